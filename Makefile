@@ -1,0 +1,61 @@
+# Everything a newcomer needs: `make run`, `make test`. Both set up .venv themselves.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUN := $(VENV)/.runtime
+DEV := $(VENV)/.dev
+UV := $(BIN)/python -m uv
+
+.DEFAULT_GOAL := help
+.PHONY: help install run test check lint types docs docs-check bench conformance lock clean
+
+help:  ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+install: $(RUN)  ## make .venv with the locked versions and .venv/bin/dogubako
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Dogubako needs Python 3.11 or newer; say make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+
+$(RUN): $(VENV)/bin/python requirements.lock pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(DEV): $(RUN) requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@touch $@
+
+run: $(RUN)  ## start the server with everything built in; no account needed
+	$(BIN)/dogubako serve --sandbox --tools examples/workbench.py
+
+test: $(DEV)  ## run the tests
+	$(BIN)/python -m pytest
+
+check: $(DEV)  ## lint, types, tests with coverage, docs: what to run before a push
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python scripts/generate_docs.py --check
+	$(BIN)/python -m pytest --cov --cov-report=term
+	$(BIN)/python scripts/coverage_gate.py
+
+docs: $(DEV)  ## write the generated tables again
+	$(BIN)/python scripts/generate_docs.py
+
+conformance: $(DEV)  ## the official MCP conformance suite and the inspector, against our server
+	$(BIN)/python scripts/conformance.py
+
+bench: $(DEV)  ## measure against the peers in ../shared/bench, in one run
+	$(BIN)/python bench/run.py
+
+lock: $(DEV)  ## choose the newest allowed versions again
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(UV) pip compile $(LOCK) --group build pyproject.toml -o requirements.lock
+	$(UV) pip compile $(LOCK) --group dev --all-extras pyproject.toml -o requirements-dev.lock
+
+LOCK := --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header
+
+clean:  ## remove what was built
+	rm -rf $(VENV) build dist logs .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*

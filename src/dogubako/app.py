@@ -1,0 +1,166 @@
+"""Joins all parts; the only module that knows everyone."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from dogubako.contract.call import NO_OPTIONS, ExecutionOptions, ToolCall, ToolResult
+from dogubako.contract.errors import DogubakoError
+from dogubako.contract.pack import Finding, Host, Pack, Unconfigured
+from dogubako.contract.secrets import Redactor
+from dogubako.contract.setting import PackSettings, secrets_of
+from dogubako.contract.state import Cache, MemoryCache, NoCache
+from dogubako.contract.tool import BaseTool
+from dogubako.engine.catalog import Catalog, CatalogChange
+from dogubako.engine.entry import RegisterOptions
+from dogubako.engine.executor import PackLimits, ToolExecutor
+from dogubako.engine.limits import ExecutionLimits
+from dogubako.engine.pipeline import Pipeline
+from dogubako.engine.policy import HousePolicy
+from dogubako.engine.registry import ToolRegistry
+from dogubako.loading import find_packs
+from dogubako.outbound.redis_cache import RedisCache
+from dogubako.response.builder import ToolResponseBuilder
+from dogubako.settings import Settings, Sources
+
+log = structlog.get_logger("dogubako")
+
+
+@dataclass(kw_only=True)
+class PackState:
+    """A pack in this server: its settings, and its client while the server runs."""
+
+    pack: Pack[Any, Any]
+    settings: PackSettings
+    unconfigured: Unconfigured | None
+    client: Any = None
+
+
+class Toolbox:
+    """The whole server without a door. Every door gets one; Python code can use it directly."""
+
+    def __init__(self, settings: Settings, packs: Sequence[PackState], redactor: Redactor | None = None) -> None:
+        self.settings = settings
+        self.packs = {state.pack.name: state for state in packs}
+        self.redactor = redactor or Redactor()
+        self.redactor.add(*secrets_of(settings), *(secret for state in packs for secret in secrets_of(state.settings)))
+        self.registry = ToolRegistry()
+        self.cache = _cache(settings.cache)
+        responses = ToolResponseBuilder(
+            language=settings.lang, max_tokens=settings.max_response_tokens, redactor=self.redactor
+        )
+        self.catalog = Catalog(responses, self._surroundings)
+        self.pipeline = Pipeline(
+            self.registry,
+            policy=HousePolicy(read_only=settings.read_only),
+            executor=ToolExecutor(
+                limits=ExecutionLimits(max_tokens=settings.max_response_tokens), cache=self.cache
+            ),
+            responses=responses,
+            surroundings=self._surroundings,
+            show_internal_errors=settings.environment == "development",
+        )
+        for state in packs:
+            self._admit(state)
+
+    async def call(
+        self, name: str, parameters: Mapping[str, Any] | None = None, options: ExecutionOptions = NO_OPTIONS
+    ) -> ToolResult:
+        """The Python door: the same path and the same answer as everywhere."""
+        return await self.pipeline.handle(ToolCall(name=name, parameters=parameters or {}, options=options))
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator["Toolbox"]:
+        """Connect the configured packs for as long as the server runs."""
+        async with AsyncExitStack() as stack:
+            for state in self.packs.values():
+                if state.unconfigured is None:
+                    await self._connect(state, stack)
+            yield self
+
+    async def check(self) -> list[Finding]:
+        """What each pack says about its own health."""
+        findings: list[Finding] = []
+        for name, state in self.packs.items():
+            if state.unconfigured is not None:
+                findings.append(_not_configured(name, state.unconfigured))
+            else:
+                findings += await state.pack.check(state.settings, state.client)
+        return findings
+
+    def _admit(self, state: PackState) -> None:
+        pack = state.pack
+        limits = PackLimits(max_running=pack.max_running, max_waiting=pack.max_waiting, retry=pack.default_retry)
+        self.pipeline.executor.set_pack_limits(pack.name, limits)
+        unavailable = state.unconfigured and f"{state.unconfigured.reason} Set {state.unconfigured.setting}."
+        for tool in pack.tools:
+            instance = tool() if isinstance(tool, type) else tool
+            self.registry.register(instance, RegisterOptions(pack=pack.name, unavailable=unavailable))
+        if state.unconfigured is None:
+            self.catalog.add(pack.name, pack.resources, pack.resource_templates, pack.prompts)
+
+    async def _connect(self, state: PackState, stack: AsyncExitStack) -> None:
+        host: Host = PackHost(self, state.pack.name)
+        try:
+            state.client = await stack.enter_async_context(state.pack.connect(state.settings, host))
+        except DogubakoError as error:
+            # One service that is down must not keep the others from being served.
+            log.error("Pack could not connect", pack=state.pack.name, code=error.code, exc_info=error)
+
+    def _surroundings(self, pack: str) -> tuple[Any, Any]:
+        state = self.packs.get(pack)
+        return (state.client, state.settings) if state else (None, None)
+
+
+class PackHost:
+    """What a connected pack may do to the server it lives in."""
+
+    def __init__(self, box: Toolbox, pack: str) -> None:
+        self.cache: Cache = box.cache
+        self._box = box
+        self._pack = pack
+
+    def add(self, tool: BaseTool[Any, Any]) -> None:
+        self._box.registry.register(tool, RegisterOptions(pack=self._pack))
+
+    def remove(self, name: str, version: str | None = None) -> None:
+        self._box.registry.unregister(name, version)
+
+    def resources_changed(self) -> None:
+        self._box.catalog.changed(CatalogChange(kind="resources"))
+
+    def prompts_changed(self) -> None:
+        self._box.catalog.changed(CatalogChange(kind="prompts"))
+
+    def resource_updated(self, uri: str) -> None:
+        self._box.catalog.changed(CatalogChange(kind="updated", uri=uri))
+
+
+def build(sources: Sources, *, redactor: Redactor | None = None, packs: Sequence[Pack[Any, Any]] | None = None) -> Toolbox:
+    """A toolbox from settings. `packs` replaces what would be found; the command line never does that."""
+    settings = sources.load()
+    found = find_packs(settings.packs, settings.tools) if packs is None else packs
+    sources.refuse_unknown_tables(pack.name for pack in found)
+    return Toolbox(settings, [_state(pack, sources) for pack in found], redactor)
+
+
+def _state(pack: Pack[Any, Any], sources: Sources) -> PackState:
+    settings = sources.load_pack(pack)
+    return PackState(pack=pack, settings=settings, unconfigured=pack.unconfigured(settings))
+
+
+def _not_configured(name: str, missing: Unconfigured) -> Finding:
+    return Finding(
+        ok=False, subject=name, message=missing.reason, advice=f"Set {missing.setting}.", severity="warning"
+    )
+
+
+def _cache(where: str) -> Cache:
+    if where == "off":
+        return NoCache()
+    if where == "memory":
+        return MemoryCache()
+    return RedisCache(where)

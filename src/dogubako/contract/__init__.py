@@ -1,0 +1,1 @@
+"""The words that everyone uses. Imports nothing of ours."""

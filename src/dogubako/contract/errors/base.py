@@ -1,0 +1,41 @@
+"""The root of everything that can go wrong, and what each failure must be able to say about itself."""
+
+from typing import ClassVar, Literal
+
+LogLevel = Literal["debug", "info", "warning", "error"]
+
+
+class DogubakoError(Exception):
+    """A failure with a stable code, a sentence that is safe to show, and advice for whoever reads it."""
+
+    code: ClassVar[str] = "INTERNAL_ERROR"
+    http_status: ClassVar[int] = 500
+    log_level: ClassVar[LogLevel] = "error"
+    is_error: ClassVar[bool] = True
+    retryable: bool = False
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.error_id: str | None = None
+
+    @property
+    def transient(self) -> bool:
+        """Whether the engine itself may try again. `retryable` only advises the agent."""
+        return False
+
+    @property
+    def retry_after(self) -> float | None:
+        """Seconds that the other side asked us to wait."""
+        return None
+
+    @property
+    def details(self) -> list[dict[str, str]]:
+        """What is wrong, field by field, where the failure has fields."""
+        return []
+
+    @property
+    def log_fields(self) -> dict[str, object]:
+        """Typed context for the log; never shown to a caller."""
+        return {}

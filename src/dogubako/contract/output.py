@@ -1,0 +1,125 @@
+"""What a tool may answer. Tools return whole things, best first; `response` decides what fits."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from dogubako.contract.guidance import Guidance
+
+Language = Literal["en", "ja"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Message:
+    """One sentence about a success, in the languages that we speak."""
+
+    en: str
+    ja: str
+
+    def text(self, language: Language) -> str:
+        return self.ja if language == "ja" else self.en
+
+
+DONE = Message(en="Done", ja="完了しました")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """How to get what did not fit: the list or text that may be cut, and the call that continues after `shown` parts."""
+
+    path: str
+    next_call: Callable[[int], str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Content:
+    """What all answers share. `cacheable` promises that the same call will always get the same answer."""
+
+    page: Page | None = None
+    cacheable: bool = False
+    count: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Output(Content):
+    """A JSON answer: `{"success": true, "message": …, "data": …}`."""
+
+    data: Any
+    message: Message | str = DONE
+    guidance: Guidance | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Text(Content):
+    """Plain text, cut between lines when it must be."""
+
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Markdown(Content):
+    """Markdown in blocks; a block is shown whole or not at all."""
+
+    blocks: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class XmlElement:
+    """One element: attributes, then either text or children."""
+
+    tag: str
+    attributes: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)
+    children: "Sequence[XmlElement] | str" = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Xml(Content):
+    """An XML document. `page.path` names the element whose children may be cut."""
+
+    root: XmlElement
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Image(Content):
+    """A picture, as bytes. One that is too large becomes a link to `uri`, or an error where there is none."""
+
+    data: bytes
+    mime_type: str
+    uri: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Audio(Content):
+    """A sound, as bytes. One that is too large becomes a link to `uri`, or an error where there is none."""
+
+    data: bytes
+    mime_type: str
+    uri: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Embedded(Content):
+    """A resource carried inside the answer: text or bytes."""
+
+    uri: str
+    body: str | bytes
+    mime_type: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Link(Content):
+    """A resource that the client may read later."""
+
+    uri: str
+    name: str
+    title: str | None = None
+    description: str | None = None
+    mime_type: str | None = None
+    size: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Mixed(Content):
+    """Several parts in one answer."""
+
+    parts: Sequence[Content | str]

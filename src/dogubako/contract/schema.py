@@ -1,0 +1,102 @@
+"""From an argument model to the JSON Schema that agents read: 2020-12, no `$ref`, nothing said twice."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from dogubako.contract.metadata import ToolParameter
+
+_UNTYPED = "any"
+
+
+def schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    """Derive the schema. A model that contains itself has no finite schema and is refused."""
+    raw = model.model_json_schema(mode="validation")
+    definitions = raw.pop("$defs", {})
+    schema = _tidy(_inline(raw, definitions, ()))
+    schema.pop("description", None)
+    schema.setdefault("properties", {})
+    return schema
+
+
+def with_confirmation(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Destructive tools take one argument more: the word that it is meant."""
+    confirm = {"type": "boolean", "default": False, "description": "Set true to confirm; this cannot be undone."}
+    return {**schema, "properties": {**schema.get("properties", {}), "confirm": confirm}}
+
+
+def parameters_of(schema: Mapping[str, Any]) -> tuple[ToolParameter, ...]:
+    """The top-level arguments, in the order of the schema."""
+    required = set(schema.get("required", ()))
+    properties = schema.get("properties", {})
+    return tuple(_parameter(name, prop, name in required) for name, prop in properties.items())
+
+
+def _parameter(name: str, prop: Any, required: bool) -> ToolParameter:
+    prop = prop if isinstance(prop, Mapping) else {}
+    enum, examples = prop.get("enum"), prop.get("examples")
+    return ToolParameter(
+        name=name,
+        type=type_name(prop),
+        description=prop.get("description", ""),
+        required=required,
+        default=prop.get("default"),
+        enum=tuple(enum) if enum is not None else None,
+        pattern=prop.get("pattern"),
+        minimum=prop.get("minimum"),
+        maximum=prop.get("maximum"),
+        examples=tuple(examples) if examples is not None else None,
+    )
+
+
+def type_name(prop: Mapping[str, Any]) -> str:
+    """The type in one word, or several joined by `or`."""
+    kind = prop.get("type")
+    if isinstance(kind, str):
+        return kind
+    if isinstance(kind, list):
+        return " or ".join(kind)
+    members = prop.get("anyOf") or prop.get("oneOf") or ()
+    names = dict.fromkeys(type_name(member) for member in members)
+    return " or ".join(names) or _UNTYPED
+
+
+def _inline(node: Any, definitions: Mapping[str, Any], trail: tuple[str, ...]) -> Any:
+    if isinstance(node, list):
+        return [_inline(item, definitions, trail) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        name = node["$ref"].rsplit("/", 1)[-1]
+        if name in trail:
+            raise ValueError(f"{name} contains itself; an argument model must have a finite schema")
+        target = _inline(definitions[name], definitions, (*trail, name))
+        rest = {key: _inline(value, definitions, trail) for key, value in node.items() if key != "$ref"}
+        return {**target, **rest}
+    return {key: _inline(value, definitions, trail) for key, value in node.items()}
+
+
+def _tidy(node: Any, *, names: bool = False) -> Any:
+    """Drop what only costs tokens. `names` marks a mapping whose keys are argument names, not keywords."""
+    if isinstance(node, list):
+        return [_tidy(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if names:
+        return {key: _tidy(value) for key, value in node.items()}
+    tidied = {key: _tidy(value, names=key == "properties") for key, value in node.items() if key != "title"}
+    tidied.pop("discriminator", None)
+    return _without_null(tidied)
+
+
+def _without_null(node: dict[str, Any]) -> dict[str, Any]:
+    """`str | None = None` reads as an optional string: leaving it out says "nothing" in fewer tokens."""
+    members = node.get("anyOf")
+    if members is None or "default" not in node or node["default"] is not None:
+        return node
+    real = [member for member in members if member != {"type": "null"}]
+    if len(real) == len(members):
+        return node
+    rest = {key: value for key, value in node.items() if key not in ("anyOf", "default")}
+    return {**real[0], **rest} if len(real) == 1 else {"anyOf": real, **rest}

@@ -1,0 +1,48 @@
+"""Keep what must not be seen out of answers and logs."""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+MASK: Final = "***"
+
+# Shorter values would mask ordinary words; such a key protects nothing anyway.
+_SHORTEST_SECRET: Final = 6
+
+_CREDENTIALS_IN_URL = re.compile(r"(?<=://)[^/\s:@]*:[^/\s@]+(?=@)")
+_BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}")
+_NAMED_SECRET = re.compile(
+    r"""(?ix) ( (?:x-[a-z0-9]+-api-key | x-api-key | api[_-]?key | access[_-]?token | auth[_-]?token | token | secret
+    | password | passwd | authorization ) ["']? \s* [:=] \s* ["']? ) (?!\*\*\*) [^\s"'&,;}]{6,}"""
+)
+
+
+class Redactor:
+    """Knows the secrets of this process and how secrets look in general."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._secrets: tuple[str, ...] = ()
+        self.add(*secrets)
+
+    def add(self, *secrets: str) -> None:
+        """Learn more secrets, also in the spelling that JSON gives them."""
+        known = set(self._secrets)
+        for secret in secrets:
+            if len(secret) >= _SHORTEST_SECRET:
+                known |= {secret, msgspec.json.encode(secret).decode()[1:-1]}
+        self._secrets = tuple(sorted(known, key=len, reverse=True))
+
+    def known(self, text: str) -> str:
+        """Mask our own secrets. Cheap enough for every answer, however long."""
+        for secret in self._secrets:
+            if secret in text:
+                text = text.replace(secret, MASK)
+        return text
+
+    def mask(self, text: str) -> str:
+        """Mask our own secrets and whatever looks like one. For messages and log lines."""
+        text = _CREDENTIALS_IN_URL.sub(MASK, self.known(text))
+        text = _BEARER.sub(lambda match: f"{match[1]} {MASK}", text)
+        return _NAMED_SECRET.sub(lambda match: f"{match[1]}{MASK}", text)

@@ -1,0 +1,147 @@
+"""Resources and prompts of all packs: found, read and rendered under the same budget and masking as tools."""
+
+import base64
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from dogubako.contract.context import ToolContext
+from dogubako.contract.conversation import SILENCE, Conversation
+from dogubako.contract.errors import AnswerTooLargeError, NotFoundError, ValidationError, ValidationErrorContext
+from dogubako.contract.output import Text
+from dogubako.contract.prompt import Prompt
+from dogubako.contract.resource import Complete, Resource, ResourceTemplate
+from dogubako.response.builder import ToolResponseBuilder
+from dogubako.response.fitting import plain_text
+from dogubako.response.tokens import count_tokens
+
+Kind = Literal["resources", "prompts", "updated"]
+Surroundings = Callable[[str], tuple[Any, Any]]
+
+_MOST_COMPLETIONS = 100
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CatalogChange:
+    """The lists changed, or one resource did."""
+
+    kind: Kind
+    uri: str | None = None
+
+
+class Catalog:
+    """What packs bring besides tools."""
+
+    def __init__(self, responses: ToolResponseBuilder, surroundings: Surroundings) -> None:
+        self._responses = responses
+        self._surroundings = surroundings
+        self._resources: dict[str, tuple[str, Resource]] = {}
+        self._templates: dict[str, tuple[str, ResourceTemplate]] = {}
+        self._prompts: dict[str, tuple[str, Prompt]] = {}
+        self._listeners: list[Callable[[CatalogChange], None]] = []
+
+    def add(
+        self,
+        pack: str,
+        resources: Iterable[Resource] = (),
+        templates: Iterable[ResourceTemplate] = (),
+        prompts: Iterable[Prompt] = (),
+    ) -> None:
+        """Take in what a pack brings. A second prompt or resource of the same name is a mistake."""
+        for resource in resources:
+            _put(self._resources, resource.uri, (pack, resource))
+        for template in templates:
+            _put(self._templates, template.uri_template, (pack, template))
+        for prompt in prompts:
+            _put(self._prompts, prompt.name, (pack, prompt))
+
+    def resources(self) -> list[Resource]:
+        return [resource for _, (_, resource) in sorted(self._resources.items())]
+
+    def templates(self) -> list[ResourceTemplate]:
+        return [template for _, (_, template) in sorted(self._templates.items())]
+
+    def prompts(self) -> list[Prompt]:
+        return [prompt for _, (_, prompt) in sorted(self._prompts.items())]
+
+    async def read(self, uri: str, conversation: Conversation = SILENCE) -> dict[str, Any]:
+        """The contents of one resource, as `resources/read` shows them."""
+        pack, resource, variables = self._find(uri)
+        body = await resource.read(self._context(pack, conversation), variables)
+        if isinstance(body, str):
+            text = plain_text(Text(text=body), self._responses.max_tokens).text
+            return {"uri": uri, "mimeType": resource.mime_type, "text": self._responses.redactor.known(text)}
+        blob = base64.b64encode(body).decode()
+        if count_tokens(blob) > self._responses.max_tokens:
+            raise AnswerTooLargeError(f"The resource has {len(body):,} bytes, which does not fit the response budget.")
+        return {"uri": uri, "mimeType": resource.mime_type, "blob": blob}
+
+    async def render(
+        self, name: str, arguments: Mapping[str, str], conversation: Conversation = SILENCE
+    ) -> tuple[Prompt, list[dict[str, Any]]]:
+        """The messages of a prompt, with its blanks filled in."""
+        pack, prompt = self._prompt(name)
+        _check_arguments(prompt, arguments)
+        messages = await prompt.render(self._context(pack, conversation), arguments)
+        budget = self._responses.for_call(max(self._responses.max_tokens // max(len(messages), 1), 1), None)
+        rendered = [(message.role, budget.success(message.content).content) for message in messages]
+        return prompt, [{"role": role, "content": block} for role, blocks in rendered for block in blocks]
+
+    async def complete(self, reference: str, argument: str, value: str, others: Mapping[str, str]) -> list[str]:
+        """What could stand in this blank. `reference` is a prompt's name or a template's address."""
+        pack, complete = self._completer(reference, argument)
+        if complete is None:
+            return []
+        found = await complete(self._context(pack, SILENCE), value, others)
+        return found[:_MOST_COMPLETIONS]
+
+    def subscribe(self, listener: Callable[[CatalogChange], None]) -> None:
+        self._listeners.append(listener)
+
+    def changed(self, change: CatalogChange) -> None:
+        for listener in self._listeners:
+            listener(change)
+
+    def _find(self, uri: str) -> tuple[str, Resource | ResourceTemplate, dict[str, str]]:
+        if uri in self._resources:
+            pack, resource = self._resources[uri]
+            return pack, resource, {}
+        for pack, template in self._templates.values():
+            if (variables := template.match(uri)) is not None:
+                return pack, template, variables
+        raise NotFoundError(f"Resource not found: {uri[:200]}", hint="resources/list has the addresses.")
+
+    def _prompt(self, name: str) -> tuple[str, Prompt]:
+        if name not in self._prompts:
+            raise NotFoundError(f"Prompt not found: {name[:100]}", hint="prompts/list has the names.")
+        return self._prompts[name]
+
+    def _completer(self, reference: str, argument: str) -> tuple[str, Complete | None]:
+        if reference in self._templates:
+            pack, template = self._templates[reference]
+            return pack, (template.completions or {}).get(argument)
+        pack, prompt = self._prompt(reference)
+        return pack, next((one.complete for one in prompt.arguments if one.name == argument), None)
+
+    def _context(self, pack: str, conversation: Conversation) -> ToolContext[Any]:
+        client, settings = self._surroundings(pack)
+        return ToolContext(client=client, settings=settings, responses=self._responses, conversation=conversation)
+
+
+def _put(table: dict[str, Any], key: str, value: Any) -> None:
+    if key in table:
+        raise ValueError(f"{key} is there twice")
+    table[key] = value
+
+
+def _check_arguments(prompt: Prompt, arguments: Mapping[str, str]) -> None:
+    known = {argument.name for argument in prompt.arguments}
+    missing: Sequence[str] = [one.name for one in prompt.arguments if one.required and not arguments.get(one.name)]
+    errors = [ValidationErrorContext(field=name, message=f"Required parameter missing: {name}") for name in missing]
+    errors += [
+        ValidationErrorContext(field=name[:64], message=f"Unknown parameter: {name[:64]}")
+        for name in arguments
+        if name not in known
+    ]
+    if errors:
+        raise ValidationError(errors)

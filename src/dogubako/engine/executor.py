@@ -1,0 +1,140 @@
+"""`ToolExecutor`: deadline, retry, concurrency, cache."""
+
+import hashlib
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+import msgspec
+import structlog
+
+from dogubako.contract.call import ExecutionOptions, ToolResult
+from dogubako.contract.errors import ToolTimeoutError
+from dogubako.contract.metadata import Effect
+from dogubako.contract.state import Cache, NoCache
+from dogubako.contract.tool import BaseTool
+from dogubako.engine.attempt import TimedOut, run_once
+from dogubako.engine.bulkhead import Bulkhead
+from dogubako.engine.entry import ToolRegistryEntry
+from dogubako.engine.limits import ExecutionLimits, Plan
+
+log = structlog.get_logger("dogubako.engine")
+
+_MAX_JITTER = 0.1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PackLimits:
+    """What a pack says of its service: how much at once, how often to try again."""
+
+    max_running: int = 16
+    max_waiting: int = 64
+    retry: int = 0
+
+
+_ORDINARY = PackLimits()
+
+Bind = Callable[[Plan], BaseTool[Any, Any]]
+
+
+class ToolExecutor:
+    """Runs checked calls within their limits."""
+
+    def __init__(
+        self,
+        *,
+        limits: ExecutionLimits | None = None,
+        packs: Mapping[str, PackLimits] | None = None,
+        cache: Cache | None = None,
+    ) -> None:
+        self.limits = limits or ExecutionLimits()
+        self.cache = cache or NoCache()
+        self._packs = dict(packs or {})
+        self._bulkheads: dict[str, Bulkhead] = {}
+
+    def set_pack_limits(self, pack: str, limits: PackLimits) -> None:
+        self._packs[pack] = limits
+        self._bulkheads.pop(pack, None)
+
+    async def run(self, entry: ToolRegistryEntry, args: Any, options: ExecutionOptions, bind: Bind) -> ToolResult:
+        """One call, as often as it takes and is allowed. `bind` makes the tool ready, once the plan is known."""
+        plan = self.limits.plan(entry, options, self._packs.get(entry.pack, _ORDINARY).retry)
+        key = self._cache_key(entry, args, plan)
+        if key is not None and (cached := await self.cache.get(key)) is not None:
+            return _thawed(cached)
+        async with self._bulkhead(entry.pack).slot():
+            result = await self._attempts(entry, args, plan, bind)
+        if key is not None and result.cacheable and not result.is_error:
+            await self.cache.put(key, _frozen(result))
+        return result
+
+    async def _attempts(self, entry: ToolRegistryEntry, args: Any, plan: Plan, bind: Bind) -> ToolResult:
+        deadline = time.monotonic() + plan.deadline
+        attempt = 0
+        while True:
+            tool = bind(plan)
+            window = min(plan.timeout, deadline - time.monotonic())
+            try:
+                result = await run_once(tool.handler(args), window, entry.name)
+            except TimedOut:
+                result = _timed_out(tool, window)
+            delay = _pause(result, plan, attempt) if entry.metadata.repeatable else None
+            if delay is None or time.monotonic() + delay >= deadline:
+                return result
+            attempt += 1
+            log.info("Tool retried", tool=entry.name, attempt=attempt, code=result.code, delay_ms=round(delay * 1000))
+            await anyio.sleep(delay)
+
+    def _bulkhead(self, pack: str) -> Bulkhead:
+        bulkhead = self._bulkheads.get(pack)
+        if bulkhead is None:
+            limits = self._packs.get(pack, _ORDINARY)
+            bulkhead = Bulkhead(pack, max_running=limits.max_running, max_waiting=limits.max_waiting)
+            self._bulkheads[pack] = bulkhead
+        return bulkhead
+
+    def _cache_key(self, entry: ToolRegistryEntry, args: Any, plan: Plan) -> str | None:
+        if isinstance(self.cache, NoCache) or entry.metadata.effect is not Effect.READ:
+            return None
+        said = args.model_dump_json() if hasattr(args, "model_dump_json") else msgspec.json.encode(args, order="sorted")
+        named = f"{entry.name}\n{entry.version}\n{plan.max_tokens}\n{said!r}"
+        return f"dogubako:answer:{hashlib.sha256(named.encode()).hexdigest()}"
+
+
+def _pause(result: ToolResult, plan: Plan, attempt: int) -> float | None:
+    """How long to wait before the next attempt, or nothing when there should be none."""
+    error = result.error
+    if error is None or not error.transient or attempt >= plan.retry:
+        return None
+    backoff = plan.retry_delay * 2**attempt
+    backoff += backoff * random.uniform(0, _MAX_JITTER)  # noqa: S311 - spreads load, guards nothing
+    return max(backoff, error.retry_after or 0)
+
+
+def _timed_out(tool: BaseTool[Any, Any], window: float) -> ToolResult:
+    error = ToolTimeoutError(
+        f"Execution timeout after {round(window * 1000)}ms", hint="Try again, or ask for less at once."
+    )
+    log.warning(f"[{tool.name}] Error", call_id=tool.context.call_id, code=error.code)
+    return tool.context.responses.failure(error)
+
+
+def _frozen(result: ToolResult) -> bytes:
+    return msgspec.json.encode(
+        {
+            "content": result.content,
+            "kind": result.kind,
+            "structured": result.structured,
+            "tokens": result.tokens,
+            "count": result.count,
+            "trimmed": result.trimmed,
+        }
+    )
+
+
+def _thawed(frozen: bytes) -> ToolResult:
+    fields = msgspec.json.decode(frozen)
+    return ToolResult(**{**fields, "content": tuple(fields["content"])}, cacheable=True)

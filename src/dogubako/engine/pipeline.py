@@ -1,0 +1,132 @@
+"""The whole path of a call in one screen.
+
+door → `Pipeline.handle` → registry → policy → validation → executor → the tool's `handler` → response builder → door
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+from uuid import uuid4
+
+import structlog
+
+from dogubako.contract.call import ToolCall, ToolResult
+from dogubako.contract.context import ToolContext
+from dogubako.contract.conversation import SILENCE
+from dogubako.contract.errors import DogubakoError, InternalError
+from dogubako.contract.tool import BaseTool
+from dogubako.engine.entry import ToolRegistryEntry
+from dogubako.engine.executor import ToolExecutor
+from dogubako.engine.limits import Plan
+from dogubako.engine.policy import HousePolicy, Policy
+from dogubako.engine.registry import ToolRegistry
+from dogubako.response.builder import ToolResponseBuilder
+
+log = structlog.get_logger("dogubako.engine")
+
+_LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+
+Surroundings = Callable[[str], tuple[Any, Any]]
+
+
+def _nothing_around(pack: str) -> tuple[Any, Any]:
+    return None, None
+
+
+class Pipeline:
+    """Every call goes through here, whatever door it came by."""
+
+    def __init__(
+        self,
+        registry: ToolRegistry,
+        *,
+        policy: Policy | None = None,
+        executor: ToolExecutor | None = None,
+        responses: ToolResponseBuilder | None = None,
+        surroundings: Surroundings = _nothing_around,
+        show_internal_errors: bool = False,
+    ) -> None:
+        self.registry = registry
+        self.policy = policy or HousePolicy()
+        self.executor = executor or ToolExecutor()
+        self.responses = responses or ToolResponseBuilder()
+        self._surroundings = surroundings
+        self._show_internal_errors = show_internal_errors
+        registry.attach(self.handle)
+
+    async def handle(self, call: ToolCall) -> ToolResult:
+        """Answer the call. Nothing but a cancellation gets past this point."""
+        started = time.perf_counter()
+        log.debug("Tool invoked", tool=call.name, door=call.door, call_id=call.id)
+        try:
+            result = await self._run(call)
+        except DogubakoError as error:
+            result = self._refused(call, error)
+        except asyncio.CancelledError:
+            self._completed(call, "CANCELLED", started)
+            raise
+        except Exception as error:  # noqa: BLE001 - the edge around a whole request
+            result = self.broken(error, call_id=call.id)
+        self._completed(call, result.code, started, result)
+        return result
+
+    async def _run(self, call: ToolCall) -> ToolResult:
+        entry = self.registry.get(call.name, call.version)
+        await self.policy.check(entry, call)
+        checked = entry.validator.check(call.parameters)
+        await self.policy.confirm(entry, call, checked.args, checked.confirmed)
+        return await self.executor.run(entry, checked.args, call.options, lambda plan: self._bind(entry, call, plan))
+
+    def _bind(self, entry: ToolRegistryEntry, call: ToolCall, plan: Plan) -> BaseTool[Any, Any]:
+        client, settings = self._surroundings(entry.pack)
+
+        async def call_tool(name: str, parameters: Mapping[str, Any]) -> ToolResult:
+            inner = ToolCall(name=name, parameters=parameters, door=call.door, caller=call.caller, options=call.options)
+            return await self.handle(inner)
+
+        context = ToolContext(
+            client=client,
+            settings=settings,
+            responses=self.responses.for_call(plan.max_tokens, entry.check_structured),
+            # A tool that does not talk must not be able to tell one door from another.
+            conversation=call.conversation if entry.implementation.talks else SILENCE,
+            caller=call.caller,
+            door=call.door,
+            call_id=call.id,
+            cache=self.executor.cache,
+            call_tool=call_tool,
+        )
+        return entry.implementation.bind(context)
+
+    def broken(self, error: BaseException, **fields: Any) -> ToolResult:
+        """Something of ours failed: the log gets all of it, the caller a reference to it."""
+        shown = InternalError(str(error) if self._show_internal_errors else "Internal server error")
+        shown.error_id = uuid4().hex[:12]
+        log.error("Internal error", error_id=shown.error_id, exc_info=error, **fields)
+        return self.responses.failure(shown)
+
+    def _refused(self, call: ToolCall, error: DogubakoError) -> ToolResult:
+        log.log(
+            _LEVELS[error.log_level],
+            "Tool refused",
+            tool=call.name[:64],
+            code=error.code,
+            call_id=call.id,
+            **error.log_fields,
+        )
+        return self.responses.for_call(call.options.max_tokens, None).failure(error)
+
+    def _completed(self, call: ToolCall, code: str, started: float, result: ToolResult | None = None) -> None:
+        fields: dict[str, Any] = {"count": result.count} if result is not None and result.count is not None else {}
+        log.info(
+            "Tool completed",
+            tool=call.name[:64],
+            door=call.door,
+            caller=call.caller.name,
+            code=code,
+            ms=round((time.perf_counter() - started) * 1000, 1),
+            tokens=result.tokens if result is not None else 0,
+            call_id=call.id,
+            **fields,
+        )

@@ -1,0 +1,45 @@
+"""May this caller run this tool now?"""
+
+from typing import Any, Protocol
+
+from dogubako.contract.call import Caller, ToolCall
+from dogubako.contract.errors import ConfirmationRequiredError, ReadOnlyError, ToolDisabledError
+from dogubako.contract.metadata import Effect
+from dogubako.engine.entry import ToolRegistryEntry
+
+
+class Policy(Protocol):
+    """Decides before a tool runs. A refusal is an error that says what would have to change."""
+
+    async def check(self, entry: ToolRegistryEntry, call: ToolCall) -> None: ...
+
+    async def confirm(self, entry: ToolRegistryEntry, call: ToolCall, args: Any, confirmed: bool) -> None: ...
+
+    def shows(self, entry: ToolRegistryEntry, caller: Caller) -> bool: ...
+
+
+class HousePolicy:
+    """The rules that hold without a gate: disabled is disabled, read-only is read-only, destruction is confirmed."""
+
+    def __init__(self, *, read_only: bool = False) -> None:
+        self.read_only = read_only
+
+    async def check(self, entry: ToolRegistryEntry, call: ToolCall) -> None:
+        status = entry.status
+        if not status.enabled:
+            raise ToolDisabledError(f"Tool is disabled: {entry.name}", hint=status.reason)
+        if self.read_only and entry.metadata.effect is not Effect.READ:
+            raise ReadOnlyError(
+                f"The server is read-only: {entry.name} was not run.",
+                hint="An operator can start the server without --read-only (DOGUBAKO_READ_ONLY=false).",
+            )
+
+    async def confirm(self, entry: ToolRegistryEntry, call: ToolCall, args: Any, confirmed: bool) -> None:
+        if entry.metadata.effect is Effect.DESTROY and not confirmed:
+            raise ConfirmationRequiredError(
+                entry.implementation.consequence(args), hint="Call again with confirm: true to go on."
+            )
+
+    def shows(self, entry: ToolRegistryEntry, caller: Caller) -> bool:
+        """Whether the tool belongs into a list of callable tools."""
+        return entry.enabled and not (self.read_only and entry.metadata.effect is not Effect.READ)

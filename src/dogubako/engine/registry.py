@@ -1,0 +1,209 @@
+"""`ToolRegistry`: find, list, enable, versions. The one place that knows which tools there are."""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Any, Literal
+
+from dogubako.contract.call import NO_OPTIONS, ExecutionOptions, ToolCall, ToolResult
+from dogubako.contract.errors import ToolNotFoundError
+from dogubako.contract.state import LocalSwitches, Switches
+from dogubako.contract.tool import BaseTool
+from dogubako.engine.admission import RegistrationError, admit
+from dogubako.engine.entry import ListFilter, RegisterOptions, Status, ToolRegistryEntry
+from dogubako.engine.search import Match, TermSearch, ToolSearch
+
+_ALL = ListFilter()
+_AS_IT_IS = RegisterOptions()
+_ENABLED = Status(enabled=True)
+
+# Comparing names one by one is slow; a typing error is found among names of about the same length.
+_MOST_NAMES_COMPARED = 2_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RegistryChange:
+    """Something came, went, or was switched."""
+
+    kind: Literal["registered", "unregistered", "enabled", "disabled"]
+    name: str
+    version: str
+
+
+Listener = Callable[[RegistryChange], None]
+Run = Callable[[ToolCall], Awaitable[ToolResult]]
+
+
+class ToolRegistry:
+    """All tools, by name and version, in an order that does not depend on who came first."""
+
+    def __init__(self, *, switches: Switches | None = None, search: ToolSearch | None = None) -> None:
+        self._versions: dict[str, dict[str, ToolRegistryEntry]] = {}
+        self._switches = switches or LocalSwitches()
+        self._search = search or TermSearch()
+        self._listeners: dict[object, Listener] = {}
+        self._current: dict[str, ToolRegistryEntry] = {}
+        self._statuses: dict[tuple[str, str], Status] = {}
+        self._sorted: list[ToolRegistryEntry] | None = None
+        self._run: Run | None = None
+        self.generation = 0
+
+    def register(self, tool: BaseTool[Any, Any], options: RegisterOptions = _AS_IT_IS) -> ToolRegistryEntry:
+        """Add a tool, or refuse it with a RegistrationError that tells its author why."""
+        metadata = replace(
+            tool.metadata,
+            version=options.version or tool.metadata.version,
+            tags=options.tags if options.tags is not None else tool.metadata.tags,
+            category=options.category or tool.metadata.category or options.pack or "core",
+        )
+        admit(metadata, derived=tool.args_model is not None)
+        versions = self._versions.get(metadata.name, {})
+        if metadata.version in versions and not options.overwrite:
+            raise RegistrationError(f'Tool "{metadata.name}" {metadata.version} is already registered')
+        self._refuse_cycle(metadata.name, metadata.dependencies)
+        entry = ToolRegistryEntry(
+            metadata=metadata,
+            implementation=tool,
+            pack=options.pack or metadata.category or "core",
+            switched_on=options.enabled,
+            unavailable=options.unavailable,
+            status_of=self._status_of,
+        )
+        self._versions.setdefault(metadata.name, {})[metadata.version] = entry
+        self._changed("registered", entry)
+        return entry
+
+    def unregister(self, name: str, version: str | None = None) -> None:
+        """Remove one version, or all of them."""
+        versions = self._known(name, version)
+        for entry in [versions[version]] if version else list(versions.values()):
+            del versions[entry.version]
+            self._switches.forget(name, entry.version)
+            if not versions:
+                del self._versions[name]
+            self._changed("unregistered", entry)
+
+    def get(self, name: str, version: str | None = None) -> ToolRegistryEntry:
+        """The version asked for, else the newest that is enabled, else the newest."""
+        if version is not None:
+            return self._known(name, version)[version]
+        entry = self._current.get(name)
+        if entry is None:
+            newest_first = sorted(self._known(name).values(), key=lambda one: one.order, reverse=True)
+            entry = next((one for one in newest_first if one.enabled), newest_first[0])
+            self._current[name] = entry
+        return entry
+
+    def get_version(self, name: str) -> str:
+        """The version that answers now."""
+        return self.get(name).version
+
+    def list(self, wanted: ListFilter = _ALL) -> "list[ToolRegistryEntry]":
+        """One entry per name (the version that answers), by category and name."""
+        if self._sorted is None:
+            current = (self.get(name) for name in self._versions)
+            self._sorted = sorted(current, key=lambda entry: (entry.category, entry.name))
+        return [entry for entry in self._sorted if _fits(entry, wanted)]
+
+    def versions(self, name: str) -> "list[ToolRegistryEntry]":
+        """All versions of one tool, newest first."""
+        return sorted(self._known(name).values(), key=lambda entry: entry.order, reverse=True)
+
+    def filter_by_tag(self, *tags: str) -> "list[ToolRegistryEntry]":
+        return self.list(ListFilter(tags=tags))
+
+    def filter_by_category(self, category: str) -> "list[ToolRegistryEntry]":
+        return self.list(ListFilter(category=category))
+
+    def search(self, query: str, wanted: ListFilter = _ALL) -> "list[Match]":
+        """Tools that fit the words, best first."""
+        return self._search.search(query, self.list(wanted))
+
+    def enable(self, name: str, version: str | None = None) -> ToolRegistryEntry:
+        return self._switch(name, version, True)
+
+    def disable(self, name: str, version: str | None = None) -> ToolRegistryEntry:
+        return self._switch(name, version, False)
+
+    async def execute(
+        self, name: str, parameters: Mapping[str, Any], options: ExecutionOptions = NO_OPTIONS
+    ) -> ToolResult:
+        """Call a tool from Python, down the same path as every other call."""
+        if self._run is None:
+            raise RuntimeError("this registry has no pipeline yet")
+        return await self._run(ToolCall(name=name, parameters=parameters, options=options))
+
+    def attach(self, run: Run) -> None:
+        """Tell the registry who runs its tools."""
+        self._run = run
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Hear of every change until the returned function is called."""
+        token = object()
+        self._listeners[token] = listener
+        return lambda: self._listeners.pop(token, None) and None
+
+    def _known(self, name: str, version: str | None = None) -> dict[str, ToolRegistryEntry]:
+        versions = self._versions.get(name)
+        if versions is None:
+            raise ToolNotFoundError(f"Tool not found: {name[:200]}", hint=self._nearest(name))
+        if version is not None and version not in versions:
+            known = ", ".join(entry.version for entry in sorted(versions.values(), key=lambda one: one.order))
+            raise ToolNotFoundError(f"Tool not found: {name} {version[:50]}", hint=f"Known versions: {known}.")
+        return versions
+
+    def _nearest(self, name: str) -> str | None:
+        alike = [known for known in self._versions if abs(len(known) - len(name)) <= 8][:_MOST_NAMES_COMPARED]
+        near = get_close_matches(name[:64], sorted(alike), n=3, cutoff=0.6)
+        return f"Did you mean {' or '.join(near)}?" if near else "tools/list or `dogubako tools list` has the names."
+
+    def _switch(self, name: str, version: str | None, enabled: bool) -> ToolRegistryEntry:
+        entry = self.get(name, version)
+        self._switches.set(name, entry.version, enabled)
+        self._changed("enabled" if enabled else "disabled", entry)
+        return entry
+
+    def _status_of(self, entry: ToolRegistryEntry) -> Status:
+        key = (entry.name, entry.version)
+        if key not in self._statuses:
+            self._statuses[key] = self._find_status(entry)
+        return self._statuses[key]
+
+    def _find_status(self, entry: ToolRegistryEntry) -> Status:
+        if entry.unavailable is not None:
+            return Status(enabled=False, reason=entry.unavailable)
+        switched = self._switches.get(entry.name, entry.version)
+        if not (entry.switched_on if switched is None else switched):
+            return Status(enabled=False, reason="It was switched off; an administrator can enable it.")
+        for dependency in entry.dependencies:
+            if dependency not in self._versions:
+                return Status(enabled=False, reason=f"It needs {dependency}, which is not registered.")
+            if not self.get(dependency).enabled:
+                return Status(enabled=False, reason=f"It needs {dependency}, which is disabled.")
+        return _ENABLED
+
+    def _refuse_cycle(self, name: str, dependencies: Iterable[str]) -> None:
+        waiting = [(dependency, (name, dependency)) for dependency in dependencies]
+        while waiting:
+            current, trail = waiting.pop()
+            if current == name:
+                raise RegistrationError(f"Dependency cycle: {' → '.join(trail)}")
+            for entry in self._versions.get(current, {}).values():
+                waiting += [(one, (*trail, one)) for one in entry.dependencies if one == name or one not in trail]
+
+    def _changed(self, kind: Literal["registered", "unregistered", "enabled", "disabled"], entry: ToolRegistryEntry) -> None:
+        self._current.clear()
+        self._statuses.clear()
+        self._sorted = None
+        self.generation += 1
+        change = RegistryChange(kind=kind, name=entry.name, version=entry.version)
+        for listener in list(self._listeners.values()):
+            listener(change)
+
+
+def _fits(entry: ToolRegistryEntry, wanted: ListFilter) -> bool:
+    return (
+        (wanted.category is None or entry.category == wanted.category)
+        and (wanted.enabled is None or entry.enabled is wanted.enabled)
+        and all(tag in entry.tags for tag in wanted.tags)
+    )

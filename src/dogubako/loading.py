@@ -1,0 +1,70 @@
+"""Find packs: the built-in ones, those of installed packages, and files with tools of one's own."""
+
+import importlib.util
+import sys
+from collections.abc import Iterable, Sequence
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from dogubako.contract.pack import Pack, ToolPack
+from dogubako.contract.tool import BaseTool
+from dogubako.packs import PACKS
+from dogubako.settings import SettingsError
+
+ENTRY_POINT_GROUP = "dogubako.packs"
+
+
+def find_packs(wanted: Sequence[str], files: Iterable[Path]) -> list[Pack[Any, Any]]:
+    """The packs to serve. Files are always served: somebody named them one by one."""
+    known = {pack.name: pack for pack in (*PACKS, *installed_packs())}
+    for name in wanted:
+        if name not in known:
+            raise SettingsError(f"Unknown pack '{name}'. Known packs: {', '.join(sorted(known)) or 'none'}.")
+    chosen = [pack for name, pack in known.items() if not wanted or name in wanted]
+    return [*chosen, *(load_file(path) for path in files)]
+
+
+def installed_packs() -> list[Pack[Any, Any]]:
+    """Packs that other packages announce under the entry point `dogubako.packs`."""
+    packs = []
+    for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda one: one.name):
+        pack = point.load()
+        if not isinstance(pack, Pack):
+            raise SettingsError(f"Entry point {point.name} of {ENTRY_POINT_GROUP} is not a Pack.")
+        packs.append(pack)
+    return packs
+
+
+def load_file(path: Path) -> Pack[Any, Any]:
+    """The `PACK` of a Python file, or its `TOOLS`, or every tool that it defines, in order."""
+    if not path.is_file():
+        raise SettingsError(f"Tools file not found: {path}")
+    module = _import(path)
+    pack = getattr(module, "PACK", None)
+    if isinstance(pack, Pack):
+        return pack
+    tools = getattr(module, "TOOLS", None) or _tools_in(module)
+    if not tools:
+        raise SettingsError(f"{path} has no tools. Decorate a function with @tool from dogubako.")
+    return ToolPack(path.stem, tuple(tools))
+
+
+def _import(path: Path) -> ModuleType:
+    name = f"dogubako_tools_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise SettingsError(f"{path} is not a Python file.")
+    module = importlib.util.module_from_spec(spec)
+    # Type hints of the file's functions are looked up by module name.
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        raise SettingsError(f"{path} could not be loaded: {type(error).__name__}: {error}") from error
+    return module
+
+
+def _tools_in(module: ModuleType) -> list[Any]:
+    return [value for value in vars(module).values() if isinstance(value, BaseTool)]

@@ -1,0 +1,151 @@
+"""Logs: a line for people on stderr, a JSON line in the file, and never a secret in either."""
+
+import logging
+import sys
+import traceback
+from collections.abc import Callable, MutableMapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+import structlog
+
+from dogubako.contract.secrets import Redactor
+from dogubako.settings import LogLevelName
+
+_LEVELS: dict[LogLevelName, int] = {"fatal": 50, "error": 40, "warn": 30, "info": 20, "debug": 10, "trace": 0}
+_NAMES = {50: "FATAL", 40: "ERROR", 30: "WARN", 20: "INFO", 10: "DEBUG", 0: "TRACE"}
+_COLOURS = {"FATAL": "\x1b[41m", "ERROR": "\x1b[31m", "WARN": "\x1b[33m", "INFO": "\x1b[32m"}
+_RESET = "\x1b[0m"
+
+# These libraries tell at INFO what only their authors want to know.
+_CHATTY = ("httpx2", "httpcore2", "mcp", "sse_starlette", "asyncio", "uvicorn.access")
+
+Event = MutableMapping[str, Any]
+
+
+class Sinks:
+    """Where lines go. One bad sink never stops the work that is being logged."""
+
+    def __init__(self, redactor: Redactor, folder: Path | None, *, stderr: IO[str] | None = None) -> None:
+        self._redactor = redactor
+        self._stderr = stderr or sys.stderr
+        self._colour = self._stderr.isatty()
+        self._file: IO[bytes] | None = None
+        self.problem: str | None = None
+        if folder is not None:
+            self._open(folder)
+
+    def write(self, event: Event) -> None:
+        level = str(event.pop("level"))
+        error = event.pop("exc_info", None)
+        fields = {key: _loggable(value) for key, value in event.items()}
+        self._to_people(level, fields)
+        if self._file is not None:
+            self._to_file(level, fields, error)
+
+    def _to_people(self, level: str, fields: dict[str, Any]) -> None:
+        name = fields.get("event", "")
+        rest = " ".join(f"{key}={value}" for key, value in fields.items() if key != "event" and value is not None)
+        shown = f"{_COLOURS.get(level, '')}{level:5}{_RESET}" if self._colour else f"{level:5}"
+        line = self._redactor.mask(f"{name} {rest}".rstrip().replace("\n", "\\n"))
+        try:
+            self._stderr.write(f"{datetime.now():%H:%M:%S} {shown} {line}\n")
+            self._stderr.flush()
+        except (OSError, ValueError):
+            # Whoever read our stderr is gone; the file still has everything.
+            return
+
+    def _to_file(self, level: str, fields: dict[str, Any], error: Any) -> None:
+        line = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "level": level, **fields}
+        if error is not None:
+            line["stack"] = _stack(error)
+        encoded = self._redactor.mask(msgspec.json.encode(line, enc_hook=str).decode())
+        assert self._file is not None
+        try:
+            self._file.write(f"{encoded}\n".encode())
+        except (OSError, ValueError) as failure:
+            self._file = None
+            self.problem = f"The log file cannot be written any more: {failure}"
+
+    def _open(self, folder: Path) -> None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            # Unbuffered: a line is in the file when the call that wrote it is answered.
+            self._file = (folder / "dogubako.log").open("ab", buffering=0)
+        except OSError as failure:
+            self.problem = f"No log file: {failure.strerror or failure} ({folder})"
+
+
+def configure(
+    level: LogLevelName, folder: Path | None, redactor: Redactor, *, stderr: IO[str] | None = None
+) -> Sinks:
+    """Send structlog's events and the standard library's records to the same two places."""
+    sinks = Sinks(redactor, folder, stderr=stderr)
+    structlog.configure(
+        processors=[_add_level, _exception_of, _drop_to(sinks.write)],
+        wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
+        logger_factory=structlog.ReturnLoggerFactory(),
+        cache_logger_on_first_use=False,
+    )
+    _adopt_standard_logging(_LEVELS[level], sinks)
+    if sinks.problem:
+        structlog.get_logger("dogubako").warning(sinks.problem)
+    return sinks
+
+
+def _add_level(_logger: Any, method: str, event: Event) -> Event:
+    event["level"] = _METHOD_LEVELS.get(method, method.upper())
+    return event
+
+
+_METHOD_LEVELS = {"warning": "WARN", "warn": "WARN", "critical": "FATAL", "fatal": "FATAL", "exception": "ERROR", "notset": "TRACE"}
+
+
+def _exception_of(_logger: Any, method: str, event: Event) -> Event:
+    if event.get("exc_info") is True or method == "exception":
+        event["exc_info"] = sys.exc_info()[1]
+    return event
+
+
+def _drop_to(write: Callable[[Event], None]) -> Any:
+    def processor(_logger: Any, _method: str, event: Event) -> Event:
+        write(event)
+        raise structlog.DropEvent
+
+    return processor
+
+
+class _Records(logging.Handler):
+    """Brings what libraries log to our sinks."""
+
+    def __init__(self, sinks: Sinks) -> None:
+        super().__init__()
+        self._sinks = sinks
+
+    def emit(self, record: logging.LogRecord) -> None:
+        event: Event = {"event": record.getMessage(), "logger": record.name, "level": _name(record.levelno)}
+        if record.exc_info and record.exc_info[1] is not None:
+            event["exc_info"] = record.exc_info[1]
+        self._sinks.write(event)
+
+
+def _adopt_standard_logging(level: int, sinks: Sinks) -> None:
+    root = logging.getLogger()
+    root.handlers = [_Records(sinks)]
+    root.setLevel(level)
+    for name in _CHATTY:
+        logging.getLogger(name).setLevel(max(level, logging.WARNING) if level >= logging.INFO else level)
+
+
+def _name(level: int) -> str:
+    return _NAMES[max(known for known in _NAMES if known <= max(level, 0))]
+
+
+def _loggable(value: Any) -> Any:
+    return value if isinstance(value, str | int | float | bool | list | dict | None) else str(value)
+
+
+def _stack(error: Any) -> str:
+    return "".join(traceback.format_exception(error)) if isinstance(error, BaseException) else str(error)

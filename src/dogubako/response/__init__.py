@@ -1,0 +1,1 @@
+"""The answer: what fits, how it reads, and the proof that it is valid."""

@@ -1,0 +1,210 @@
+"""`ToolResponseBuilder`: from what a tool returned to an answer that is valid, fits, and keeps our secrets."""
+
+import base64
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from dogubako.contract.call import ToolResult
+from dogubako.contract.errors import AnswerTooLargeError, DogubakoError
+from dogubako.contract.output import (
+    Audio,
+    Content,
+    Embedded,
+    Image,
+    Language,
+    Link,
+    Markdown,
+    Message,
+    Mixed,
+    Output,
+    Text,
+    Xml,
+)
+from dogubako.contract.secrets import Redactor
+from dogubako.response import envelope, fitting
+from dogubako.response.check import assert_mcp_tool_response
+from dogubako.response.plain import clean_text
+from dogubako.response.tokens import count_tokens
+from dogubako.response.trim import cut_text
+
+DEFAULT_MAX_TOKENS = 25_000
+
+# What the frame around a block costs: its type and the punctuation.
+_BLOCK_TOKENS = 12
+
+CheckStructured = Callable[[Any], None]
+_NO_SECRETS = Redactor()
+
+
+class ToolResponseBuilder:
+    """Builds every answer of one call, or of all calls that have no wishes of their own."""
+
+    def __init__(
+        self,
+        *,
+        language: Language = "en",
+        max_tokens: int = DEFAULT_MAX_TOKENS,
+        redactor: Redactor = _NO_SECRETS,
+        check_structured: CheckStructured | None = None,
+    ) -> None:
+        self.language = language
+        self.max_tokens = max_tokens
+        self.redactor = redactor
+        self.check_structured = check_structured
+
+    def for_call(self, max_tokens: int | None, check_structured: CheckStructured | None) -> "ToolResponseBuilder":
+        """The same builder with a smaller budget, or for a tool that promised an output schema."""
+        if max_tokens is None and check_structured is None:
+            return self
+        return ToolResponseBuilder(
+            language=self.language,
+            max_tokens=min(max_tokens or self.max_tokens, self.max_tokens),
+            redactor=self.redactor,
+            check_structured=check_structured,
+        )
+
+    def success(self, answer: Any) -> ToolResult:
+        """Build the answer to a call that worked."""
+        result = self._build(answer, self.max_tokens - _BLOCK_TOKENS)
+        assert_mcp_tool_response(result.to_mcp())
+        return result
+
+    def failure(self, error: DogubakoError) -> ToolResult:
+        """The message is the first block, exactly; the hint, if there is room, is the second."""
+        error.message = self._short(self.redactor.mask(clean_text(error.message)), self.max_tokens * 2 // 3)
+        error.hint = self._short(self.redactor.mask(clean_text(error.hint)), self.max_tokens // 4) if error.hint else None
+        texts = [error.message or error.code, *([error.hint] if error.hint else [])]
+        return ToolResult(
+            content=tuple({"type": "text", "text": text} for text in texts),
+            kind="text",
+            is_error=error.is_error,
+            error=error if error.is_error else None,
+            tokens=sum(count_tokens(text) + _BLOCK_TOKENS for text in texts),
+            count=None if error.is_error else 0,
+        )
+
+    def _build(self, answer: Any, budget: int) -> ToolResult:
+        match answer:
+            case str():
+                return self._text_result(fitting.plain_text(Text(text=answer), budget), answer=None)
+            case Text():
+                return self._text_result(fitting.plain_text(answer, budget), answer)
+            case Markdown():
+                return self._text_result(fitting.markdown(answer, budget), answer)
+            case Xml():
+                return self._text_result(fitting.xml(answer, budget), answer)
+            case Image() | Audio() | Embedded() | Link():
+                return self._block_result(answer, budget)
+            case Mixed():
+                return self._mixed(answer.parts, answer, budget)
+            case list() | tuple() if answer and all(isinstance(part, Content) for part in answer):
+                return self._mixed(answer, None, budget)
+            case Output():
+                return self._json(answer, budget)
+            case _:
+                return self._json(Output(data=answer), budget)
+
+    def _text_result(self, fitted: fitting.Fitted, answer: Content | None) -> ToolResult:
+        text = self.redactor.known(fitted.text)
+        return ToolResult(
+            content=({"type": "text", "text": text},),
+            kind="text",
+            tokens=fitted.tokens + _BLOCK_TOKENS,
+            count=answer.count if answer else None,
+            cacheable=answer.cacheable if answer else False,
+            trimmed=fitted.trimmed,
+        )
+
+    def _json(self, output: Output, budget: int) -> ToolResult:
+        structured = self.check_structured is not None
+        # A declared output travels twice, as text for old clients and as data for new ones.
+        built = envelope.build(output, self._message(output), budget // 2 if structured else budget)
+        text = self.redactor.known(built.text)
+        result = ToolResult(
+            content=({"type": "text", "text": text},),
+            kind="json",
+            tokens=built.tokens + _BLOCK_TOKENS,
+            count=output.count,
+            cacheable=output.cacheable,
+            trimmed=built.trimmed,
+        )
+        if self.check_structured is None:
+            return result
+        data = result.value["data"]
+        self.check_structured(data)
+        return replace(result, structured=data, tokens=result.tokens * 2)
+
+    def _block_result(self, answer: Image | Audio | Embedded | Link, budget: int) -> ToolResult:
+        block = _block(answer)
+        tokens = _block_tokens(block)
+        if tokens > budget:
+            block = self._stand_in(answer, tokens, budget)
+            tokens = _block_tokens(block)
+        return ToolResult(
+            content=(block,), tokens=tokens + _BLOCK_TOKENS, count=answer.count, cacheable=answer.cacheable
+        )
+
+    def _mixed(self, parts: Sequence[Content | str], whole: Content | None, budget: int) -> ToolResult:
+        """Pictures and files keep their place or fail; texts share what is left."""
+        texts = [part for part in parts if isinstance(part, str | Text | Markdown | Xml | Output)]
+        results: dict[int, ToolResult] = {}
+        for index, part in enumerate(parts):
+            if part not in texts:
+                results[index] = self._build(part, budget)
+                budget -= results[index].tokens
+        for index, part in enumerate(parts):
+            if index not in results:
+                results[index] = self._build(part, max(budget // max(len(texts), 1), 1) - _BLOCK_TOKENS)
+        ordered = [results[index] for index in range(len(parts))]
+        return ToolResult(
+            content=tuple(block for result in ordered for block in result.content),
+            tokens=sum(result.tokens for result in ordered),
+            count=whole.count if whole else None,
+            cacheable=whole.cacheable if whole else False,
+            trimmed=any(result.trimmed for result in ordered),
+        )
+
+    def _stand_in(self, answer: Content, tokens: int, budget: int) -> dict[str, Any]:
+        """Half a picture is no picture: show where the whole one is, or say that it does not fit."""
+        uri = getattr(answer, "uri", None)
+        if uri is None or isinstance(answer, Link):
+            raise AnswerTooLargeError(
+                f"The answer needs about {tokens:,} tokens and the response budget is {budget:,}.",
+                hint="Ask for a smaller version, or for a link instead of the content.",
+            )
+        return {"type": "resource_link", "uri": uri, "name": uri.rsplit("/", 1)[-1] or uri} | _mime(answer)
+
+    def _message(self, output: Output) -> str:
+        return output.message.text(self.language) if isinstance(output.message, Message) else output.message
+
+    def _short(self, text: str, budget: int) -> str:
+        return text if count_tokens(text) <= budget else cut_text(text, budget)
+
+
+def _block(answer: Image | Audio | Embedded | Link) -> dict[str, Any]:
+    match answer:
+        case Link():
+            named = {"title": answer.title, "description": answer.description, "size": answer.size}
+            known = {key: value for key, value in named.items() if value is not None}
+            return {"type": "resource_link", "uri": answer.uri, "name": answer.name} | known | _mime(answer)
+        case Embedded(body=str(text)):
+            resource: dict[str, Any] = {"uri": answer.uri, "text": clean_text(text)} | _mime(answer)
+            return {"type": "resource", "resource": resource}
+        case Embedded(body=bytes(blob)):
+            resource = {"uri": answer.uri, "blob": base64.b64encode(blob).decode()} | _mime(answer)
+            return {"type": "resource", "resource": resource}
+        case Image() | Audio():
+            kind = "image" if isinstance(answer, Image) else "audio"
+            return {"type": kind, "data": base64.b64encode(answer.data).decode(), "mimeType": answer.mime_type}
+    raise TypeError(f"a tool returned {type(answer).__name__}, which is no content")
+
+
+def _mime(answer: Content) -> dict[str, str]:
+    mime_type = getattr(answer, "mime_type", None)
+    return {"mimeType": mime_type} if mime_type else {}
+
+
+def _block_tokens(block: dict[str, Any]) -> int:
+    parts = {**block, **block.get("resource", {})}
+    return sum(count_tokens(value) for value in parts.values() if isinstance(value, str))

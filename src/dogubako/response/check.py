@@ -1,0 +1,97 @@
+"""`assert_mcp_tool_response`: is this really a `tools/call` result?"""
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_MIME = re.compile(r"[\w.+-]+/[\w.+-]+(\s*;.*)?")
+
+
+def assert_mcp_tool_response(response: object) -> None:
+    """Raise AssertionError, saying what is wrong, unless `response` is a complete and valid tool result.
+
+    Takes the result as a mapping, or as a model of the MCP SDK.
+    """
+    if hasattr(response, "model_dump"):
+        response = response.model_dump(by_alias=True, exclude_none=True)
+    _require(isinstance(response, Mapping), "a tool response is an object")
+    assert isinstance(response, Mapping)
+    _require("isError" in response, "isError is missing")
+    _require(isinstance(response["isError"], bool), "isError is not true or false")
+    content = response.get("content")
+    _require(isinstance(content, list | tuple), "content is not a list")
+    _require(bool(content), "content is empty")
+    for index, block in enumerate(content or ()):
+        _check_block(block, f"content[{index}]")
+    _require(isinstance(response.get("_meta", {}), Mapping), "_meta is not an object")
+
+
+def _check_block(block: object, where: str) -> None:
+    _require(isinstance(block, Mapping), f"{where} is not an object")
+    assert isinstance(block, Mapping)
+    kind = block.get("type")
+    check = _CHECKS.get(kind) if isinstance(kind, str) else None
+    _require(check is not None, f"{where}.type is none of {', '.join(_CHECKS)}")
+    if check is not None:
+        check(block, where)
+
+
+def _check_text(block: Mapping[str, Any], where: str) -> None:
+    _require(isinstance(block.get("text"), str), f"{where}.text is not a string")
+
+
+def _check_media(block: Mapping[str, Any], where: str) -> None:
+    _check_base64(block.get("data"), f"{where}.data")
+    _check_mime(block.get("mimeType"), f"{where}.mimeType")
+
+
+def _check_resource(block: Mapping[str, Any], where: str) -> None:
+    resource = block.get("resource")
+    _require(isinstance(resource, Mapping), f"{where}.resource is not an object")
+    assert isinstance(resource, Mapping)
+    _check_uri(resource.get("uri"), f"{where}.resource.uri")
+    _require(("text" in resource) != ("blob" in resource), f"{where}.resource has not exactly one of text and blob")
+    if "text" in resource:
+        _require(isinstance(resource["text"], str), f"{where}.resource.text is not a string")
+    else:
+        _check_base64(resource["blob"], f"{where}.resource.blob")
+    if resource.get("mimeType") is not None:
+        _check_mime(resource["mimeType"], f"{where}.resource.mimeType")
+
+
+def _check_link(block: Mapping[str, Any], where: str) -> None:
+    _check_uri(block.get("uri"), f"{where}.uri")
+    _require(isinstance(block.get("name"), str) and bool(block["name"]), f"{where}.name is not a name")
+
+
+def _check_uri(value: object, where: str) -> None:
+    _require(isinstance(value, str) and _SCHEME.match(value) is not None, f"{where} is not a URI")
+
+
+def _check_mime(value: object, where: str) -> None:
+    _require(isinstance(value, str) and _MIME.fullmatch(value) is not None, f"{where} is not a media type")
+
+
+def _check_base64(value: object, where: str) -> None:
+    try:
+        base64.b64decode(value if isinstance(value, str) else "!", validate=True)
+    except binascii.Error:
+        raise AssertionError(f"{where} is not base64") from None
+
+
+def _require(condition: bool, message: str) -> None:
+    # Not `assert`: this guards every answer, also under `python -O`.
+    if not condition:
+        raise AssertionError(message)
+
+
+_CHECKS: Final[Mapping[str, Callable[[Mapping[str, Any], str], None]]] = {
+    "text": _check_text,
+    "image": _check_media,
+    "audio": _check_media,
+    "resource": _check_resource,
+    "resource_link": _check_link,
+}

@@ -1,0 +1,65 @@
+"""From whatever a tool returns to JSON that every parser accepts."""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from pydantic import BaseModel
+
+_MAX_DEPTH = 100
+_encoder = msgspec.json.Encoder(enc_hook=lambda value: _dump(value))
+
+
+def encode(value: Any) -> str:
+    """Compact JSON. What cannot be said in JSON raises, and is the tool author's to mend."""
+    try:
+        return _encoder.encode(value).decode()
+    except (UnicodeEncodeError, OverflowError, msgspec.ValidationError):
+        return _encoder.encode(_plain(value, 0)).decode()
+
+
+def to_plain(value: Any) -> Any:
+    """The same data as dicts, lists, strings, numbers, booleans and nothing."""
+    return _plain(value, 0)
+
+
+def clean_text(text: str) -> str:
+    """Replace half characters (lone surrogates), which no encoding can carry."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def _dump(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json", by_alias=True)
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"a tool returned {type(value).__name__}, which is not JSON")
+
+
+def _plain(value: Any, depth: int) -> Any:
+    if depth > _MAX_DEPTH:
+        raise ValueError(f"a tool returned data nested deeper than {_MAX_DEPTH} levels")
+    if isinstance(value, str):
+        return clean_text(value)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        # JSON readers in other languages lose digits beyond 64 bits; text keeps them.
+        return value if -(2**63) <= value < 2**64 else str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {clean_text(str(key)): _plain(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item, depth + 1) for item in value]
+    if isinstance(value, BaseModel):
+        return _plain(value.model_dump(mode="json", by_alias=True), depth)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _plain(getattr(value, field.name), depth + 1) for field in dataclasses.fields(value)}
+    return _plain(msgspec.to_builtins(value, enc_hook=_dump), depth + 1)

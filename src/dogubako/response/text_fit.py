@@ -1,0 +1,24 @@
+"""Make text smaller by leaving out whole lines or blocks at its end."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from dogubako.response.tokens import count_tokens
+from dogubako.response.trim import NOTE_TOKENS, Cut, cut_text, take_whole
+
+
+def fit_blocks(
+    blocks: Sequence[str], budget: int, separator: str, unit: Literal["lines", "blocks"]
+) -> tuple[str, list[Cut]]:
+    """Keep whole blocks, in order, until one does not fit. Only a first block that is too long is shortened."""
+    budget -= NOTE_TOKENS
+    separator_cost = count_tokens(separator)
+    shown = take_whole((count_tokens(block) + separator_cost for block in blocks), budget)
+    if shown == 0 and blocks:
+        shortened = cut_text(blocks[0], budget)
+        cuts = [Cut(path="", shown=shortened.rfind("… ["), total=len(blocks[0]), unit="characters")]
+        if len(blocks) > 1:
+            cuts.append(Cut(path="", shown=1, total=len(blocks), unit=unit))
+        return shortened, cuts
+    cut = Cut(path="", shown=shown, total=len(blocks), unit=unit)
+    return separator.join(blocks[:shown]), [cut] if shown < len(blocks) else []

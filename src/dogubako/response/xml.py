@@ -1,0 +1,124 @@
+"""Well-formed XML from any characters, cut between whole elements."""
+
+import re
+from collections.abc import Sequence
+from html import escape
+
+from dogubako.contract.output import XmlElement
+from dogubako.response.plain import clean_text
+from dogubako.response.tokens import count_tokens
+from dogubako.response.trim import NOTE_TOKENS, Cut, cut_text, share_out, take_whole
+
+DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>'
+
+# XML 1.0 has no way to write these, not even as a reference.
+_FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NAME = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
+_NOT_IN_NAME = re.compile(r"[^\w.-]", re.ASCII)
+_SMALLEST_SHARE = 24
+
+
+def render(root: XmlElement) -> str:
+    """The whole document, with its declaration."""
+    return f"{DECLARATION}\n{_element(root)}"
+
+
+def fit_xml(root: XmlElement, budget: int, page_path: str | None = None) -> tuple[XmlElement, list[Cut]]:
+    """Shrink to about `budget` tokens. `page_path` names the element whose last children may go first."""
+    cuts: list[Cut] = []
+    if page_path is not None:
+        root = _fit_page(root, budget, page_path, cuts)
+    return _fit(root, budget, root.tag, cuts), cuts
+
+
+def _element(element: XmlElement) -> str:
+    tag = _name(element.tag)
+    attributes = "".join(
+        f' {_name(key)}="{_attribute(value)}"' for key, value in element.attributes.items() if value is not None
+    )
+    if isinstance(element.children, str):
+        inner = escape(_allowed(element.children), quote=False)
+    else:
+        inner = "".join(_element(child) for child in element.children)
+    return f"<{tag}{attributes}>{inner}</{tag}>" if inner else f"<{tag}{attributes}/>"
+
+
+def _allowed(text: str) -> str:
+    # A bare carriage return would be read back as a line feed.
+    return _FORBIDDEN.sub("\ufffd", clean_text(text)).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _attribute(value: str | float | bool) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    written = escape(_allowed(str(value)))
+    # Parsers turn plain white space in attributes into blanks; references survive.
+    return written.replace("\n", "&#10;").replace("\t", "&#9;")
+
+
+def _name(name: str) -> str:
+    if _NAME.fullmatch(name):
+        return name
+    cleaned = _NOT_IN_NAME.sub("_", name)
+    return cleaned if _NAME.fullmatch(cleaned) else f"_{cleaned}"
+
+
+def _cost(element: XmlElement) -> int:
+    return count_tokens(_element(element)) + 1
+
+
+def _shell_cost(element: XmlElement) -> int:
+    return _cost(XmlElement(element.tag, element.attributes, "x"))
+
+
+def _fit(element: XmlElement, budget: int, path: str, cuts: list[Cut]) -> XmlElement:
+    if _cost(element) <= budget:
+        return element
+    budget -= _shell_cost(element) + NOTE_TOKENS
+    if isinstance(element.children, str):
+        shortened = cut_text(element.children, max(budget, 1))
+        cuts.append(Cut(path=path, shown=shortened.rfind("… ["), total=len(element.children), unit="characters"))
+        return XmlElement(element.tag, element.attributes, shortened)
+    alike = len({child.tag for child in element.children}) == 1 and len(element.children) > 1
+    fit_children = _fit_alike if alike else _fit_different
+    return XmlElement(element.tag, element.attributes, fit_children(element.children, budget, path, cuts))
+
+
+def _fit_alike(children: Sequence[XmlElement], budget: int, path: str, cuts: list[Cut]) -> list[XmlElement]:
+    shown = take_whole((_cost(child) for child in children), budget)
+    kept = list(children[:shown])
+    if not kept and budget >= _SMALLEST_SHARE:
+        kept = [_fit(children[0], budget, f"{path}/{children[0].tag}", cuts)]
+    if len(kept) < len(children):
+        cuts.append(Cut(path=path, shown=len(kept), total=len(children), unit="elements"))
+    return kept
+
+
+def _fit_different(children: Sequence[XmlElement], budget: int, path: str, cuts: list[Cut]) -> list[XmlElement]:
+    costs = [_cost(child) for child in children]
+    shares = share_out(costs, budget)
+    if any(share < cost and share < _SMALLEST_SHARE for share, cost in zip(shares, costs, strict=True)):
+        shown = take_whole(costs, budget)
+        cuts.append(Cut(path=path, shown=shown, total=len(children), unit="elements"))
+        return list(children[:shown])
+    return [
+        _fit(child, share, f"{path}/{child.tag}", cuts) for child, share in zip(children, shares, strict=True)
+    ]
+
+
+def _fit_page(root: XmlElement, budget: int, page_path: str, cuts: list[Cut]) -> XmlElement:
+    """Cut the named list first, between whole children, so that the next call can begin where this one ends."""
+    if root.tag == page_path and not isinstance(root.children, str):
+        shown = take_whole((_cost(child) for child in root.children), budget - _shell_cost(root) - NOTE_TOKENS)
+        shown = max(shown, 1)
+        if shown < len(root.children):
+            cuts.append(Cut(path=page_path, shown=shown, total=len(root.children), unit="elements"))
+        return XmlElement(root.tag, root.attributes, root.children[:shown])
+    if isinstance(root.children, str):
+        return root
+    others = sum(_cost(child) for child in root.children if child.tag != page_path)
+    children = [
+        _fit_page(child, budget - others - _shell_cost(root), page_path, cuts) if child.tag == page_path else child
+        for child in root.children
+    ]
+    return XmlElement(root.tag, root.attributes, children)

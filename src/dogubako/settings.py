@@ -1,0 +1,165 @@
+"""Every setting, read once: command line > environment > `.env` > `dogubako.toml` > default."""
+
+import os
+import tomllib
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from dotenv import dotenv_values
+from platformdirs import user_data_path
+from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError, field_validator
+
+from dogubako.contract.output import Language
+from dogubako.contract.pack import Pack
+from dogubako.contract.setting import PackSettings, env_name, setting
+
+LogLevelName = Literal["fatal", "error", "warn", "info", "debug", "trace"]
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+_FILE_NAME = "dogubako.toml"
+_PREFIX = "DOGUBAKO_"
+
+
+class SettingsError(Exception):
+    """A setting is wrong; the message names it."""
+
+
+class Settings(BaseModel):
+    """What is in force. Pack settings are in `packs`, by pack name."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    port: int = setting(3000, "PORT", "Port of the HTTP server.", ge=0, le=65535)
+    host: str = setting("127.0.0.1", "HOST", "Address that the HTTP server binds to.", min_length=1)
+    allowed_hosts: tuple[str, ...] = setting(
+        (), "DOGUBAKO_ALLOWED_HOSTS", "More host names that clients may use for this server, comma-separated."
+    )
+    log_level: LogLevelName = setting("info", "LOG_LEVEL", "How much is logged.")
+    log_dir: Path = setting(Path("logs"), "LOG_DIR", "Folder of the log file.")
+    cors_enabled: bool = setting(False, "CORS_ENABLED", "Whether browsers on other sites may call the REST API.")
+    cors_origin: tuple[str, ...] = setting(("*",), "CORS_ORIGIN", "Which sites, comma-separated.")
+    rate_limit_max: int | None = setting(None, "RATE_LIMIT_MAX", "Calls per caller and window; off without it.", ge=1)
+    rate_limit_window: int = setting(60, "RATE_LIMIT_WINDOW", "Length of the window in seconds.", ge=1)
+    environment: Literal["production", "development"] = setting(
+        "production", "ENVIRONMENT", "In development, internal errors show their message."
+    )
+    sandbox: bool = setting(
+        False, "DOGUBAKO_SANDBOX", "Answer for services that are not configured with the built-in ones."
+    )
+    auth: Literal["off", "keys", "oauth"] = setting("off", "DOGUBAKO_AUTH", "How HTTP callers prove who they are.")
+    discovery: Literal["auto", "full", "search"] = setting(
+        "auto", "DOGUBAKO_DISCOVERY", "Whether agents see all tools or search for them."
+    )
+    packs: tuple[str, ...] = setting((), "DOGUBAKO_PACKS", "Packs to load, comma-separated; all without it.")
+    tools: tuple[Path, ...] = setting((), "DOGUBAKO_TOOLS", "Python files with tools of your own, comma-separated.")
+    read_only: bool = setting(False, "DOGUBAKO_READ_ONLY", "Refuse every tool that writes.")
+    max_response_tokens: int = setting(
+        25_000, "DOGUBAKO_MAX_RESPONSE_TOKENS", "Response budget: no answer is larger.", ge=500, le=1_000_000
+    )
+    cache: str = setting(
+        "off", "DOGUBAKO_CACHE", "Where unchanging answers are kept: off, memory, or redis://…", pattern=r"off|memory|rediss?://.+"
+    )
+    lang: Language = setting("en", "DOGUBAKO_LANG", "Language of success messages.")
+    data_dir: Path = setting(
+        user_data_path("dogubako"), "DOGUBAKO_DATA_DIR", "Folder for keys, backups and the audit log."
+    )
+    files: tuple[Path, ...] = setting((), "DOGUBAKO_FILES", "Folders that file tools may use, comma-separated.")
+    request_state_key: SecretStr | None = setting(
+        None, "DOGUBAKO_REQUEST_STATE_KEY", "Shared by several servers behind one address; at least 32 characters."
+    )
+    shutdown_grace: float = setting(
+        10.0, "DOGUBAKO_SHUTDOWN_GRACE", "Seconds that running calls get to finish when the server stops.", ge=0, le=600
+    )
+
+    @field_validator("allowed_hosts", "cors_origin", "packs", "tools", "files", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("request_state_key")
+    @classmethod
+    def _long_enough(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and len(value.get_secret_value()) < 32:
+            raise ValueError("must have at least 32 characters")
+        return value
+
+
+class Sources:
+    """Where settings come from. Read once, shared by our own settings and those of the packs."""
+
+    def __init__(
+        self,
+        *,
+        overrides: Mapping[str, Any] | None = None,
+        environ: Mapping[str, str] | None = None,
+        env_file: Path | None = Path(".env"),
+        config_file: Path | None = None,
+    ) -> None:
+        self.overrides = {key: value for key, value in (overrides or {}).items() if value is not None}
+        process = os.environ if environ is None else environ
+        dotenv = dotenv_values(env_file) if env_file is not None and env_file.is_file() else {}
+        self.environ = {**{key: value for key, value in dotenv.items() if value is not None}, **process}
+        self.file = _read_file(config_file)
+
+    def load(self) -> Settings:
+        """Our own settings, or a SettingsError that names what is wrong."""
+        self._refuse_unknown_variables()
+        ours = {key: value for key, value in self.file.items() if not isinstance(value, dict)}
+        return self._merged(Settings, ours, self.overrides)
+
+    def load_pack(self, pack: Pack[Any, Any]) -> PackSettings:
+        """A pack's settings: its variables, and the table of its name in the file."""
+        return self._merged(pack.settings, self.file.get(pack.name, {}), {})
+
+    def _merged(self, model: type[ModelT], table: Mapping[str, Any], overrides: Mapping[str, Any]) -> ModelT:
+        fields = model.model_fields
+        for key in table:
+            if key not in fields:
+                raise SettingsError(f"{_FILE_NAME}: unknown key '{key}'.{_suggest(key, fields)}")
+        variables = {env_name(model, name): name for name in fields}
+        found = {name: self.environ[variable] for variable, name in variables.items() if variable in self.environ}
+        try:
+            return model.model_validate({**table, **found, **overrides})
+        except ValidationError as error:
+            raise SettingsError(_sentence(error, model)) from None
+
+    def refuse_unknown_tables(self, pack_names: Iterable[str]) -> None:
+        known = set(pack_names)
+        for key, value in self.file.items():
+            if isinstance(value, dict) and key not in known:
+                raise SettingsError(f"{_FILE_NAME}: unknown table '[{key}]'.{_suggest(key, known)}")
+
+    def _refuse_unknown_variables(self) -> None:
+        known = {env_name(Settings, name) for name in Settings.model_fields}
+        for key in self.environ:
+            if key.startswith(_PREFIX) and key not in known:
+                raise SettingsError(f"Unknown setting {key}.{_suggest(key, known)}")
+
+
+def _read_file(config_file: Path | None) -> dict[str, Any]:
+    path = config_file or Path(_FILE_NAME)
+    if not path.is_file():
+        if config_file is not None:
+            raise SettingsError(f"Configuration file not found: {config_file}")
+        return {}
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path}: not valid TOML: {error}") from None
+
+
+def _sentence(error: ValidationError, model: type[BaseModel]) -> str:
+    parts = []
+    for problem in error.errors(include_url=False, include_input=False):
+        field = str(problem["loc"][0]) if problem["loc"] else "settings"
+        name = env_name(model, field) if field in model.model_fields else field
+        parts.append(f"{name}: {problem['msg'].removeprefix('Value error, ')}")
+    return "Invalid setting: " + "; ".join(dict.fromkeys(parts)) + "."
+
+
+def _suggest(name: str, known: Iterable[str]) -> str:
+    near = get_close_matches(name, list(known), n=1)
+    return f" Did you mean {near[0]}?" if near else ""
