@@ -12,6 +12,7 @@ import msgspec
 import structlog
 
 from dogubako.contract.secrets import Redactor
+from dogubako.response.plain import clean_text
 from dogubako.settings import LogLevelName
 
 _LEVELS: dict[LogLevelName, int] = {"fatal": 50, "error": 40, "warn": 30, "info": 20, "debug": 10, "trace": 0}
@@ -40,7 +41,7 @@ class Sinks:
     def write(self, event: Event) -> None:
         level = str(event.pop("level"))
         error = event.pop("exc_info", None)
-        fields = {key: _loggable(value) for key, value in event.items()}
+        fields = {key: self._clean(value) for key, value in event.items()}
         self._to_people(level, fields)
         if self._file is not None:
             self._to_file(level, fields, error)
@@ -49,7 +50,7 @@ class Sinks:
         name = fields.get("event", "")
         rest = " ".join(f"{key}={value}" for key, value in fields.items() if key != "event" and value is not None)
         shown = f"{_COLOURS.get(level, '')}{level:5}{_RESET}" if self._colour else f"{level:5}"
-        line = self._redactor.mask(f"{name} {rest}".rstrip().replace("\n", "\\n"))
+        line = f"{name} {rest}".rstrip().replace("\n", "\\n")
         try:
             self._stderr.write(f"{datetime.now():%H:%M:%S} {shown} {line}\n")
             self._stderr.flush()
@@ -60,14 +61,22 @@ class Sinks:
     def _to_file(self, level: str, fields: dict[str, Any], error: Any) -> None:
         line = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "level": level, **fields}
         if error is not None:
-            line["stack"] = _stack(error)
-        encoded = self._redactor.mask(msgspec.json.encode(line, enc_hook=str).decode())
+            line["stack"] = self._redactor.mask(_stack(error))
         assert self._file is not None
         try:
-            self._file.write(f"{encoded}\n".encode())
+            self._file.write(msgspec.json.encode(line) + b"\n")
         except (OSError, ValueError) as failure:
             self._file = None
             self.problem = f"The log file cannot be written any more: {failure}"
+
+    def _clean(self, value: Any) -> Any:
+        if isinstance(value, int | float | None):
+            return value
+        if isinstance(value, list | tuple):
+            return [self._clean(item) for item in value]
+        if isinstance(value, dict):
+            return {str(key): self._clean(item) for key, item in value.items()}
+        return clean_text(self._redactor.mask(str(value)))
 
     def _open(self, folder: Path) -> None:
         try:
@@ -141,10 +150,6 @@ def _adopt_standard_logging(level: int, sinks: Sinks) -> None:
 
 def _name(level: int) -> str:
     return _NAMES[max(known for known in _NAMES if known <= max(level, 0))]
-
-
-def _loggable(value: Any) -> Any:
-    return value if isinstance(value, str | int | float | bool | list | dict | None) else str(value)
 
 
 def _stack(error: Any) -> str:

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from secrets import token_hex
 from typing import Any, Literal
-from uuid import uuid4
 
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field
@@ -45,7 +45,7 @@ ANONYMOUS = Caller()
 
 
 def new_call_id() -> str:
-    return uuid4().hex[:16]
+    return token_hex(8)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

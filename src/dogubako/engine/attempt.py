@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+import anyio
 import structlog
 
 log = structlog.get_logger("dogubako.engine")
@@ -50,8 +51,9 @@ async def run_once(coroutine: Coroutine[Any, Any, ResultT], seconds: float, name
 
 
 async def _let_tidy_up(task: "asyncio.Task[Any]", name: str) -> None:
-    done, _ = await asyncio.shield(asyncio.wait({task}, timeout=GRACE_SECONDS))
-    if not done:
+    with anyio.CancelScope(shield=True):
+        await asyncio.wait({task}, timeout=GRACE_SECONDS)
+    if not task.done():
         _leave_behind(task, name)
 
 

@@ -17,12 +17,13 @@ _SCHEMA_KEYWORD_TYPE = "type"
 class Complaints:
     """Turns the findings of pydantic and of jsonschema-rs into our sentences."""
 
-    def __init__(self, schema: Mapping[str, Any]) -> None:
+    def __init__(self, schema: Mapping[str, Any], prefix: str = "") -> None:
         self._schema = schema
+        self._prefix = (prefix,) if prefix else ()
 
     def of_model(self, problem: ErrorDetails, received: Any) -> ValidationErrorContext:
         path = _real_path(problem["loc"], received)
-        field, kind = _dotted(path), problem["type"]
+        field, kind = self._dotted(path), problem["type"]
         if kind == "missing":
             return _missing(field)
         if kind == "extra_forbidden":
@@ -36,15 +37,15 @@ class Complaints:
         keyword = problem.schema_path[-1] if problem.schema_path else ""
         kind = type(problem.kind).__name__.rsplit("_", 1)[-1]
         if kind == "Required":
-            return _missing(_dotted((*path, problem.kind.property)))
+            return _missing(self._dotted((*path, problem.kind.property)))
         if kind in ("AdditionalProperties", "UnevaluatedProperties"):
             return self._unknown((*path, problem.kind.unexpected[0]))
         if kind == "Type" or keyword == _SCHEMA_KEYWORD_TYPE:
             return self._mistyped(path, problem.instance)
-        return _refused(_dotted(path) or "parameters", problem.message)
+        return _refused(self._dotted(path) or "parameters", problem.message)
 
     def _mistyped(self, path: Sequence[str | int], received: Any) -> ValidationErrorContext:
-        field = _dotted(path) or "parameters"
+        field = self._dotted(path) or "parameters"
         expected = type_name(self._at(path))
         return ValidationErrorContext(
             field=field,
@@ -58,8 +59,11 @@ class Complaints:
         name = str(path[-1])
         near = get_close_matches(name[:64], list(self._at(path[:-1]).get("properties", {})), n=1)
         suggestion = f" (did you mean {near[0]}?)" if near else ""
-        field = _dotted((*path[:-1], name[:64]))
+        field = self._dotted((*path[:-1], name[:64]))
         return ValidationErrorContext(field=field, message=f"Unknown parameter: {field}{suggestion}")
+
+    def _dotted(self, path: Sequence[str | int]) -> str:
+        return ".".join(str(key) for key in (*self._prefix, *path))
 
     def _at(self, path: Sequence[str | int]) -> Mapping[str, Any]:
         """The schema of a field, as far down as it can be followed."""
@@ -106,10 +110,6 @@ def _without_value(message: str, received: Any) -> str:
     if len(quoted) > 2 and quoted in message:
         return "the value is not allowed"
     return message.removeprefix("Value error, ")
-
-
-def _dotted(path: Sequence[str | int]) -> str:
-    return ".".join(str(key) for key in path)
 
 
 def _json_type(value: Any) -> str:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
+import msgspec
 from packaging.version import Version
 
 from dogubako.contract.metadata import ToolExample, ToolMetadata
@@ -99,6 +100,11 @@ class ToolRegistryEntry:
     def definition(self) -> dict[str, Any]:
         """The tool as `tools/list` shows it; made once, shown often."""
         return self.implementation.to_definition()
+
+    @cached_property
+    def mirrored_in_headers(self) -> bool:
+        """Whether HTTP clients repeat some of its arguments in headers, which must then be compared."""
+        return b"x-mcp-header" in msgspec.json.encode(self.metadata.input_schema)
 
     @cached_property
     def validator(self) -> ArgumentValidator:

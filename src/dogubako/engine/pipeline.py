@@ -53,12 +53,14 @@ class Pipeline:
         self.responses = responses or ToolResponseBuilder()
         self._surroundings = surroundings
         self._show_internal_errors = show_internal_errors
+        # Bound once: looking the logger up again for every call would cost more than the check of its level.
+        self._log = log.bind()
         registry.attach(self.handle)
 
     async def handle(self, call: ToolCall) -> ToolResult:
         """Answer the call. Nothing but a cancellation gets past this point."""
         started = time.perf_counter()
-        log.debug("Tool invoked", tool=call.name, door=call.door, call_id=call.id)
+        self._log.debug("Tool invoked", tool=call.name, door=call.door, call_id=call.id)
         try:
             result = await self._run(call)
         except DogubakoError as error:
@@ -119,7 +121,7 @@ class Pipeline:
 
     def _completed(self, call: ToolCall, code: str, started: float, result: ToolResult | None = None) -> None:
         fields: dict[str, Any] = {"count": result.count} if result is not None and result.count is not None else {}
-        log.info(
+        self._log.info(
             "Tool completed",
             tool=call.name[:64],
             door=call.door,

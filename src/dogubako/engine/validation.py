@@ -3,14 +3,17 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import pydantic
 
 from dogubako.contract.errors import ValidationError, ValidationErrorContext
 from dogubako.contract.metadata import Effect
+from dogubako.contract.schema import schema_of
 from dogubako.contract.tool import BaseTool
 from dogubako.engine.complaints import Complaints
+
+ModelT = TypeVar("ModelT", bound=pydantic.BaseModel)
 
 _CONFIRM = "confirm"
 _MOST_ERRORS = 20
@@ -24,16 +27,32 @@ class Checked:
     confirmed: bool
 
 
+class ModelValidator(Generic[ModelT]):
+    """Checks plain data against a model. `prefix` is put before the names of fields in complaints."""
+
+    def __init__(self, model: type[ModelT], prefix: str = "", schema: Mapping[str, Any] | None = None) -> None:
+        self._model = model
+        self._complaints = Complaints(schema_of(model) if schema is None else schema, prefix)
+
+    def check(self, data: Mapping[str, Any]) -> ModelT:
+        """The model, or a ValidationError that names every wrong field."""
+        try:
+            # JSON mode is strict about types and still reads dates and enums from text.
+            return self._model.model_validate_json(_encode(data))
+        except pydantic.ValidationError as error:
+            problems = error.errors(include_url=False, include_context=True)
+            raise _collected(self._complaints.of_model(problem, data) for problem in problems) from None
+
+
 class ArgumentValidator:
     """Checks the arguments of one tool, by its model or by its plain JSON Schema."""
 
     def __init__(self, tool: BaseTool[Any, Any]) -> None:
-        self._model = tool.args_model
-        self._schema = dict(tool.metadata.input_schema)
-        declared = self._model.model_fields if self._model else tool.input_schema().get("properties", {})
+        schema = dict(tool.metadata.input_schema)
+        declared = tool.args_model.model_fields if tool.args_model else tool.input_schema().get("properties", {})
         self._asks_confirmation = tool.effect is Effect.DESTROY and _CONFIRM not in declared
-        self._complaints = Complaints(self._schema)
-        self._by_schema = _schema_validator(self._schema) if self._model is None else None
+        self._validator: ModelValidator[Any] | SchemaValidator
+        self._validator = ModelValidator(tool.args_model, schema=schema) if tool.args_model else SchemaValidator(schema)
 
     def check(self, parameters: Mapping[str, Any]) -> Checked:
         """Typed arguments, or a ValidationError that names every wrong field."""
@@ -43,31 +62,24 @@ class ArgumentValidator:
         if self._asks_confirmation and _CONFIRM in parameters:
             confirmed = _confirmation(parameters[_CONFIRM])
             parameters = {name: value for name, value in parameters.items() if name != _CONFIRM}
-        encoded = _encode(parameters)
-        return Checked(self._typed(parameters, encoded), confirmed)
-
-    def _typed(self, parameters: Mapping[str, Any], encoded: str) -> Any:
-        if self._model is None:
-            return self._checked_by_schema(parameters)
-        try:
-            # JSON mode is strict about types and still reads dates and enums from text.
-            return self._model.model_validate_json(encoded)
-        except pydantic.ValidationError as error:
-            problems = error.errors(include_url=False, include_context=True)
-            raise _collected(self._complaints.of_model(problem, parameters) for problem in problems) from None
-
-    def _checked_by_schema(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-        if self._by_schema is not None and not self._by_schema.is_valid(parameters):
-            problems = list(self._by_schema.iter_errors(parameters))
-            raise _collected(self._complaints.of_schema(problem) for problem in problems)
-        return parameters
+        return Checked(self._validator.check(parameters), confirmed)
 
 
-def _schema_validator(schema: dict[str, Any]) -> Any:
-    # Tools with a plain schema are rare; those without one start faster.
-    import jsonschema_rs  # noqa: PLC0415
+class SchemaValidator:
+    """Checks plain data against a plain JSON Schema and hands it on unchanged."""
 
-    return jsonschema_rs.validator_for(schema, mask="the value")
+    def __init__(self, schema: dict[str, Any]) -> None:
+        # Tools with a plain schema are rare; a server without one starts faster.
+        import jsonschema_rs  # noqa: PLC0415
+
+        self._validator = jsonschema_rs.validator_for(schema, mask="the value")
+        self._complaints = Complaints(schema)
+
+    def check(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        _encode(data)
+        if not self._validator.is_valid(data):
+            raise _collected(self._complaints.of_schema(problem) for problem in self._validator.iter_errors(data))
+        return data
 
 
 def _confirmation(value: Any) -> bool:

@@ -1,0 +1,87 @@
+"""A person at a terminal: tables to read, progress to watch, questions to answer. Colours only where they show."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+import typer
+
+from dogubako.contract.conversation import (
+    Answer,
+    ClientLogLevel,
+    InputAnswer,
+    InputRequests,
+    Question,
+    capability_of,
+)
+from dogubako.contract.errors import CapabilityRequiredError
+
+_CLEAR_LINE = "\r\x1b[K"
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on stdout."""
+    typer.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str) -> None:
+    """A table that fits the terminal, or plain columns in a pipe."""
+    # Drawing tables is the only thing that needs it.
+    from rich.console import Console  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+
+    if not rows:
+        typer.echo(empty)
+        return
+    console = Console(width=None if sys.stdout.isatty() else 10_000, highlight=False)
+    table = Table(*header, box=None, pad_edge=False, header_style="bold", show_edge=False)
+    for row in rows:
+        table.add_row(*(cell.replace("[", r"\[") for cell in row))
+    console.print(table)
+
+
+class TerminalConversation:
+    """Progress on stderr, questions at the prompt. In a pipe there is nobody to ask."""
+
+    def __init__(self) -> None:
+        self._can_show = sys.stderr.isatty()
+        self._can_ask = sys.stdin.isatty() and sys.stderr.isatty()
+
+    def supports(self, capability: str) -> bool:
+        return capability == "elicitation" and self._can_ask
+
+    async def progress(self, done: float, total: float | None, message: str | None) -> None:
+        if not self._can_show:
+            return
+        share = f"{done / total:4.0%} " if total else f"{done:g} "
+        end = _CLEAR_LINE if done == total else ""
+        sys.stderr.write(f"{_CLEAR_LINE}{share}{message or ''}{end}")
+        sys.stderr.flush()
+
+    async def log(self, level: ClientLogLevel, message: str) -> None:
+        typer.echo(f"{level}: {message}", err=True)
+
+    async def request(self, requests: InputRequests) -> Mapping[str, InputAnswer]:
+        answers: dict[str, InputAnswer] = {}
+        for key, request in requests.items():
+            if not isinstance(request, Question) or not self._can_ask:
+                raise CapabilityRequiredError(capability_of(request))
+            answers[key] = _ask(request)
+        return answers
+
+
+def _ask(question: Question) -> Answer:
+    typer.echo(question.message, err=True)
+    content = {}
+    for name, field in question.schema.get("properties", {}).items():
+        said = typer.prompt(field.get("description") or name, default=field.get("default", ""), err=True)
+        content[name] = said if field.get("type") == "string" else _parsed(said)
+    return Answer(action="accept", content=content)
+
+
+def _parsed(text: Any) -> Any:
+    try:
+        return msgspec.json.decode(str(text))
+    except msgspec.DecodeError:
+        return text

@@ -1,0 +1,228 @@
+"""`dogubako tools list|search|show|call`."""
+
+import asyncio
+import sys
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from dogubako.app import Toolbox
+from dogubako.cli.options import AsJson, Chosen, Config, Packs, ReadOnly, Sandbox, Tools, friendly
+from dogubako.cli.terminal import TerminalConversation, print_json, print_table
+from dogubako.contract.call import ExecutionOptions, ToolCall, ToolResult
+from dogubako.contract.errors import DogubakoError, ValidationError
+from dogubako.contract.guidance import parse_call
+from dogubako.engine.entry import ListFilter
+from dogubako.transports.tool_info import tool_detail, tool_info
+from dogubako.transports.wire import checked_options
+
+app = typer.Typer(help="List, find, show and call tools.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.command("list")
+@friendly
+def list_tools(
+    tools: Tools = None,
+    packs: Packs = None,
+    sandbox: Sandbox = None,
+    config: Config = None,
+    category: Annotated[str | None, typer.Option(help="Only this category.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="Only with this tag; several mean all of them.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List all tools, also those that are disabled, with the reason."""
+    box = Chosen(tools=tools, packs=packs, sandbox=sandbox, config=config).open(quiet=True)
+    entries = _run(box, _listed(box, ListFilter(category=category, tags=tuple(tag or ()))))
+    if as_json:
+        print_json([tool_info(entry) for entry in entries])
+        return
+    rows = [(one.name, one.category, _state(one), _first_line(one.metadata.description)) for one in entries]
+    print_table(("Name", "Category", "State", "What it does"), rows, empty="No tools. Try --tools examples/workbench.py.")
+
+
+@app.command()
+@friendly
+def search(
+    query: Annotated[str, typer.Argument(help="What the tool should do, in plain words.")],
+    tools: Tools = None,
+    packs: Packs = None,
+    sandbox: Sandbox = None,
+    config: Config = None,
+    limit: Annotated[int, typer.Option(min=1, max=100, help="How many to show.")] = 20,
+    explain: Annotated[bool, typer.Option("--explain", help="Show what matched.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find tools by plain words, best first."""
+    if not query.strip():
+        _fail("Query is required")
+    box = Chosen(tools=tools, packs=packs, sandbox=sandbox, config=config).open(quiet=True)
+    matches = _run(box, _searched(box, query))[:limit]
+    if as_json:
+        print_json([{**tool_info(match.entry), "score": match.score} for match in matches])
+        return
+    why = ("Matched in",) if explain else ()
+    rows = [
+        (one.entry.name, f"{one.score:.2f}", *((", ".join(one.why),) if explain else ()), _first_line(one.entry.metadata.description))
+        for one in matches
+    ]
+    print_table(("Name", "Score", *why, "What it does"), rows, empty="No tool matches.")
+
+
+@app.command()
+@friendly
+def show(
+    name: Annotated[str, typer.Argument(help="The tool's name.")],
+    tools: Tools = None,
+    packs: Packs = None,
+    sandbox: Sandbox = None,
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show one tool: what it does and what it takes."""
+    box = Chosen(tools=tools, packs=packs, sandbox=sandbox, config=config).open(quiet=True)
+    try:
+        detail = _run(box, _shown(box, name))
+    except DogubakoError as error:
+        _fail(error.message, error.hint)
+    if as_json:
+        print_json(detail)
+        return
+    state = "enabled" if detail["enabled"] else f"disabled: {detail.get('reason', '')}"
+    typer.echo(f"{detail['name']} {detail['version']} ({detail['category']}, {detail['effect']}, {state})\n")
+    typer.echo(f"{detail['description']}\n")
+    rows = [
+        (one["name"], one["type"], "yes" if one["required"] else "", one.get("description", ""))
+        for one in detail["parameters"]
+    ]
+    print_table(("Argument", "Type", "Required", "Meaning"), rows, empty="It takes no arguments.")
+
+
+@app.command()
+@friendly
+def call(
+    name: Annotated[str, typer.Argument(help="The tool's name, or a whole call: \"echo(text: 'hello')\".")],
+    arguments: Annotated[
+        list[str] | None, typer.Argument(help='Arguments as name=value (a value may be JSON), or one JSON object.')
+    ] = None,
+    tools: Tools = None,
+    packs: Packs = None,
+    read_only: ReadOnly = None,
+    sandbox: Sandbox = None,
+    config: Config = None,
+    version: Annotated[str | None, typer.Option(help="A version other than the newest.")] = None,
+    timeout: Annotated[int | None, typer.Option(help="Milliseconds for one attempt.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="A smaller response budget.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Folder to save pictures and sounds in.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Call a tool and print its answer. The exit code is 1 if the call failed."""
+    box = Chosen(tools=tools, packs=packs, read_only=read_only, sandbox=sandbox, config=config).open(quiet=True)
+    talk = TerminalConversation()
+    try:
+        tool_name, parameters = _arguments(box, name, arguments or [])
+        options = _options(timeout, max_tokens)
+    except DogubakoError as error:
+        result = box.pipeline.responses.failure(error)
+    else:
+        request = ToolCall(
+            name=tool_name, parameters=parameters, options=options, version=version, door="cli", conversation=talk
+        )
+        result = _run(box, box.pipeline.handle(request))
+    _print_result(result, as_json, save)
+    if result.is_error:
+        raise typer.Exit(1)
+
+
+def _print_result(result: ToolResult, as_json: bool, save: Path | None) -> None:
+    if as_json:
+        print_json(result.to_mcp())
+        return
+    for index, block in enumerate(result.content):
+        if block["type"] == "text":
+            typer.echo(block["text"], err=result.is_error)
+        else:
+            typer.echo(_describe(block, index, save))
+
+
+def _describe(block: dict[str, Any], index: int, save: Path | None) -> str:
+    """A terminal shows no pictures: say what came, and save it where that was asked for."""
+    if block["type"] in ("image", "audio"):
+        data = msgspec.json.decode(msgspec.json.encode(block["data"]), type=bytes)
+        if save is None:
+            return f"[{block['type']} {block['mimeType']}, {len(data):,} bytes; --save FOLDER keeps it]"
+        save.mkdir(parents=True, exist_ok=True)
+        path = save / f"{block['type']}-{index + 1}.{block['mimeType'].rsplit('/', 1)[-1]}"
+        path.write_bytes(data)
+        return f"[{block['type']} saved: {path}]"
+    return msgspec.json.encode(block).decode()
+
+
+def _arguments(box: Toolbox, name: str, words: list[str]) -> tuple[str, dict[str, Any]]:
+    """`echo text=hello`, `echo '{"text": "hello"}'` and `"echo(text: 'hello')"` all mean the same."""
+    if "(" in name:
+        try:
+            return parse_call(name)
+        except ValueError as error:
+            raise ValidationError.of("name", f"Cannot read the call: {error}") from None
+    if len(words) == 1 and words[0].lstrip().startswith("{"):
+        try:
+            return name, msgspec.json.decode(words[0], type=dict[str, Any])
+        except (msgspec.DecodeError, msgspec.ValidationError):
+            raise ValidationError.of("arguments", "The arguments are not a JSON object.") from None
+    return name, dict(_pair(box, name, word) for word in words)
+
+
+def _pair(box: Toolbox, tool: str, word: str) -> tuple[str, Any]:
+    key, equals, value = word.partition("=")
+    if not equals:
+        raise ValidationError.of("arguments", "Arguments are written name=value.")
+    types = {one.name: one.type for one in box.registry.get(tool).metadata.parameters}
+    if types.get(key) == "string":
+        return key, value
+    try:
+        return key, msgspec.json.decode(value)
+    except msgspec.DecodeError:
+        return key, value
+
+
+def _options(timeout: int | None, max_tokens: int | None) -> ExecutionOptions:
+    said = {"timeout": timeout, "maxTokens": max_tokens}
+    return checked_options({key: value for key, value in said.items() if value is not None})
+
+
+async def _listed(box: Toolbox, wanted: ListFilter) -> Any:
+    return box.registry.list(wanted)
+
+
+async def _searched(box: Toolbox, query: str) -> Any:
+    return box.registry.search(query)
+
+
+async def _shown(box: Toolbox, name: str) -> dict[str, Any]:
+    return tool_detail(box.registry, name)
+
+
+def _run(box: Toolbox, work: Coroutine[Any, Any, Any]) -> Any:
+    """Connected packs know tools that others do not, so even a list needs the packs running."""
+
+    async def run() -> Any:
+        async with box.running():
+            return await work
+
+    return asyncio.run(run())
+
+
+def _state(entry: Any) -> str:
+    return "enabled" if entry.enabled else f"disabled: {entry.status.reason}"
+
+
+def _first_line(text: str) -> str:
+    return text.strip().split("\n", 1)[0]
+
+
+def _fail(message: str, hint: str | None = None) -> None:
+    typer.echo(f"dogubako: {message}{f' {hint}' if hint else ''}", err=True)
+    sys.exit(1)

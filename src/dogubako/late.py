@@ -1,0 +1,12 @@
+"""Load one of our doors at the moment it is opened. The MCP SDK and the HTTP server cost most of a second to import;
+a command that does not need them should not wait for them (docs/adr/0004-doors-are-loaded-when-opened.md)."""
+
+from importlib import import_module
+from typing import Any, Literal
+
+Door = Literal["dogubako.serving", "dogubako.transports.stdio_loop"]
+
+
+def load(door: Door) -> Any:
+    """The module behind a door."""
+    return import_module(door)

@@ -1,0 +1,89 @@
+"""Run the HTTP door: bind, serve, and stop gracefully."""
+
+import contextlib
+import os
+import signal
+from collections.abc import Iterator
+from secrets import token_urlsafe
+
+import structlog
+import uvicorn
+from uvicorn.supervisors import Multiprocess
+
+from dogubako.app import Toolbox
+from dogubako.settings import Settings, SettingsError
+from dogubako.transports.hosts import is_loopback
+from dogubako.transports.http import HttpDoor
+
+log = structlog.get_logger("dogubako.http")
+
+_FACTORY = "dogubako.worker:app"
+
+
+def serve(box: Toolbox, *, workers: int = 1, allow_unauthenticated: bool = False) -> None:
+    """Serve until told to stop; running calls get their grace time, then the process ends with code 0."""
+    settings = box.settings
+    if not is_loopback(settings.host) and settings.auth == "off" and not allow_unauthenticated:
+        raise SettingsError(
+            f"HOST is {settings.host}, which others can reach, and authentication is off. "
+            "Use HOST=127.0.0.1, or say --allow-unauthenticated if that is what you want."
+        )
+    if workers > 1:
+        _serve_many(settings, workers)
+        return
+    door = HttpDoor(box)
+    GracefulServer(uvicorn.Config(door, **_options(settings)), door).run()
+
+
+class GracefulServer(uvicorn.Server):
+    """Ends waiting streams first, and does not die of the signal that asked it to stop."""
+
+    def __init__(self, config: uvicorn.Config, door: HttpDoor) -> None:
+        super().__init__(config)
+        self._door = door
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    async def shutdown(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
+        self._door.stop_streams()
+        await super().shutdown(sockets)  # type: ignore[arg-type]
+
+    async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
+        await super().startup(sockets)  # type: ignore[arg-type]
+        for server in self.servers:
+            for socket in server.sockets:
+                host, port = socket.getsockname()[:2]
+                log.info("Listening", url=f"http://{f'[{host}]' if ':' in host else host}:{port}", mcp="/mcp", docs="/docs")
+
+
+def _serve_many(settings: Settings, workers: int) -> None:
+    """Several processes share one port. Clients without a session may reach any of them."""
+    # State that one worker sealed must open in another.
+    os.environ.setdefault("DOGUBAKO_REQUEST_STATE_KEY", token_urlsafe(48))
+    config = uvicorn.Config(_FACTORY, factory=True, workers=workers, **_options(settings))
+    socket = config.bind_socket()
+    Multiprocess(config, target=uvicorn.Server(config).run, sockets=[socket]).run()
+
+
+def _options(settings: Settings) -> dict[str, object]:
+    return {
+        "host": settings.host,
+        "port": settings.port,
+        "http": "httptools",
+        "loop": "asyncio",
+        "ws": "none",
+        "lifespan": "on",
+        "access_log": False,
+        "log_config": None,
+        "server_header": False,
+        "proxy_headers": False,
+        "timeout_graceful_shutdown": max(1, round(settings.shutdown_grace)),
+        "h11_max_incomplete_event_size": 64 * 1024,
+    }

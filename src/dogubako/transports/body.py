@@ -1,0 +1,86 @@
+"""Read a request's body: all of it, soon enough, and not more than we want."""
+
+import json
+from typing import Any, Final
+
+import anyio
+import msgspec
+from starlette.types import Receive, Scope
+
+from dogubako.contract.errors import (
+    CancelledError,
+    PayloadTooLargeError,
+    ToolTimeoutError,
+    UnsupportedMediaTypeError,
+    ValidationError,
+)
+from dogubako.transports.wire import MAX_BODY_BYTES
+
+BODY_SECONDS: Final = 30.0
+
+_decode = msgspec.json.Decoder().decode
+
+
+async def read_body(receive: Receive) -> bytes:
+    """The whole body. A client that dawdles or leaves does not keep us."""
+    message = await receive()
+    if message["type"] == "http.request" and not message.get("more_body", False):
+        return _bounded(message.get("body", b""))
+    try:
+        with anyio.fail_after(BODY_SECONDS):
+            return await _read_on(message, receive)
+    except TimeoutError:
+        raise ToolTimeoutError(f"The request body did not arrive within {BODY_SECONDS:g} seconds.") from None
+
+
+async def _read_on(message: Any, receive: Receive) -> bytes:
+    body = bytearray()
+    while True:
+        if message["type"] == "http.disconnect":
+            raise CancelledError("The client went away.")
+        body += message.get("body", b"")
+        _bounded(body)
+        if not message.get("more_body", False):
+            return bytes(body)
+        message = await receive()
+
+
+def _bounded(body: bytes | bytearray) -> bytes:
+    if len(body) > MAX_BODY_BYTES:
+        raise PayloadTooLargeError(f"The request body is larger than {MAX_BODY_BYTES:,} bytes.")
+    return bytes(body)
+
+
+def require_json(scope: Scope) -> None:
+    """Browsers send other types without asking first; we take only JSON."""
+    kind = header(scope, b"content-type").split(b";")[0].strip().lower()
+    if kind != b"application/json" and not (kind.startswith(b"application/") and kind.endswith(b"+json")):
+        raise UnsupportedMediaTypeError("The request body must be application/json.")
+
+
+def header(scope: Scope, name: bytes) -> bytes:
+    """The first value of a header, or nothing."""
+    for key, value in scope["headers"]:
+        if key == name:
+            return bytes(value)
+    return b""
+
+
+def decode_json(body: bytes) -> Any:
+    """Any JSON. What only Python's lenient reader takes (NaN, half characters) is refused later, with its field."""
+    try:
+        return _decode(body)
+    except msgspec.DecodeError:
+        pass
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        raise ValidationError.of("body", "The request body is not valid JSON.") from None
+
+
+def decode_object(body: bytes) -> dict[str, Any]:
+    """A JSON object, which is what every route of ours takes."""
+    decoded = decode_json(body)
+    if not isinstance(decoded, dict):
+        raise ValidationError.of("body", "The request body must be a JSON object.")
+    return decoded

@@ -1,0 +1,161 @@
+"""A tool's way back to an MCP client, in both protocol eras.
+
+Before 2026 the server sends a request and waits. Since 2026 the call ends with "input required", the client calls
+again with the answers, and the tool runs from the top; earlier answers travel in the sealed request state.
+"""
+
+import json
+import warnings
+from collections.abc import Mapping
+from typing import Any, Literal, cast
+
+import jsonschema_rs
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
+
+from dogubako.contract.conversation import (
+    Answer,
+    ClientLogLevel,
+    InputAnswer,
+    InputRequest,
+    InputRequests,
+    InputRequired,
+    Question,
+    Root,
+    Sample,
+    SampleRequest,
+    capability_of,
+)
+from dogubako.contract.errors import CapabilityRequiredError, DogubakoError
+from dogubako.transports.wire import MODERN_VERSION
+
+Context = ServerRequestContext[Any, Any]
+_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+_ASK_AGAIN = 3
+LOG_LEVEL_KEY = "dogubako.log_level"
+
+
+class McpConversation:
+    """One request's way back. `answers` holds what the client has already told us."""
+
+    def __init__(self, ctx: Context, responses: Mapping[str, Any] | None = None, state: str | None = None) -> None:
+        self._ctx = ctx
+        self._modern = ctx.protocol_version == MODERN_VERSION
+        self.answers: dict[str, Any] = json.loads(state) if state else {}
+        for key, response in (responses or {}).items():
+            self.answers[key] = response.model_dump(by_alias=True, mode="json", exclude_none=True)
+
+    def supports(self, capability: str) -> bool:
+        capabilities = self._ctx.session.client_capabilities
+        declared = capabilities is not None and getattr(capabilities, capability) is not None
+        return declared and (self._modern or self._ctx.session.can_send_request)
+
+    async def progress(self, done: float, total: float | None, message: str | None) -> None:
+        await self._ctx.session.report_progress(done, total, message)
+
+    async def log(self, level: ClientLogLevel, message: str) -> None:
+        if not self._modern and _LEVELS.index(level) < _LEVELS.index(connection_state(self._ctx).get(LOG_LEVEL_KEY, "debug")):
+            return
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MCPDeprecationWarning)
+            await self._ctx.session.send_log_message(level, message, "dogubako", self._ctx.request_id)
+
+    async def request(self, requests: InputRequests) -> Mapping[str, InputAnswer]:
+        for request in requests.values():
+            if not self.supports(capability := capability_of(request)):
+                raise CapabilityRequiredError(capability)
+        if not self._modern:
+            return {key: await self._ask_now(request) for key, request in requests.items()}
+        read = {key: _read(request, self.answers.get(key)) for key, request in requests.items()}
+        missing = {key: requests[key] for key, answer in read.items() if answer is None}
+        if missing:
+            raise InputRequired(missing)
+        return {key: answer for key, answer in read.items() if answer is not None}
+
+    def state(self) -> str:
+        """What must come back with the next round."""
+        return json.dumps(self.answers)
+
+    async def _ask_now(self, request: InputRequest) -> InputAnswer:
+        for _ in range(_ASK_AGAIN):
+            try:
+                raw = await self._send(request)
+            except MCPError as error:
+                raise DogubakoError(f"The client could not answer: {capability_of(request)} failed.") from error
+            if (answer := _read(request, raw)) is not None:
+                return answer
+        raise DogubakoError("The client answered something that does not fit the question.")
+
+    async def _send(self, request: InputRequest) -> Any:
+        session, request_id = self._ctx.session, self._ctx.request_id
+        params = request_params(request)
+        result: types.Result
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MCPDeprecationWarning)
+            if isinstance(request, Question):
+                result = await session.elicit_form(request.message, dict(request.schema), request_id)
+            elif isinstance(request, SampleRequest):
+                messages = [types.SamplingMessage.model_validate(message) for message in params["messages"]]
+                result = await session.create_message(
+                    messages, max_tokens=request.max_tokens, system_prompt=request.system, related_request_id=request_id
+                )
+            else:
+                result = await session.list_roots()
+        return result.model_dump(by_alias=True, mode="json", exclude_none=True)
+
+
+def input_required(requests: InputRequests, state: str) -> dict[str, Any]:
+    """The result that asks a client of the modern era to come back with answers."""
+    asked = {key: {"method": _METHODS[capability_of(one)], "params": request_params(one)} for key, one in requests.items()}
+    return {"resultType": "input_required", "inputRequests": asked, "requestState": state}
+
+
+_METHODS = {"elicitation": "elicitation/create", "sampling": "sampling/createMessage", "roots": "roots/list"}
+
+
+def request_params(request: InputRequest) -> dict[str, Any]:
+    """The request in MCP's words."""
+    if isinstance(request, Question):
+        return {"message": request.message, "requestedSchema": dict(request.schema)}
+    if isinstance(request, SampleRequest):
+        message = {"role": "user", "content": {"type": "text", "text": request.prompt}}
+        system = {"systemPrompt": request.system} if request.system else {}
+        return {"messages": [message], "maxTokens": request.max_tokens} | system
+    return {}
+
+
+def connection_state(ctx: Context) -> dict[str, Any]:
+    """Scratch space of the connection; the SDK has no public way to it."""
+    return cast("dict[str, Any]", ctx.session._connection.state)
+
+
+def _read(request: InputRequest, raw: Any) -> InputAnswer | None:
+    """The answer if it fits the question, else nothing: then we ask again."""
+    if not isinstance(raw, Mapping):
+        return None
+    if isinstance(request, Question):
+        return _read_form(request, raw)
+    if isinstance(request, SampleRequest):
+        return _read_sample(raw)
+    roots = raw.get("roots")
+    if not isinstance(roots, list):
+        return None
+    return tuple(Root(uri=str(root["uri"]), name=root.get("name")) for root in roots)
+
+
+def _read_form(question: Question, raw: Mapping[str, Any]) -> Answer | None:
+    action = raw.get("action")
+    if action not in ("accept", "decline", "cancel"):
+        return None
+    content = raw.get("content") or {}
+    if action == "accept" and not jsonschema_rs.is_valid(dict(question.schema), content):
+        return None
+    return Answer(action=cast("Literal['accept', 'decline', 'cancel']", action), content=content)
+
+
+def _read_sample(raw: Mapping[str, Any]) -> Sample | None:
+    content = raw.get("content")
+    blocks = content if isinstance(content, list) else [content]
+    texts = [block["text"] for block in blocks if isinstance(block, Mapping) and isinstance(block.get("text"), str)]
+    return Sample(text="\n".join(texts), model=str(raw.get("model", ""))) if texts else None

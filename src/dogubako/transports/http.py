@@ -1,0 +1,168 @@
+"""One ASGI app: `/mcp`, `/v1`, the description, and health."""
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import structlog
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import BaseRoute, Route, Router
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from dogubako import __version__
+from dogubako.contract.errors import DogubakoError, MethodNotAllowedError, RouteNotFoundError
+from dogubako.transports.body import header
+from dogubako.transports.docs_page import PAGE
+from dogubako.transports.hosts import HostGuard
+from dogubako.transports.inside import Inside
+from dogubako.transports.mcp_http import McpEndpoint
+from dogubako.transports.openapi import describe
+from dogubako.transports.problems import json_response, log_problem, problem, timestamp
+from dogubako.transports.rest_v1 import RestV1
+
+log = structlog.get_logger("dogubako.http")
+
+_MCP_PATH = "/mcp"
+_MCP_METHODS = frozenset({"GET", "POST", "DELETE"})
+
+
+class HttpDoor:
+    """The app that an ASGI server runs. It owns the edge around every request."""
+
+    def __init__(self, inside: Inside, *, stateless: bool = False) -> None:
+        self._inside = inside
+        self._started = time.monotonic()
+        settings = inside.settings
+        self.mcp = McpEndpoint(inside, stateless=stateless)
+        self._guard = HostGuard(settings.host, settings.allowed_hosts, settings.cors_origin if settings.cors_enabled else ())
+        self._router = Router(
+            [*RestV1(inside).routes(), *self._own_routes()], redirect_slashes=False, default=_no_such_route, lifespan=self._lifespan
+        )
+        self._rest: ASGIApp = self._router
+        if settings.cors_enabled:
+            self._rest = CORSMiddleware(
+                self._router,
+                allow_origins=settings.cors_origin,
+                allow_methods=["GET", "POST", "PATCH"],
+                allow_headers=["authorization", "content-type", "x-api-key"],
+            )
+
+    def stop_streams(self) -> None:
+        """Called when the server is told to stop, before it waits for what is still running."""
+        self.mcp.stop_streams()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._router(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._answer(scope, receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1000})
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = time.perf_counter()
+        watched = _Started(send)
+        try:
+            self._check_host(scope)
+            if scope["path"] != _MCP_PATH:
+                # With an app in its scope, the router raises instead of answering in words of its own.
+                await self._rest({**scope, "app": self}, receive, watched)
+            elif scope["method"] in _MCP_METHODS:
+                await self.mcp(scope, receive, watched)
+            else:
+                raise MethodNotAllowedError(f"Method not allowed: {scope['method'][:20]} {_MCP_PATH}")
+        except DogubakoError as error:
+            await self._fail(error, scope, watched, started)
+        except HTTPException as error:
+            await self._fail(_in_our_words(error, scope), scope, watched, started)
+        except Exception as error:  # noqa: BLE001 - the edge around a whole request
+            result = self._inside.pipeline.broken(error, method=scope["method"], path=scope["path"])
+            assert result.error is not None
+            await self._fail(result.error, scope, watched, started)
+
+    async def _fail(self, error: DogubakoError, scope: Scope, send: "_Started", started: float) -> None:
+        error = self._inside.pipeline.responses.failure(error).error or error
+        log_problem(error, scope)
+        if not send.started:
+            await problem(error, started)(scope, _nothing_more, send)
+
+    def _check_host(self, scope: Scope) -> None:
+        origin = header(scope, b"origin").decode("latin-1")
+        # Which pages may read REST answers is CORS's question; `/mcp` always asks where a page came from.
+        rest_for_all = scope["path"] != _MCP_PATH and self._inside.settings.cors_enabled
+        self._guard.check(header(scope, b"host").decode("latin-1"), origin, any_origin=rest_for_all)
+
+    @asynccontextmanager
+    async def _lifespan(self, _app: Any) -> AsyncIterator[None]:
+        async with self._inside.running(), self.mcp.running():
+            yield
+
+    def _own_routes(self) -> list[BaseRoute]:
+        return [
+            Route("/", self._status, methods=["GET"]),
+            Route("/healthz", self._health, methods=["GET"]),
+            Route("/readyz", self._ready, methods=["GET"]),
+            Route("/openapi.json", self._openapi, methods=["GET"]),
+            Route("/docs", self._docs, methods=["GET"]),
+        ]
+
+    async def _status(self, request: Request) -> Response:
+        return json_response(
+            {
+                "status": "ok",
+                "message": "MCP Server is running",
+                "version": __version__,
+                "uptime": round(time.monotonic() - self._started, 3),
+                "timestamp": timestamp(),
+            }
+        )
+
+    async def _health(self, request: Request) -> Response:
+        return json_response({"status": "ok"})
+
+    async def _ready(self, request: Request) -> Response:
+        findings = await self._inside.check()
+        ready = all(finding.ok or finding.severity == "warning" for finding in findings)
+        checks = [
+            {"ok": one.ok, "subject": one.subject, "message": one.message} | ({"advice": one.advice} if one.advice else {})
+            for one in findings
+        ]
+        return json_response({"ready": ready, "checks": checks}, status=200 if ready else 503)
+
+    async def _openapi(self, request: Request) -> Response:
+        return json_response(describe())
+
+    async def _docs(self, request: Request) -> Response:
+        return HTMLResponse(PAGE, headers={"Content-Security-Policy": "default-src 'self' 'unsafe-inline'"})
+
+
+def _in_our_words(error: HTTPException, scope: Scope) -> DogubakoError:
+    if error.status_code == 405:
+        allowed = (error.headers or {}).get("Allow", "")
+        method, path = scope["method"][:20], scope["path"][:200]
+        return MethodNotAllowedError(f"Method not allowed: {method} {path}", hint=f"Allowed: {allowed}.")
+    return RouteNotFoundError(f"Route not found: {scope['method'][:20]} {scope['path'][:200]}")
+
+
+class _Started:
+    """Remembers whether the answer has begun: then it is too late for another one."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.started = False
+
+    async def __call__(self, message: Message) -> None:
+        self.started = True
+        await self._send(message)
+
+
+async def _no_such_route(scope: Scope, receive: Receive, send: Send) -> None:
+    raise RouteNotFoundError(f"Route not found: {scope['method'][:20]} {scope['path'][:200]}", hint="See /docs for all routes.")
+
+
+async def _nothing_more() -> Message:
+    return {"type": "http.disconnect"}

@@ -1,0 +1,31 @@
+"""What a door sees of the server behind it."""
+
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Protocol
+
+from dogubako.contract.pack import Finding
+from dogubako.contract.secrets import Redactor
+from dogubako.engine.catalog import Catalog
+from dogubako.engine.pipeline import Pipeline
+from dogubako.engine.registry import ToolRegistry
+from dogubako.settings import Settings
+
+SERVER_NAME = "dogubako"
+INSTRUCTIONS = (
+    "Tools of this server answer within a token budget: what was left out is named, with the call that gets it. "
+    "A failed call says what to do next in its second text block."
+)
+
+
+class Inside(Protocol):
+    """The toolbox, as doors use it."""
+
+    settings: Settings
+    registry: ToolRegistry
+    pipeline: Pipeline
+    catalog: Catalog
+    redactor: Redactor
+
+    def running(self) -> AbstractAsyncContextManager[Any]: ...
+
+    async def check(self) -> list[Finding]: ...

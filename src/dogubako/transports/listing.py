@@ -1,0 +1,78 @@
+"""The lists that MCP clients ask for, page by page."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+from dogubako.contract.call import Caller
+from dogubako.contract.errors import ToolNotFoundError, ValidationError
+from dogubako.engine.registry import ToolRegistry
+from dogubako.transports.inside import Inside
+
+PAGE_SIZE: Final = 1_000
+CACHEABLE_METHODS: Final = (
+    "tools/list",
+    "prompts/list",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "server/discover",
+)
+
+ItemT = TypeVar("ItemT")
+
+
+def tools(inside: Inside, caller: Caller, cursor: str | None = None) -> dict[str, Any]:
+    """Callable tools only: what is disabled or forbidden would cost context and lead nowhere."""
+    shows = inside.pipeline.policy.shows
+    return _page("tools", [one for one in inside.registry.list() if shows(one, caller)], cursor, lambda one: one.definition)
+
+
+def resources(inside: Inside, cursor: str | None = None) -> dict[str, Any]:
+    return _page("resources", inside.catalog.resources(), cursor, lambda one: {"uri": one.uri, **_described(one)})
+
+
+def templates(inside: Inside, cursor: str | None = None) -> dict[str, Any]:
+    found = inside.catalog.templates()
+    return _page("resourceTemplates", found, cursor, lambda one: {"uriTemplate": one.uri_template, **_described(one)})
+
+
+def prompts(inside: Inside, cursor: str | None = None) -> dict[str, Any]:
+    return _page("prompts", inside.catalog.prompts(), cursor, _prompt)
+
+
+def annotated_schema(registry: ToolRegistry, name: str) -> Mapping[str, Any] | None:
+    """The schema of a tool whose arguments are mirrored in HTTP headers, else nothing."""
+    try:
+        entry = registry.get(name)
+    except ToolNotFoundError:
+        return None
+    return entry.metadata.input_schema if entry.mirrored_in_headers else None
+
+
+def _page(name: str, items: Sequence[ItemT], cursor: str | None, show: Callable[[ItemT], Any]) -> dict[str, Any]:
+    start = _offset(cursor)
+    page: dict[str, Any] = {name: [show(item) for item in items[start : start + PAGE_SIZE]]}
+    if start + PAGE_SIZE < len(items):
+        page["nextCursor"] = str(start + PAGE_SIZE)
+    return page
+
+
+def _offset(cursor: str | None) -> int:
+    if cursor is None:
+        return 0
+    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 10):
+        raise ValidationError.of("cursor", "Invalid value for parameter cursor: it is not one of ours")
+    return int(cursor)
+
+
+def _described(item: Any) -> dict[str, Any]:
+    known = {"name": item.name, "title": item.title, "description": item.description, "mimeType": item.mime_type}
+    return {key: value for key, value in known.items() if value is not None}
+
+
+def _prompt(prompt: Any) -> dict[str, Any]:
+    arguments = [
+        {"name": one.name, "description": one.description, "required": one.required} for one in prompt.arguments
+    ]
+    title = {"title": prompt.title} if prompt.title else {}
+    return {"name": prompt.name, "description": prompt.description, "arguments": arguments} | title

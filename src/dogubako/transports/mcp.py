@@ -1,0 +1,207 @@
+"""tools, resources and prompts, in MCP's words, on the SDK's low-level server."""
+
+import warnings
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeVar
+
+import mcp_types as types
+from mcp.server.caching import CacheHint
+from mcp.server.context import HandlerResult, ServerRequestContext
+from mcp.server.lowlevel.server import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
+from mcp.server.subscriptions import ListenHandler
+from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
+from pydantic import BaseModel
+
+from dogubako import __version__
+from dogubako.contract.call import ANONYMOUS, Caller, Door, ToolCall
+from dogubako.contract.conversation import InputRequired
+from dogubako.contract.errors import DogubakoError
+from dogubako.transports import listing
+from dogubako.transports.conversation import LOG_LEVEL_KEY, Context, McpConversation, connection_state, input_required
+from dogubako.transports.inside import INSTRUCTIONS, SERVER_NAME, Inside
+from dogubako.transports.listeners import SUBSCRIPTIONS_KEY, Listeners
+from dogubako.transports.wire import (
+    INTERNAL_ERROR,
+    MODERN_VERSION,
+    Refusal,
+    call_result,
+    options_from,
+    refusal_of,
+    refusal_outside_tools,
+)
+
+ParamsT = TypeVar("ParamsT", bound=BaseModel)
+Handler = Callable[[Context, Any], Awaitable[dict[str, Any]]]
+
+# A client may keep a list until it hears of a change; it may not share it, as lists differ by caller.
+_HINT = CacheHint(ttl_ms=0, scope="private")
+
+
+class LowLevelServer(Server[Any]):
+    """Announces list changes also over HTTP, where the SDK asks for its options without arguments."""
+
+    def create_initialization_options(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+    ) -> InitializationOptions:
+        options = notification_options or NotificationOptions(True, True, True)
+        return super().create_initialization_options(options, experimental_capabilities, extensions)
+
+
+class McpDoor:
+    """One MCP server for all connections of a process."""
+
+    def __init__(self, inside: Inside) -> None:
+        self._inside = inside
+        self.listeners = Listeners(inside)
+        self.listen = ListenHandler(self.listeners.bus)
+        self.server = self._build()
+
+    def _build(self) -> LowLevelServer:
+        server = LowLevelServer(
+            SERVER_NAME,
+            version=__version__,
+            instructions=INSTRUCTIONS,
+            get_tool_input_schema=self._annotated_schema,
+            on_subscriptions_listen=self.listen,
+            cache_hints=dict.fromkeys(listing.CACHEABLE_METHODS, _HINT),
+        )
+        # The SDK's telemetry costs an eighth of every call; we have our own log.
+        server.middleware.clear()
+        server.middleware.append(RequestStateBoundary(self._state_security(), default_audience=SERVER_NAME))
+        server.middleware.append(self.listeners.remember)
+        for method, (params_type, handler) in self._handlers().items():
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", MCPDeprecationWarning)
+                server.add_request_handler(method, params_type, self._guarded(handler))
+        return server
+
+    def _handlers(self) -> dict[str, tuple[type[BaseModel], Handler]]:
+        return {
+            "tools/list": (types.PaginatedRequestParams, self._list_tools),
+            "tools/call": (types.CallToolRequestParams, self._call_tool),
+            "resources/list": (types.PaginatedRequestParams, self._list_resources),
+            "resources/templates/list": (types.PaginatedRequestParams, self._list_templates),
+            "resources/read": (types.ReadResourceRequestParams, self._read_resource),
+            "resources/subscribe": (types.SubscribeRequestParams, self._subscribe),
+            "resources/unsubscribe": (types.UnsubscribeRequestParams, self._unsubscribe),
+            "prompts/list": (types.PaginatedRequestParams, self._list_prompts),
+            "prompts/get": (types.GetPromptRequestParams, self._get_prompt),
+            "completion/complete": (types.CompleteRequestParams, self._complete),
+            "logging/setLevel": (types.SetLevelRequestParams, self._set_level),
+        }
+
+    def _guarded(self, handler: Handler) -> Callable[[ServerRequestContext[Any, Any], Any], Awaitable[HandlerResult]]:
+        """The edge around a request: nothing private leaves in an error, whatever the era does with exceptions."""
+
+        async def guarded(ctx: Context, params: Any) -> HandlerResult:
+            modern = ctx.protocol_version == MODERN_VERSION
+            try:
+                result = await handler(ctx, params)
+            except MCPError:
+                raise
+            except DogubakoError as error:
+                failed = self._inside.pipeline.responses.failure(error).error or error
+                raise _raised(refusal_outside_tools(failed, modern=modern, uri=getattr(params, "uri", None))) from error
+            except Exception as error:
+                shown = self._inside.pipeline.broken(error, method=ctx.method)
+                raise _raised(Refusal(INTERNAL_ERROR, shown.content[0]["text"], shown.meta)) from error
+            return {**result, "resultType": result.get("resultType", "complete")} if modern else result
+
+        return guarded
+
+    async def _list_tools(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
+        return listing.tools(self._inside, caller_of(ctx), params.cursor)
+
+    async def _call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
+        modern = ctx.protocol_version == MODERN_VERSION
+        conversation = McpConversation(ctx, params.input_responses, params.request_state)
+        pipeline = self._inside.pipeline
+        try:
+            options = options_from((ctx.params or {}).get("_meta"))
+        except DogubakoError as error:
+            return call_result(pipeline.responses.failure(error), modern=modern)
+        result = await pipeline.handle(
+            ToolCall(
+                name=params.name,
+                parameters=params.arguments or {},
+                options=options,
+                door=_door(ctx),
+                caller=caller_of(ctx),
+                conversation=conversation,
+            )
+        )
+        if result.pending is not None:
+            return input_required(result.pending, conversation.state())
+        if (refusal := refusal_of(result.error, modern=modern)) is not None:
+            raise _raised(refusal)
+        return call_result(result, modern=modern)
+
+    async def _list_resources(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
+        return listing.resources(self._inside, params.cursor)
+
+    async def _list_templates(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
+        return listing.templates(self._inside, params.cursor)
+
+    async def _list_prompts(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
+        return listing.prompts(self._inside, params.cursor)
+
+    async def _read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> dict[str, Any]:
+        conversation = McpConversation(ctx, params.input_responses, params.request_state)
+        try:
+            return {"contents": [await self._inside.catalog.read(str(params.uri), conversation)]}
+        except InputRequired as needed:
+            return input_required(needed.requests, conversation.state())
+
+    async def _get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> dict[str, Any]:
+        conversation = McpConversation(ctx, params.input_responses, params.request_state)
+        try:
+            prompt, messages = await self._inside.catalog.render(params.name, params.arguments or {}, conversation)
+        except InputRequired as needed:
+            return input_required(needed.requests, conversation.state())
+        return {"description": prompt.description, "messages": messages}
+
+    async def _complete(self, ctx: Context, params: types.CompleteRequestParams) -> dict[str, Any]:
+        reference = params.ref.name if isinstance(params.ref, types.PromptReference) else params.ref.uri
+        others: Mapping[str, str] = (params.context.arguments if params.context else None) or {}
+        values = await self._inside.catalog.complete(reference, params.argument.name, params.argument.value, others)
+        return {"completion": {"values": values, "total": len(values), "hasMore": False}}
+
+    async def _subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> dict[str, Any]:
+        connection_state(ctx).setdefault(SUBSCRIPTIONS_KEY, set()).add(str(params.uri))
+        return {}
+
+    async def _unsubscribe(self, ctx: Context, params: types.UnsubscribeRequestParams) -> dict[str, Any]:
+        connection_state(ctx).setdefault(SUBSCRIPTIONS_KEY, set()).discard(str(params.uri))
+        return {}
+
+    async def _set_level(self, ctx: Context, params: types.SetLevelRequestParams) -> dict[str, Any]:
+        connection_state(ctx)[LOG_LEVEL_KEY] = params.level
+        return {}
+
+    def _annotated_schema(self, name: str) -> Mapping[str, Any] | None:
+        """Only tools with header annotations need the SDK's header check; for all others it is skipped."""
+        return listing.annotated_schema(self._inside.registry, name)
+
+    def _state_security(self) -> RequestStateSecurity:
+        key = self._inside.settings.request_state_key
+        return RequestStateSecurity(keys=[key.get_secret_value()]) if key else RequestStateSecurity.ephemeral()
+
+
+def caller_of(ctx: Context) -> Caller:
+    """Who is calling; the HTTP door puts the caller into the request's scope."""
+    scope = getattr(ctx.request, "scope", None)
+    caller = scope.get("dogubako.caller") if scope else None
+    return caller if isinstance(caller, Caller) else ANONYMOUS
+
+
+def _door(ctx: Context) -> Door:
+    return "stdio" if ctx.request is None else "http"
+
+
+def _raised(refusal: Refusal) -> MCPError:
+    return MCPError(refusal.code, refusal.message, refusal.data)

@@ -1,0 +1,249 @@
+"""MCP over Streamable HTTP: plain calls take the short way, everything else goes to the SDK unchanged."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+import anyio
+import msgspec
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.types import Message, Receive, Scope, Send
+
+from dogubako.contract.call import ANONYMOUS
+from dogubako.transports.body import read_body
+from dogubako.transports.express import Express, PlainCall
+from dogubako.transports.inside import Inside
+from dogubako.transports.mcp import McpDoor
+from dogubako.transports.sessions import Sessions
+from dogubako.transports.wire import HANDSHAKE_VERSIONS, MAX_BODY_BYTES, MODERN_VERSION
+
+_decode = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder().encode
+
+# Fast calls should not pay for a watcher; a call this slow can.
+WATCH_AFTER_SECONDS: Final = 0.05
+# A silent connection is cut by proxies; after this long we open a stream and say that we are still here.
+PING_SECONDS: Final = 15.0
+_PING: Final = b": ping\r\n\r\n"
+
+_ROUTING: Final = frozenset({b"mcp-protocol-version", b"mcp-method", b"mcp-name", b"mcp-session-id", b"accept", b"content-type"})
+_STREAM_HEADERS: Final = [
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),
+]
+_ERROR_STATUS: Final = {-32602: 400, -32021: 400}
+
+
+class McpEndpoint:
+    """The ASGI app behind `/mcp`."""
+
+    def __init__(self, inside: Inside, *, stateless: bool = False) -> None:
+        self.door = McpDoor(inside)
+        self.express = Express(inside)
+        self.manager = StreamableHTTPSessionManager(
+            app=self.door.server,
+            stateless=stateless,
+            max_request_body_size=MAX_BODY_BYTES,
+            # Our own guard looks at Host and Origin of every request, not only of these.
+            security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        )
+        self._sessions = Sessions(self.manager)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        async with self.manager.run(), anyio.create_task_group() as tasks:
+            await tasks.start(self.door.listeners.run)
+            try:
+                yield
+            finally:
+                self.stop_streams()
+                tasks.cancel_scope.cancel()
+
+    def stop_streams(self) -> None:
+        """End what would otherwise wait for ever: streams on which clients listen for news."""
+        self.door.listen.close()
+        self._sessions.close_streams()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] != "POST":
+            await self.manager.handle_request(_trimmed(scope), receive, send)
+            return
+        body = await read_body(receive)
+        headers = _routing_headers(scope)
+        plain = self._plain(headers, body) if headers is not None else None
+        if plain is None:
+            await self._long_way(_trimmed(scope), body, receive, send)
+            return
+        call, session = plain
+        caller = scope.get("dogubako.caller", ANONYMOUS)
+        answer = self.express.answer(call, door="http", caller=caller, session=session)
+        await _Exchange(call, session, receive, send).run(answer)
+
+    def _plain(self, headers: dict[bytes, bytes], body: bytes) -> tuple[PlainCall, str] | None:
+        if not _content_fits(headers):
+            return None
+        version = headers.get(b"mcp-protocol-version", b"").decode("latin-1")
+        session = headers.get(b"mcp-session-id", b"").decode("latin-1")
+        try:
+            message = _decode(body)
+        except msgspec.DecodeError:
+            return None
+        if version == MODERN_VERSION:
+            call = self.express.recognise(message, modern=True)
+            fits = call is not None and headers.get(b"mcp-method") == b"tools/call"
+            return (call, "") if call is not None and fits and headers.get(b"mcp-name") == call.name.encode() else None
+        if version and version not in HANDSHAKE_VERSIONS:
+            return None
+        call = self.express.recognise(message, modern=False)
+        return (call, session) if call is not None and session and self._sessions.touch(session) else None
+
+    async def _long_way(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
+        headers = _routing_headers(scope) or {}
+        session = headers.get(b"mcp-session-id", b"").decode("latin-1")
+        message = _decoded(body) if session else None
+        if isinstance(message, dict) and message.get("method") == "notifications/cancelled":
+            params = message.get("params")
+            self.express.cancel(session, params.get("requestId") if isinstance(params, dict) else None)
+        watched = isinstance(message, dict) and message.get("method") == "tools/call"
+        cancel = (lambda: self._cancel(scope, message["id"])) if watched and message and "id" in message else None
+        await self.manager.handle_request(scope, *_replay(body, receive, send, cancel))
+
+    async def _cancel(self, scope: Scope, request_id: Any) -> None:
+        """A client of the handshake era went away: tell its session what a polite client would have told it."""
+        notice = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": request_id}}
+        with anyio.CancelScope(shield=True):
+            await self.manager.handle_request(scope, *_replay(_encode(notice), _never, _into_nothing, None))
+
+
+class _Exchange:
+    """One request on the short way: waits for its answer, notices when the client leaves, keeps the line open."""
+
+    def __init__(self, call: PlainCall, session: str, receive: Receive, send: Send) -> None:
+        self._call = call
+        self._session = session
+        self._receive = receive
+        self._send = send
+
+    async def run(self, answer: Any) -> None:
+        """Answer at once if we can. A slow call is watched, and after a while it becomes a stream."""
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(answer)
+        try:
+            done, _ = await asyncio.wait({task}, timeout=WATCH_AFTER_SECONDS)
+            if not done and not await self._watch(task):
+                return
+            if not task.cancelled():
+                await self._finish(task.result())
+        finally:
+            if not task.done():
+                task.cancel()
+                with anyio.CancelScope(shield=True):
+                    await asyncio.wait({task})
+
+    async def _watch(self, task: "asyncio.Task[dict[str, Any]]") -> bool:
+        """Wait for the call; False if the client left or has been answered by a stream."""
+        gone = asyncio.get_running_loop().create_task(_disconnected(self._receive))
+        try:
+            done, _ = await asyncio.wait({task, gone}, timeout=PING_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            if not done:
+                await self._stream(task, gone)
+                return False
+            return task.done()
+        finally:
+            gone.cancel()
+
+    async def _stream(self, task: "asyncio.Task[dict[str, Any]]", gone: "asyncio.Task[None]") -> None:
+        await self._send({"type": "http.response.start", "status": 200, "headers": [*_STREAM_HEADERS, *self._own_headers()]})
+        while not task.done() and not gone.done():
+            await self._send({"type": "http.response.body", "body": _PING, "more_body": True})
+            await asyncio.wait({task, gone}, timeout=PING_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            frame = b"event: message\r\ndata: " + _encode(task.result()) + b"\r\n\r\n"
+            await self._send({"type": "http.response.body", "body": frame, "more_body": False})
+
+    async def _finish(self, response: dict[str, Any]) -> None:
+        body = _encode(response)
+        status = 200
+        if self._call.modern and "error" in response:
+            status = _ERROR_STATUS.get(response["error"]["code"], 200)
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), *self._own_headers()]
+        await self._send({"type": "http.response.start", "status": status, "headers": headers})
+        await self._send({"type": "http.response.body", "body": body})
+
+    def _own_headers(self) -> list[tuple[bytes, bytes]]:
+        return [(b"mcp-session-id", self._session.encode("latin-1"))] if self._session else []
+
+
+def _routing_headers(scope: Scope) -> dict[bytes, bytes] | None:
+    """The headers that decide the way, or nothing when one is doubled or mirrors an argument: the SDK judges those."""
+    found: dict[bytes, bytes] = {}
+    for name, value in scope["headers"]:
+        if name in _ROUTING:
+            if name in found:
+                return None
+            found[name] = value.strip(b" \t")
+        elif name.startswith(b"mcp-param-"):
+            return None
+    return found
+
+
+def _content_fits(headers: dict[bytes, bytes]) -> bool:
+    accepted = {part.split(b";")[0].strip().lower() for part in headers.get(b"accept", b"").split(b",")}
+    both = b"*/*" in accepted or (b"application/json" in accepted and b"text/event-stream" in accepted)
+    return both and headers.get(b"content-type", b"").split(b";")[0].strip().lower() == b"application/json"
+
+
+def _trimmed(scope: Scope) -> Scope:
+    """httptools keeps blanks around header values, which do not belong to them."""
+    return {**scope, "headers": [(name, value.strip(b" \t")) for name, value in scope["headers"]]}
+
+
+def _replay(
+    body: bytes, receive: Receive, send: Send, on_leave: Callable[[], Any] | None
+) -> tuple[Receive, Send]:
+    """The request once more for the SDK; `on_leave` runs if the client goes before the answer is complete."""
+    replayed = answered = False
+
+    async def receive_again() -> Message:
+        nonlocal replayed
+        if not replayed:
+            replayed = True
+            return {"type": "http.request", "body": body, "more_body": False}
+        message = await receive()
+        if message["type"] == "http.disconnect" and not answered and on_leave is not None:
+            await on_leave()
+        return message
+
+    async def send_on(message: Message) -> None:
+        nonlocal answered
+        if message["type"] == "http.response.body" and not message.get("more_body", False):
+            answered = True
+        await send(message)
+
+    return receive_again, send_on
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _never() -> Message:
+    await anyio.sleep_forever()
+    raise AssertionError("unreachable")
+
+
+async def _into_nothing(message: Message) -> None:
+    return None
+
+
+def _decoded(body: bytes) -> Any:
+    try:
+        return _decode(body)
+    except msgspec.DecodeError:
+        return None
+
+

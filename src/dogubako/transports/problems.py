@@ -1,0 +1,68 @@
+"""Error class → HTTP status and body."""
+
+import math
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import structlog
+from starlette.responses import Response
+from starlette.types import Scope
+
+from dogubako.contract.call import error_facts
+from dogubako.contract.errors import DogubakoError
+
+log = structlog.get_logger("dogubako.http")
+
+_LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+
+
+def json_response(body: Any, *, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """A JSON answer; keys are camelCase already."""
+    return Response(msgspec.json.encode(body), status_code=status, headers=headers, media_type="application/json")
+
+
+def problem(error: DogubakoError, started: float) -> Response:
+    """The failure in REST's words. The sentence has been masked by the response builder before it comes here."""
+    facts = error_facts(error)
+    body = {
+        "success": False,
+        "error": error.message,
+        "code": error.code,
+        **facts,
+        "details": error.details,
+        "executionTime": elapsed_ms(started),
+        "timestamp": timestamp(),
+    }
+    return json_response(body, status=error.http_status, headers=_headers(error))
+
+
+def log_problem(error: DogubakoError, scope: Scope) -> None:
+    """Every HTTP error is logged with method and path."""
+    log.log(
+        _LEVELS[error.log_level],
+        "HTTP error",
+        method=scope.get("method", ""),
+        path=scope.get("path", ""),
+        code=error.code,
+        status=error.http_status,
+        error_id=error.error_id,
+    )
+
+
+def elapsed_ms(started: float) -> int:
+    return round((time.perf_counter() - started) * 1000)
+
+
+def timestamp() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _headers(error: DogubakoError) -> dict[str, str]:
+    headers = {}
+    if error.retry_after is not None:
+        headers["Retry-After"] = str(math.ceil(error.retry_after))
+    if error.http_status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    return headers

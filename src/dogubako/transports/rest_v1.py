@@ -1,0 +1,137 @@
+"""Routes of version 1, as one list."""
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import msgspec
+from pydantic import ValidationError as ModelError
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from dogubako.contract.call import ANONYMOUS, NO_OPTIONS, Caller, ToolCall
+from dogubako.contract.errors import ValidationError, ValidationErrorContext
+from dogubako.engine.entry import ListFilter
+from dogubako.engine.validation import ModelValidator
+from dogubako.transports.body import decode_object, read_body, require_json
+from dogubako.transports.inside import Inside
+from dogubako.transports.problems import elapsed_ms, json_response, log_problem, problem, timestamp
+from dogubako.transports.rest_models import CallRequest, ListQuery, SearchRequest, SwitchRequest
+from dogubako.transports.tool_info import tool_detail, tool_info
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+_CALL = ModelValidator(CallRequest)
+_SEARCH = ModelValidator(SearchRequest)
+_SWITCH = ModelValidator(SwitchRequest)
+
+
+class RestV1:
+    """Lists, shows, searches, switches and calls tools."""
+
+    def __init__(self, inside: Inside) -> None:
+        self._inside = inside
+
+    def routes(self) -> list[BaseRoute]:
+        return [
+            Route("/v1/tools/call", self._call, methods=["POST"]),
+            Route("/v1/tools/search", self._search, methods=["POST"]),
+            Route("/v1/tools", self._list, methods=["GET"]),
+            Route("/v1/tools/{name}", self._one, methods=["GET", "PATCH"]),
+            Route("/tools", _redirect("/v1/tools", 302), methods=["GET"]),
+            Route("/tools/call", _redirect("/v1/tools/call", 307), methods=["POST"]),
+        ]
+
+    async def _call(self, request: Request) -> Response:
+        started = time.perf_counter()
+        require_json(request.scope)
+        body = _CALL.check(decode_object(await read_body(request.receive)))
+        result = await self._inside.pipeline.handle(
+            ToolCall(
+                name=body.name,
+                parameters=body.parameters,
+                options=body.options or NO_OPTIONS,
+                version=body.version,
+                door="rest",
+                caller=caller_of(request),
+            )
+        )
+        if result.error is not None:
+            log_problem(result.error, request.scope)
+            return problem(result.error, started)
+        value = msgspec.Raw(result.content[0]["text"].encode()) if result.kind == "json" else result.value
+        return json_response(
+            {"success": True, "result": value, "executionTime": elapsed_ms(started), "timestamp": timestamp()}
+        )
+
+    async def _list(self, request: Request) -> Response:
+        query = _list_query(request)
+        wanted = ListFilter(category=query.category, tags=tuple(query.tag), enabled=query.enabled)
+        entries = self._inside.registry.list(wanted)
+        start = (query.page - 1) * query.limit
+        pages = -(-len(entries) // query.limit)
+        return json_response(
+            {
+                "tools": [tool_info(entry) for entry in entries[start : start + query.limit]],
+                "pagination": {"page": query.page, "limit": query.limit, "total": len(entries), "totalPages": pages},
+            }
+        )
+
+    async def _one(self, request: Request) -> Response:
+        if request.method == "PATCH":
+            await self._switch(request)
+        return json_response(tool_detail(self._inside.registry, request.path_params["name"]))
+
+    async def _search(self, request: Request) -> Response:
+        require_json(request.scope)
+        body = _SEARCH.check(decode_object(await read_body(request.receive)))
+        if not body.query.strip():
+            raise ValidationError.of("query", "Query is required")
+        wanted = ListFilter(category=body.filters.category, tags=tuple(body.filters.tags))
+        matches = self._inside.registry.search(body.query, wanted)
+        found = [{**tool_info(match.entry), "score": match.score} for match in matches[: body.limit]]
+        return json_response({"query": body.query, "results": found, "total": len(matches)})
+
+    async def _switch(self, request: Request) -> None:
+        require_json(request.scope)
+        body = _SWITCH.check(decode_object(await read_body(request.receive)))
+        switch = self._inside.registry.enable if body.enabled else self._inside.registry.disable
+        switch(request.path_params["name"])
+
+
+def caller_of(request: Request) -> Caller:
+    """Who is calling; the HTTP door puts the caller into the request's scope."""
+    caller = request.scope.get("dogubako.caller")
+    return caller if isinstance(caller, Caller) else ANONYMOUS
+
+
+def _list_query(request: Request) -> ListQuery:
+    raw: dict[str, Any] = dict(request.query_params)
+    if "tag" in raw:
+        raw["tag"] = [tag for tags in request.query_params.getlist("tag") for tag in tags.split(",") if tag]
+    try:
+        return ListQuery.model_validate(raw)
+    except ModelError as error:
+        raise ValidationError([_query_error(dict(one)) for one in error.errors(include_url=False)]) from None
+
+
+def _query_error(found: Mapping[str, Any]) -> ValidationErrorContext:
+    field = str(found["loc"][0])[:64]
+    if found["type"] == "extra_forbidden":
+        return ValidationErrorContext(field=field, message=f"Unknown parameter: {field}")
+    expected = {"int_parsing": "integer", "bool_parsing": "boolean"}.get(found["type"])
+    if expected:
+        return ValidationErrorContext(field=field, message=f"Invalid type for parameter {field}: expected {expected}")
+    constraint = str(found["msg"])[:1].lower() + str(found["msg"])[1:]
+    return ValidationErrorContext(field=field, message=f"Invalid value for parameter {field}: {constraint}")
+
+
+def _redirect(target: str, status: int) -> Handler:
+    async def redirect(request: Request) -> Response:
+        query = f"?{request.url.query}" if request.url.query else ""
+        return RedirectResponse(f"{target}{query}", status_code=status)
+
+    return redirect
+
+

@@ -1,0 +1,184 @@
+"""MCP over stdin and stdout.
+
+The first answers come from `opening.py` and `express.py`, so that an agent sees the tools at once; the SDK is loaded
+when a message needs it, and is then told everything that it missed.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+import anyio
+import msgspec
+import structlog
+
+from dogubako.transports.express import CANCELLED, Express
+from dogubako.transports.inside import Inside
+from dogubako.transports.opening import Opening
+from dogubako.transports.pipes import Output, open_reader, open_writer
+from dogubako.transports.stdio_sdk import SdkPeer
+from dogubako.transports.wire import INVALID_REQUEST, MAX_BODY_BYTES, PARSE_ERROR, VERSION_KEY, Refusal
+
+log = structlog.get_logger("dogubako.stdio")
+
+_decode = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder().encode
+
+# When stdin ends, answers that are nearly ready may still be wanted: `dogubako stdio < requests.jsonl`.
+_LAST_ANSWERS_SECONDS: Final = 2.0
+
+
+async def serve_stdio(inside: Inside) -> None:
+    """Serve one client until it closes stdin or we are told to stop."""
+    async with _pipes() as (reader, writer), inside.running(), anyio.create_task_group() as tasks:
+        _stop_on_signals(tasks.cancel_scope)
+        door = StdioDoor(inside, writer, tasks)
+        await door.run(reader)
+        tasks.cancel_scope.cancel()
+
+
+class StdioDoor:
+    """Sorts incoming messages: answer here, hand to the SDK, or refuse."""
+
+    def __init__(self, inside: Inside, writer: Output, tasks: anyio.abc.TaskGroup) -> None:
+        self._writer = writer
+        self._tasks = tasks
+        self._express = Express(inside)
+        self._opening = Opening(inside)
+        self._sdk = SdkPeer(inside, tasks, self._write_encoded)
+        self._modern: bool | None = None
+        self._running = 0
+        inside.registry.subscribe(lambda _: self._sdk.needed())
+        inside.catalog.subscribe(lambda _: self._sdk.needed())
+
+    async def run(self, reader: asyncio.StreamReader) -> None:
+        while line := await _read_line(reader):
+            if line.strip():
+                await self._take(line)
+        with anyio.move_on_after(_LAST_ANSWERS_SECONDS):
+            await self._sdk.idle()
+            while self._running:
+                await anyio.sleep(0.01)
+
+    async def _take(self, line: bytes) -> None:
+        try:
+            message = _decode(line)
+        except msgspec.DecodeError:
+            message = None
+        if not isinstance(message, dict):
+            await self._take_oddity(line, message)
+            return
+        if self._modern is None and "method" in message and "id" in message:
+            self._modern = message["method"] != "initialize" and _has_envelope(message)
+        if self._modern is False and (answer := self._opening.answer(message)) is not None:
+            self._sdk.catch_up(message, line)
+            await self._write(answer)
+        elif message.get("method") == "notifications/cancelled" and self._cancel(message):
+            return
+        elif (call := self._plain(message)) is not None:
+            self._running += 1
+            self._tasks.start_soon(self._answer, call)
+        else:
+            await self._sdk.send(line, message)
+
+    async def _take_oddity(self, line: bytes, message: Any) -> None:
+        """What is no JSON object gets an answer too: silence would leave a client waiting."""
+        if message is None and (lenient := _lenient_json(line)) is not None:
+            await self._sdk.send(line, lenient)
+            return
+        refusal = Refusal(PARSE_ERROR, "Parse error", None)
+        if len(line) > MAX_BODY_BYTES:
+            refusal = Refusal(INVALID_REQUEST, f"The message is larger than {MAX_BODY_BYTES:,} bytes.", None)
+        elif isinstance(message, list):
+            refusal = Refusal(INVALID_REQUEST, "Batches are not supported; send one message per line.", None)
+        elif message is not None:
+            refusal = Refusal(INVALID_REQUEST, "A message must be a JSON object.", None)
+        log.warning("Malformed message", bytes=len(line))
+        await self._write({"jsonrpc": "2.0", "id": None, "error": refusal.as_json()})
+
+    def _plain(self, message: dict[str, Any]) -> Any:
+        if self._modern is None or (not self._modern and not self._opening.opened):
+            return None
+        return self._express.recognise(message, modern=self._modern)
+
+    def _cancel(self, message: dict[str, Any]) -> bool:
+        params = message.get("params")
+        return isinstance(params, dict) and self._express.cancel("", params.get("requestId"))
+
+    async def _answer(self, call: Any) -> None:
+        try:
+            response = await self._express.answer(call, door="stdio")
+            # Over stdio a cancelled request gets no answer at all.
+            if response.get("error") != CANCELLED.as_json():
+                await self._write(response)
+        finally:
+            self._running -= 1
+
+    async def _write(self, message: dict[str, Any]) -> None:
+        await self._write_encoded(_encode(message))
+
+    async def _write_encoded(self, encoded: bytes) -> None:
+        try:
+            self._writer.write(encoded + b"\n")
+            await self._writer.drain()
+        except (BrokenPipeError, ConnectionResetError):
+            # Nobody reads any more: stop, and stop what is running for them.
+            self._tasks.cancel_scope.cancel()
+
+
+def _has_envelope(message: dict[str, Any]) -> bool:
+    params = message.get("params")
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    return isinstance(meta, dict) and VERSION_KEY in meta
+
+
+def _lenient_json(line: bytes) -> dict[str, Any] | None:
+    """NaN and half characters are read by the SDK's parser, which has its own answer to them."""
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return message if isinstance(message, dict) else None
+
+
+async def _read_line(reader: asyncio.StreamReader) -> bytes:
+    """The next line. Of one that is far too long only the beginning is kept, which says enough to refuse it."""
+    kept = b""
+    while True:
+        try:
+            return kept + await reader.readuntil(b"\n")
+        except asyncio.IncompleteReadError as end:
+            return kept + end.partial
+        except asyncio.LimitOverrunError as overrun:
+            skipped = await reader.readexactly(overrun.consumed)
+            kept = (kept or skipped) + b" (cut)"
+
+
+def _stop_on_signals(scope: anyio.CancelScope) -> None:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with contextlib.suppress(NotImplementedError, ValueError):
+            loop.add_signal_handler(number, scope.cancel)
+
+
+@asynccontextmanager
+async def _pipes() -> AsyncIterator[tuple[asyncio.StreamReader, Output]]:
+    """Our own descriptors for the conversation; what tools print goes to stderr, what they read is empty."""
+    incoming, outgoing = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    reader = await open_reader(incoming, limit=MAX_BODY_BYTES)
+    writer = await open_writer(outgoing)
+    try:
+        yield reader, writer
+    finally:
+        writer.close()

@@ -1,0 +1,52 @@
+"""Run the SDK's server over lines. Imported late: this is where the SDK comes in."""
+
+from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
+from typing import Any
+
+import anyio
+import mcp_types as types
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
+
+from dogubako.transports.inside import Inside
+from dogubako.transports.mcp import McpDoor
+
+Written = Callable[[Any, bytes], Awaitable[None]]
+
+
+async def run(inside: Inside, missed: Sequence[bytes], lines: AsyncIterable[bytes], written: Written) -> None:
+    """Serve until the lines end."""
+    door = McpDoor(inside)
+    to_server, server_reads = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    server_writes, from_server = anyio.create_memory_object_stream[SessionMessage](0)
+
+    async def feed() -> None:
+        async with to_server:
+            for line in missed:
+                await _feed_line(to_server.send, line, written)
+            async for line in lines:
+                await _feed_line(to_server.send, line, written)
+
+    async def drain() -> None:
+        async with from_server:
+            async for item in from_server:
+                encoded = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode()
+                await written(getattr(item.message, "id", None) if not hasattr(item.message, "method") else None, encoded)
+
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(door.listeners.run)
+        tasks.start_soon(feed)
+        tasks.start_soon(drain)
+        await door.server.run(server_reads, server_writes, door.server.create_initialization_options())
+        tasks.cancel_scope.cancel()
+
+
+async def _feed_line(send: Callable[[SessionMessage], Awaitable[None]], line: bytes, written: Written) -> None:
+    try:
+        message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValidationError:
+        error = types.ErrorData(code=types.INVALID_REQUEST, message="This is not a JSON-RPC message.")
+        refused = types.JSONRPCError(jsonrpc="2.0", id=None, error=error)
+        await written(None, refused.model_dump_json(by_alias=True, exclude_unset=True).encode())
+        return
+    await send(SessionMessage(message))

@@ -1,0 +1,67 @@
+"""The SDK behind stdio, loaded when it is needed and told what it missed."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anyio
+import anyio.to_thread
+
+from dogubako.late import load
+from dogubako.transports.inside import Inside
+
+Write = Callable[[bytes], Awaitable[None]]
+
+_MOST_WAITING = 10_000
+
+
+class SdkPeer:
+    """Feeds lines to an SDK server and writes what it says, except answers that were already given."""
+
+    def __init__(self, inside: Inside, tasks: anyio.abc.TaskGroup, write: Write) -> None:
+        self._inside = inside
+        self._tasks = tasks
+        self._write = write
+        self._send, self._receive = anyio.create_memory_object_stream[bytes](_MOST_WAITING)
+        self._missed: list[bytes] = []
+        self._answered: set[Any] = set()
+        self._pending: set[Any] = set()
+        self._started = False
+
+    def catch_up(self, message: dict[str, Any], line: bytes) -> None:
+        """Remember a message that was answered without the SDK but that the SDK must know of."""
+        if message["method"] == "initialize":
+            self._answered.add(message["id"])
+            self._missed.append(line)
+
+    def needed(self) -> None:
+        """Load the SDK now: somebody may want to hear of a change."""
+        if not self._started:
+            self._started = True
+            self._tasks.start_soon(self._run)
+
+    async def send(self, line: bytes, message: dict[str, Any]) -> None:
+        """Hand a message to the SDK. A notification alone is no reason to load it."""
+        if "id" not in message and not self._started:
+            self._missed.append(line)
+            return
+        if "method" in message and isinstance(request_id := message.get("id"), str | int):
+            self._pending.add(request_id)
+        self.needed()
+        await self._send.send(line)
+
+    async def idle(self) -> None:
+        """Wait until everything that was asked has been answered."""
+        while self._pending:
+            await anyio.sleep(0.01)
+
+    async def _run(self) -> None:
+        # In a thread, so that plain calls are answered while it loads.
+        loop = await anyio.to_thread.run_sync(load, "dogubako.transports.stdio_loop")
+        await loop.run(self._inside, self._missed, self._receive, self._written)
+
+    async def _written(self, request_id: Any, encoded: bytes) -> None:
+        if request_id in self._answered:
+            self._answered.discard(request_id)
+            return
+        self._pending.discard(request_id)
+        await self._write(encoded)

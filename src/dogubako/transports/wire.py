@@ -1,0 +1,92 @@
+"""MCP's words for our outcomes. Knows the protocol, not the SDK, so that a quick answer needs no heavy import."""
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from dogubako.contract.call import NO_OPTIONS, ExecutionOptions, ToolResult, error_facts
+from dogubako.contract.errors import (
+    CapabilityRequiredError,
+    DogubakoError,
+    NotFoundError,
+    ToolNotFoundError,
+    ValidationError,
+)
+from dogubako.engine.validation import ModelValidator
+
+HANDSHAKE_VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+LATEST_HANDSHAKE_VERSION: Final = HANDSHAKE_VERSIONS[-1]
+MODERN_VERSION: Final = "2026-07-28"
+
+META_PREFIX: Final = "io.modelcontextprotocol/"
+VERSION_KEY: Final = f"{META_PREFIX}protocolVersion"
+CLIENT_INFO_KEY: Final = f"{META_PREFIX}clientInfo"
+CAPABILITIES_KEY: Final = f"{META_PREFIX}clientCapabilities"
+SERVER_INFO_KEY: Final = f"{META_PREFIX}serverInfo"
+OPTIONS_KEY: Final = "dogubako/options"
+
+# A message larger than this is refused, whatever door it comes by.
+MAX_BODY_BYTES: Final = 4 * 1024 * 1024
+
+PARSE_ERROR: Final = -32700
+INVALID_REQUEST: Final = -32600
+INVALID_PARAMS: Final = -32602
+INTERNAL_ERROR: Final = -32603
+REQUEST_CANCELLED: Final = -32800
+MISSING_CAPABILITY: Final = -32021
+
+
+class Refusal(NamedTuple):
+    """A JSON-RPC error."""
+
+    code: int
+    message: str
+    data: dict[str, Any] | None
+
+    def as_json(self) -> dict[str, Any]:
+        error: dict[str, Any] = {"code": self.code, "message": self.message}
+        return error | {"data": self.data} if self.data else error
+
+
+def refusal_of(error: DogubakoError | None, *, modern: bool) -> Refusal | None:
+    """The few failures that the protocol itself has a code for. All others are results with `isError`."""
+    if isinstance(error, ToolNotFoundError):
+        return Refusal(INVALID_PARAMS, error.message, error_facts(error))
+    if modern and isinstance(error, CapabilityRequiredError):
+        required = {"requiredCapabilities": {error.capability: {}}}
+        return Refusal(MISSING_CAPABILITY, error.message, required | error_facts(error))
+    return None
+
+
+def refusal_outside_tools(error: DogubakoError, *, modern: bool, uri: str | None = None) -> Refusal:
+    """Resources, prompts and completions have no `isError`; every failure is a JSON-RPC error."""
+    known = refusal_of(error, modern=modern)
+    if known is not None:
+        return known
+    data = error_facts(error) | ({"uri": uri} if uri is not None else {})
+    code = INVALID_PARAMS if isinstance(error, NotFoundError | ValidationError) else INTERNAL_ERROR
+    return Refusal(code, error.message, data)
+
+
+def call_result(result: ToolResult, *, modern: bool) -> dict[str, Any]:
+    """The `tools/call` result of this protocol era."""
+    body = result.to_mcp()
+    if modern:
+        body["resultType"] = "complete"
+    return body
+
+
+def options_from(meta: Mapping[str, Any] | None) -> ExecutionOptions:
+    """What the caller asked for in `_meta["dogubako/options"]`."""
+    if not meta or OPTIONS_KEY not in meta:
+        return NO_OPTIONS
+    return checked_options(meta[OPTIONS_KEY])
+
+
+def checked_options(raw: Any) -> ExecutionOptions:
+    """Options from outside, or a ValidationError that names what is wrong with them."""
+    if not isinstance(raw, Mapping):
+        raise ValidationError.of("options", "Invalid type for parameter options: expected object")
+    return _OPTIONS.check(raw)
+
+
+_OPTIONS = ModelValidator(ExecutionOptions, prefix="options")

@@ -1,0 +1,15 @@
+"""The app of one worker process, built from the same settings as its siblings."""
+
+from dogubako import logs
+from dogubako.app import build
+from dogubako.contract.secrets import Redactor
+from dogubako.transports.http import HttpDoor
+from dogubako.worker_sharing import shared_sources
+
+
+def app() -> HttpDoor:
+    """Made anew in every worker. Clients of the handshake era get no session: it would live in one worker only."""
+    redactor = Redactor()
+    box = build(shared_sources(), redactor=redactor)
+    logs.configure(box.settings.log_level, box.settings.log_dir, redactor)
+    return HttpDoor(box, stateless=True)
