@@ -22,16 +22,24 @@ _MADE = Message(en="Items made", ja="項目を作成しました")
 
 _FAILURES: dict[str, Callable[[], Exception]] = {
     "TOOL_NOT_FOUND": lambda: errors.ToolNotFoundError("Tool not found: nothing", hint="Did you mean echo?"),
-    "TOOL_DISABLED": lambda: errors.ToolDisabledError("Tool is disabled: nothing", hint="It was switched off; an administrator can enable it."),
+    "TOOL_DISABLED": lambda: errors.ToolDisabledError(
+        "Tool is disabled: nothing", hint="It was switched off; an administrator can enable it."
+    ),
     "VALIDATION_ERROR": lambda: errors.ValidationError.of("kind", "Required parameter missing: kind"),
     "TOOL_EXECUTION_ERROR": lambda: errors.ToolExecutionError("Tool execution failed: nothing"),
-    "TIMEOUT": lambda: errors.ToolTimeoutError("Execution timeout after 30000ms", hint="Try again, or ask for less at once."),
+    "TIMEOUT": lambda: errors.ToolTimeoutError(
+        "Execution timeout after 30000ms", hint="Try again, or ask for less at once."
+    ),
     "BUSY": lambda: errors.BusyError("Too many calls are waiting for workbench."),
     "CANCELLED": lambda: errors.CancelledError("The call was cancelled."),
-    "CONFIRMATION_REQUIRED": lambda: errors.ConfirmationRequiredError("This would delete everything.", hint="Call again with confirm: true to go on."),
+    "CONFIRMATION_REQUIRED": lambda: errors.ConfirmationRequiredError(
+        "This would delete everything.", hint="Call again with confirm: true to go on."
+    ),
     "READ_ONLY": lambda: errors.ReadOnlyError("The server is read-only: nothing was run."),
     "CAPABILITY_REQUIRED": lambda: errors.CapabilityRequiredError("elicitation"),
-    "ANSWER_TOO_LARGE": lambda: errors.AnswerTooLargeError("The answer needs about 90,000 tokens and the response budget is 25,000."),
+    "ANSWER_TOO_LARGE": lambda: errors.AnswerTooLargeError(
+        "The answer needs about 90,000 tokens and the response budget is 25,000."
+    ),
     "AUTHENTICATION_ERROR": lambda: errors.AuthenticationError("Authentication is required."),
     "AUTHORIZATION_ERROR": lambda: errors.AuthorizationError("This key may not write."),
     "RATE_LIMIT_EXCEEDED": lambda: errors.RateLimitError(retry_after=7, hint="Wait 7 seconds."),
@@ -40,9 +48,9 @@ _FAILURES: dict[str, Callable[[], Exception]] = {
     "HTTP_ERROR": lambda: errors.HttpError("connection refused"),
     "HTML_PARSE_ERROR": lambda: errors.HtmlParseError("no results, no marker"),
     "JSON_PARSE_ERROR": lambda: errors.JsonParseError("not JSON"),
-    "EMPTY_QUERY": lambda: errors.EmptyQuery(),
-    "SEARCH_BLOCKED": lambda: errors.Blocked(),
-    "URL_NOT_ALLOWED": lambda: errors.UrlNotAllowed(),
+    "EMPTY_QUERY": errors.EmptyQuery,
+    "SEARCH_BLOCKED": errors.Blocked,
+    "URL_NOT_ALLOWED": errors.UrlNotAllowed,
     "ROUTE_NOT_FOUND": lambda: errors.RouteNotFoundError("Route not found"),
     "METHOD_NOT_ALLOWED": lambda: errors.MethodNotAllowedError("Method not allowed"),
     "PAYLOAD_TOO_LARGE": lambda: errors.PayloadTooLargeError("The body is too large."),

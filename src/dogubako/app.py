@@ -56,9 +56,7 @@ class Toolbox:
         self.pipeline = Pipeline(
             self.registry,
             policy=HousePolicy(read_only=settings.read_only),
-            executor=ToolExecutor(
-                limits=ExecutionLimits(max_tokens=settings.max_response_tokens), cache=self.cache
-            ),
+            executor=ToolExecutor(limits=ExecutionLimits(max_tokens=settings.max_response_tokens), cache=self.cache),
             responses=responses,
             surroundings=self._surroundings,
             show_internal_errors=settings.environment == "development",
@@ -95,7 +93,8 @@ class Toolbox:
         pack = state.pack
         limits = PackLimits(max_running=pack.max_running, max_waiting=pack.max_waiting, retry=pack.default_retry)
         self.pipeline.executor.set_pack_limits(pack.name, limits)
-        unavailable = state.unconfigured and f"{state.unconfigured.reason} Set {state.unconfigured.setting}."
+        missing = state.unconfigured
+        unavailable = f"{missing.reason} Set {missing.setting}." if missing else None
         for tool in pack.tools:
             instance = tool() if isinstance(tool, type) else tool
             self.registry.register(instance, RegisterOptions(pack=pack.name, unavailable=unavailable))
@@ -139,7 +138,9 @@ class PackHost:
         self._box.catalog.changed(CatalogChange(kind="updated", uri=uri))
 
 
-def build(sources: Sources, *, redactor: Redactor | None = None, packs: Sequence[Pack[Any, Any]] | None = None) -> Toolbox:
+def build(
+    sources: Sources, *, redactor: Redactor | None = None, packs: Sequence[Pack[Any, Any]] | None = None
+) -> Toolbox:
     """A toolbox from settings. `packs` replaces what would be found; the command line never does that."""
     settings = sources.load()
     found = find_packs(settings.packs, settings.tools) if packs is None else packs
@@ -153,9 +154,7 @@ def _state(pack: Pack[Any, Any], sources: Sources) -> PackState:
 
 
 def _not_configured(name: str, missing: Unconfigured) -> Finding:
-    return Finding(
-        ok=False, subject=name, message=missing.reason, advice=f"Set {missing.setting}.", severity="warning"
-    )
+    return Finding(ok=False, subject=name, message=missing.reason, advice=f"Set {missing.setting}.", severity="warning")
 
 
 def _cache(where: str) -> Cache:

@@ -87,9 +87,7 @@ class Sinks:
             self.problem = f"No log file: {failure.strerror or failure} ({folder})"
 
 
-def configure(
-    level: LogLevelName, folder: Path | None, redactor: Redactor, *, stderr: IO[str] | None = None
-) -> Sinks:
+def configure(level: LogLevelName, folder: Path | None, redactor: Redactor, *, stderr: IO[str] | None = None) -> Sinks:
     """Send structlog's events and the standard library's records to the same two places."""
     sinks = Sinks(redactor, folder, stderr=stderr)
     structlog.configure(
@@ -109,7 +107,14 @@ def _add_level(_logger: Any, method: str, event: Event) -> Event:
     return event
 
 
-_METHOD_LEVELS = {"warning": "WARN", "warn": "WARN", "critical": "FATAL", "fatal": "FATAL", "exception": "ERROR", "notset": "TRACE"}
+_METHOD_LEVELS = {
+    "warning": "WARN",
+    "warn": "WARN",
+    "critical": "FATAL",
+    "fatal": "FATAL",
+    "exception": "ERROR",
+    "notset": "TRACE",
+}
 
 
 def _exception_of(_logger: Any, method: str, event: Event) -> Event:

@@ -5,6 +5,7 @@ import os
 import signal
 from collections.abc import Iterator
 from secrets import token_urlsafe
+from typing import Any
 
 import structlog
 import uvicorn
@@ -60,7 +61,9 @@ class GracefulServer(uvicorn.Server):
         for server in self.servers:
             for socket in server.sockets:
                 host, port = socket.getsockname()[:2]
-                log.info("Listening", url=f"http://{f'[{host}]' if ':' in host else host}:{port}", mcp="/mcp", docs="/docs")
+                log.info(
+                    "Listening", url=f"http://{f'[{host}]' if ':' in host else host}:{port}", mcp="/mcp", docs="/docs"
+                )
 
 
 def _serve_many(settings: Settings, workers: int) -> None:
@@ -68,11 +71,10 @@ def _serve_many(settings: Settings, workers: int) -> None:
     # State that one worker sealed must open in another.
     os.environ.setdefault("DOGUBAKO_REQUEST_STATE_KEY", token_urlsafe(48))
     config = uvicorn.Config(_FACTORY, factory=True, workers=workers, **_options(settings))
-    socket = config.bind_socket()
-    Multiprocess(config, target=uvicorn.Server(config).run, sockets=[socket]).run()
+    Multiprocess(config, sockets=[config.bind_socket()]).run()
 
 
-def _options(settings: Settings) -> dict[str, object]:
+def _options(settings: Settings) -> dict[str, Any]:
     return {
         "host": settings.host,
         "port": settings.port,

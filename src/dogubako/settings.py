@@ -60,7 +60,10 @@ class Settings(BaseModel):
         25_000, "DOGUBAKO_MAX_RESPONSE_TOKENS", "Response budget: no answer is larger.", ge=500, le=1_000_000
     )
     cache: str = setting(
-        "off", "DOGUBAKO_CACHE", "Where unchanging answers are kept: off, memory, or redis://…", pattern=r"off|memory|rediss?://.+"
+        "off",
+        "DOGUBAKO_CACHE",
+        "Where unchanging answers are kept: off, memory, or redis://…",
+        pattern=r"off|memory|rediss?://.+",
     )
     lang: Language = setting("en", "DOGUBAKO_LANG", "Language of success messages.")
     data_dir: Path = setting(

@@ -18,7 +18,9 @@ ClientName = Literal["claude-code", "claude-desktop", "cursor", "vscode"]
 def connect(
     client: Annotated[ClientName, typer.Argument(help="Which client to connect.")],
     write: Annotated[bool, typer.Option("--write", help="Write the client's file instead of printing.")] = False,
-    url: Annotated[str | None, typer.Option(help="Connect to a running server instead, as http://127.0.0.1:3000/mcp.")] = None,
+    url: Annotated[
+        str | None, typer.Option(help="Connect to a running server instead, as http://127.0.0.1:3000/mcp.")
+    ] = None,
     tools: Tools = None,
     packs: Packs = None,
     read_only: ReadOnly = None,

@@ -61,6 +61,8 @@ def _folder(subject: str, path: Path, variable: str) -> Finding:
 
 
 def _print(finding: Finding) -> None:
-    mark, colour = ("ok", "green") if finding.ok else (finding.severity, "yellow" if finding.severity == "warning" else "red")
+    mark, colour = (
+        ("ok", "green") if finding.ok else (finding.severity, "yellow" if finding.severity == "warning" else "red")
+    )
     typer.secho(f"{mark:8}", fg=colour, nl=False)
     typer.echo(f"{finding.subject}: {finding.message}" + (f" {finding.advice}" if finding.advice else ""))

@@ -23,7 +23,9 @@ Tools = Annotated[
     typer.Option("--tools", metavar="FILE", help="Python file with tools of your own; may be given several times."),
 ]
 Packs = Annotated[str | None, typer.Option("--packs", help="Packs to load, comma-separated; all without it.")]
-ReadOnly = Annotated[bool | None, typer.Option("--read-only", help="Refuse every tool that writes.", show_default=False)]
+ReadOnly = Annotated[
+    bool | None, typer.Option("--read-only", help="Refuse every tool that writes.", show_default=False)
+]
 Sandbox = Annotated[
     bool | None, typer.Option("--sandbox", help="Answer for services that are not configured.", show_default=False)
 ]

@@ -65,9 +65,7 @@ def serve(
     ] = False,
 ) -> None:
     """Serve HTTP: MCP at /mcp, REST at /v1, its description at /docs."""
-    chosen = Chosen(
-        tools=tools, packs=packs, read_only=read_only, sandbox=sandbox, config=config, host=host, port=port
-    )
+    chosen = Chosen(tools=tools, packs=packs, read_only=read_only, sandbox=sandbox, config=config, host=host, port=port)
     box = chosen.open()
     worker_sharing.share(chosen.overrides(), config)
     load("dogubako.serving").serve(box, workers=workers, allow_unauthenticated=allow_unauthenticated)

@@ -40,7 +40,9 @@ def list_tools(
         print_json([tool_info(entry) for entry in entries])
         return
     rows = [(one.name, one.category, _state(one), _first_line(one.metadata.description)) for one in entries]
-    print_table(("Name", "Category", "State", "What it does"), rows, empty="No tools. Try --tools examples/workbench.py.")
+    print_table(
+        ("Name", "Category", "State", "What it does"), rows, empty="No tools. Try --tools examples/workbench.py."
+    )
 
 
 @app.command()
@@ -65,7 +67,12 @@ def search(
         return
     why = ("Matched in",) if explain else ()
     rows = [
-        (one.entry.name, f"{one.score:.2f}", *((", ".join(one.why),) if explain else ()), _first_line(one.entry.metadata.description))
+        (
+            one.entry.name,
+            f"{one.score:.2f}",
+            *((", ".join(one.why),) if explain else ()),
+            _first_line(one.entry.metadata.description),
+        )
         for one in matches
     ]
     print_table(("Name", "Score", *why, "What it does"), rows, empty="No tool matches.")
@@ -105,7 +112,7 @@ def show(
 def call(
     name: Annotated[str, typer.Argument(help="The tool's name, or a whole call: \"echo(text: 'hello')\".")],
     arguments: Annotated[
-        list[str] | None, typer.Argument(help='Arguments as name=value (a value may be JSON), or one JSON object.')
+        list[str] | None, typer.Argument(help="Arguments as name=value (a value may be JSON), or one JSON object.")
     ] = None,
     tools: Tools = None,
     packs: Packs = None,

@@ -17,9 +17,7 @@ Door = Literal["python", "stdio", "http", "rest", "cli"]
 class ExecutionOptions(BaseModel):
     """How long, how often and how much. What is left out is decided by the tool, then by the server."""
 
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, strict=True, populate_by_name=True, serialize_by_alias=True
-    )
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True, serialize_by_alias=True)
 
     timeout: int | None = Field(None, ge=1, description="Milliseconds for one attempt.")
     deadline: int | None = Field(None, ge=1, description="Milliseconds for all attempts together.")

@@ -1,7 +1,7 @@
 """`@tool`: a typed function becomes a tool."""
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints, overload
 
@@ -123,5 +123,3 @@ def _described(hint: Any) -> Any:
     base, *notes = get_args(hint)
     fields = [Field(description=note) if isinstance(note, str) else note for note in notes]
     return cast("Any", Annotated)[(base, *fields)]
-
-

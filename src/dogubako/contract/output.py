@@ -25,7 +25,7 @@ DONE = Message(en="Done", ja="完了しました")
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """How to get what did not fit: the list or text that may be cut, and the call that continues after `shown` parts."""
+    """How to get what did not fit: what may be cut, and the call that continues after so many parts."""
 
     path: str
     next_call: Callable[[int], str]

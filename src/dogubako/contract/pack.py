@@ -13,7 +13,6 @@ from dogubako.contract.setting import NoSettings, PackSettings
 from dogubako.contract.state import Cache
 from dogubako.contract.tool import BaseTool
 
-
 SettingsT = TypeVar("SettingsT", bound=PackSettings, default=NoSettings)
 PackClientT = TypeVar("PackClientT", default=Any)
 
@@ -78,7 +77,6 @@ class Pack(Generic[SettingsT, PackClientT]):
     async def check(self, settings: SettingsT, client: PackClientT) -> Sequence[Finding]:
         """What `doctor` and `/readyz` want to know."""
         return ()
-
 
 
 class ToolPack(Pack[NoSettings, None]):

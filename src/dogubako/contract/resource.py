@@ -42,6 +42,8 @@ class ResourceTemplate:
     def match(self, uri: str) -> dict[str, str] | None:
         """The variables in `uri`, or nothing when it is not of this family."""
         literal = _VARIABLE.split(self.uri_template)
-        pattern = "".join(re.escape(part) if index % 2 == 0 else f"(?P<{part}>[^/?#]+)" for index, part in enumerate(literal))
+        pattern = "".join(
+            re.escape(part) if index % 2 == 0 else f"(?P<{part}>[^/?#]+)" for index, part in enumerate(literal)
+        )
         match = re.fullmatch(pattern, uri)
         return {name: unquote(value) for name, value in match.groupdict().items()} if match else None

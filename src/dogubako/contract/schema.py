@@ -14,7 +14,7 @@ def schema_of(model: type[BaseModel]) -> dict[str, Any]:
     """Derive the schema. A model that contains itself has no finite schema and is refused."""
     raw = model.model_json_schema(mode="validation")
     definitions = raw.pop("$defs", {})
-    schema = _tidy(_inline(raw, definitions, ()))
+    schema: dict[str, Any] = _tidy(_inline(raw, definitions, ()))
     schema.pop("description", None)
     schema.setdefault("properties", {})
     return schema

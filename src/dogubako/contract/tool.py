@@ -88,7 +88,7 @@ class BaseTool(ABC, Generic[ArgsT, ClientT]):
             if _really_cancelled():
                 raise
             return self._failed(RuntimeError("the tool raised CancelledError although nobody cancelled it"))
-        except BaseException as error:  # noqa: BLE001 - an edge: a tool may raise anything, and the server lives on
+        except BaseException as error:
             return self._failed(error)
 
     def bind(self, context: ToolContext[ClientT]) -> Self:

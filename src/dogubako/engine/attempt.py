@@ -30,9 +30,14 @@ async def run_once(coroutine: Coroutine[Any, Any, ResultT], seconds: float, name
     loop = asyncio.get_running_loop()
     task = loop.create_task(coroutine, name=f"tool {name}")
     finished: asyncio.Future[None] = loop.create_future()
-    task.add_done_callback(lambda _: finished.done() or finished.set_result(None))
+
+    def finish(_: object = None) -> None:
+        if not finished.done():
+            finished.set_result(None)
+
+    task.add_done_callback(finish)
     timer = loop.call_later(seconds, task.cancel)
-    last_call = loop.call_later(seconds + GRACE_SECONDS, lambda: finished.done() or finished.set_result(None))
+    last_call = loop.call_later(seconds + GRACE_SECONDS, finish)
     try:
         await finished
     except asyncio.CancelledError:

@@ -32,7 +32,8 @@ class Bulkhead:
     async def _queue(self) -> None:
         if self._waiting >= self._max_waiting:
             raise BusyError(
-                f"Too many calls are waiting for {self._name}.", hint="Try again in a few seconds, or call less at once."
+                f"Too many calls are waiting for {self._name}.",
+                hint="Try again in a few seconds, or call less at once.",
             )
         self._waiting += 1
         try:

@@ -109,7 +109,7 @@ def _pause(result: ToolResult, plan: Plan, attempt: int) -> float | None:
     error = result.error
     if error is None or not error.transient or attempt >= plan.retry:
         return None
-    backoff = plan.retry_delay * 2**attempt
+    backoff: float = plan.retry_delay * 2**attempt
     backoff += backoff * random.uniform(0, _MAX_JITTER)  # noqa: S311 - spreads load, guards nothing
     return max(backoff, error.retry_after or 0)
 

@@ -68,7 +68,7 @@ class Pipeline:
         except asyncio.CancelledError:
             self._completed(call, "CANCELLED", started)
             raise
-        except Exception as error:  # noqa: BLE001 - the edge around a whole request
+        except Exception as error:
             result = self.broken(error, call_id=call.id)
         self._completed(call, result.code, started, result)
         return result

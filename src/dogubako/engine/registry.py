@@ -13,6 +13,9 @@ from dogubako.engine.admission import RegistrationError, admit
 from dogubako.engine.entry import ListFilter, RegisterOptions, Status, ToolRegistryEntry
 from dogubako.engine.search import Match, TermSearch, ToolSearch
 
+Entries = list[ToolRegistryEntry]
+Matches = list[Match]
+
 _ALL = ListFilter()
 _AS_IT_IS = RegisterOptions()
 _ENABLED = Status(enabled=True)
@@ -21,11 +24,14 @@ _ENABLED = Status(enabled=True)
 _MOST_NAMES_COMPARED = 2_000
 
 
+ChangeKind = Literal["registered", "unregistered", "enabled", "disabled"]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RegistryChange:
     """Something came, went, or was switched."""
 
-    kind: Literal["registered", "unregistered", "enabled", "disabled"]
+    kind: ChangeKind
     name: str
     version: str
 
@@ -98,24 +104,24 @@ class ToolRegistry:
         """The version that answers now."""
         return self.get(name).version
 
-    def list(self, wanted: ListFilter = _ALL) -> "list[ToolRegistryEntry]":
+    def list(self, wanted: ListFilter = _ALL) -> Entries:
         """One entry per name (the version that answers), by category and name."""
         if self._sorted is None:
             current = (self.get(name) for name in self._versions)
             self._sorted = sorted(current, key=lambda entry: (entry.category, entry.name))
         return [entry for entry in self._sorted if _fits(entry, wanted)]
 
-    def versions(self, name: str) -> "list[ToolRegistryEntry]":
+    def versions(self, name: str) -> Entries:
         """All versions of one tool, newest first."""
         return sorted(self._known(name).values(), key=lambda entry: entry.order, reverse=True)
 
-    def filter_by_tag(self, *tags: str) -> "list[ToolRegistryEntry]":
+    def filter_by_tag(self, *tags: str) -> Entries:
         return self.list(ListFilter(tags=tags))
 
-    def filter_by_category(self, category: str) -> "list[ToolRegistryEntry]":
+    def filter_by_category(self, category: str) -> Entries:
         return self.list(ListFilter(category=category))
 
-    def search(self, query: str, wanted: ListFilter = _ALL) -> "list[Match]":
+    def search(self, query: str, wanted: ListFilter = _ALL) -> Matches:
         """Tools that fit the words, best first."""
         return self._search.search(query, self.list(wanted))
 
@@ -141,7 +147,11 @@ class ToolRegistry:
         """Hear of every change until the returned function is called."""
         token = object()
         self._listeners[token] = listener
-        return lambda: self._listeners.pop(token, None) and None
+
+        def unsubscribe() -> None:
+            self._listeners.pop(token, None)
+
+        return unsubscribe
 
     def _known(self, name: str, version: str | None = None) -> dict[str, ToolRegistryEntry]:
         versions = self._versions.get(name)
@@ -183,7 +193,7 @@ class ToolRegistry:
         return _ENABLED
 
     def _refuse_cycle(self, name: str, dependencies: Iterable[str]) -> None:
-        waiting = [(dependency, (name, dependency)) for dependency in dependencies]
+        waiting: list[tuple[str, tuple[str, ...]]] = [(one, (name, one)) for one in dependencies]
         while waiting:
             current, trail = waiting.pop()
             if current == name:
@@ -191,7 +201,7 @@ class ToolRegistry:
             for entry in self._versions.get(current, {}).values():
                 waiting += [(one, (*trail, one)) for one in entry.dependencies if one == name or one not in trail]
 
-    def _changed(self, kind: Literal["registered", "unregistered", "enabled", "disabled"], entry: ToolRegistryEntry) -> None:
+    def _changed(self, kind: ChangeKind, entry: ToolRegistryEntry) -> None:
         self._current.clear()
         self._statuses.clear()
         self._sorted = None

@@ -111,5 +111,3 @@ def _collected(found: Any) -> ValidationError:
     shown: Sequence[ValidationErrorContext] = list(errors.values())[:_MOST_ERRORS]
     more = len(errors) - len(shown)
     return ValidationError(shown, hint=f"{more} more fields are wrong too." if more else None)
-
-

@@ -73,7 +73,9 @@ class ToolResponseBuilder:
     def failure(self, error: DogubakoError) -> ToolResult:
         """The message is the first block, exactly; the hint, if there is room, is the second."""
         error.message = self._short(self.redactor.mask(clean_text(error.message)), self.max_tokens * 2 // 3)
-        error.hint = self._short(self.redactor.mask(clean_text(error.hint)), self.max_tokens // 4) if error.hint else None
+        error.hint = (
+            self._short(self.redactor.mask(clean_text(error.hint)), self.max_tokens // 4) if error.hint else None
+        )
         texts = [error.message or error.code, *([error.hint] if error.hint else [])]
         return ToolResult(
             content=tuple({"type": "text", "text": text} for text in texts),

@@ -101,9 +101,7 @@ def _fit_different(children: Sequence[XmlElement], budget: int, path: str, cuts:
         shown = take_whole(costs, budget)
         cuts.append(Cut(path=path, shown=shown, total=len(children), unit="elements"))
         return list(children[:shown])
-    return [
-        _fit(child, share, f"{path}/{child.tag}", cuts) for child, share in zip(children, shares, strict=True)
-    ]
+    return [_fit(child, share, f"{path}/{child.tag}", cuts) for child, share in zip(children, shares, strict=True)]
 
 
 def _fit_page(root: XmlElement, budget: int, page_path: str, cuts: list[Cut]) -> XmlElement:

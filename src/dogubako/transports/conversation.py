@@ -55,7 +55,9 @@ class McpConversation:
         await self._ctx.session.report_progress(done, total, message)
 
     async def log(self, level: ClientLogLevel, message: str) -> None:
-        if not self._modern and _LEVELS.index(level) < _LEVELS.index(connection_state(self._ctx).get(LOG_LEVEL_KEY, "debug")):
+        if not self._modern and _LEVELS.index(level) < _LEVELS.index(
+            connection_state(self._ctx).get(LOG_LEVEL_KEY, "debug")
+        ):
             return
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MCPDeprecationWarning)
@@ -107,7 +109,9 @@ class McpConversation:
 
 def input_required(requests: InputRequests, state: str) -> dict[str, Any]:
     """The result that asks a client of the modern era to come back with answers."""
-    asked = {key: {"method": _METHODS[capability_of(one)], "params": request_params(one)} for key, one in requests.items()}
+    asked = {
+        key: {"method": _METHODS[capability_of(one)], "params": request_params(one)} for key, one in requests.items()
+    }
     return {"resultType": "input_required", "inputRequests": asked, "requestState": state}
 
 
@@ -127,7 +131,7 @@ def request_params(request: InputRequest) -> dict[str, Any]:
 
 def connection_state(ctx: Context) -> dict[str, Any]:
     """Scratch space of the connection; the SDK has no public way to it."""
-    return cast("dict[str, Any]", ctx.session._connection.state)
+    return ctx.session._connection.state
 
 
 def _read(request: InputRequest, raw: Any) -> InputAnswer | None:

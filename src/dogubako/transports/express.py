@@ -69,7 +69,9 @@ class Express:
             return None
         return PlainCall(request_id, name, arguments, modern)
 
-    async def answer(self, call: PlainCall, *, door: Door, caller: Caller = ANONYMOUS, session: str = "") -> dict[str, Any]:
+    async def answer(
+        self, call: PlainCall, *, door: Door, caller: Caller = ANONYMOUS, session: str = ""
+    ) -> dict[str, Any]:
         """The JSON-RPC response. A call that is cancelled by its id is answered with an error, as the SDK does."""
         self.taken += 1
         key = (session, call.id)
@@ -110,7 +112,11 @@ class Express:
 
     def _modern_meta(self, meta: Any) -> bool:
         """The envelope of a modern request, checked by the SDK the first time that it is seen."""
-        if not isinstance(meta, dict) or meta.get(VERSION_KEY) != MODERN_VERSION or not meta.keys() <= _MODERN_META_KEYS:
+        if (
+            not isinstance(meta, dict)
+            or meta.get(VERSION_KEY) != MODERN_VERSION
+            or not meta.keys() <= _MODERN_META_KEYS
+        ):
             return False
         if "progressToken" in meta:
             if not _is_id(meta["progressToken"]):

@@ -38,9 +38,14 @@ class HttpDoor:
         self._started = time.monotonic()
         settings = inside.settings
         self.mcp = McpEndpoint(inside, stateless=stateless)
-        self._guard = HostGuard(settings.host, settings.allowed_hosts, settings.cors_origin if settings.cors_enabled else ())
+        self._guard = HostGuard(
+            settings.host, settings.allowed_hosts, settings.cors_origin if settings.cors_enabled else ()
+        )
         self._router = Router(
-            [*RestV1(inside).routes(), *self._own_routes()], redirect_slashes=False, default=_no_such_route, lifespan=self._lifespan
+            [*RestV1(inside).routes(), *self._own_routes()],
+            redirect_slashes=False,
+            default=_no_such_route,
+            lifespan=self._lifespan,
         )
         self._rest: ASGIApp = self._router
         if settings.cors_enabled:
@@ -79,7 +84,7 @@ class HttpDoor:
             await self._fail(error, scope, watched, started)
         except HTTPException as error:
             await self._fail(_in_our_words(error, scope), scope, watched, started)
-        except Exception as error:  # noqa: BLE001 - the edge around a whole request
+        except Exception as error:
             result = self._inside.pipeline.broken(error, method=scope["method"], path=scope["path"])
             assert result.error is not None
             await self._fail(result.error, scope, watched, started)
@@ -128,7 +133,8 @@ class HttpDoor:
         findings = await self._inside.check()
         ready = all(finding.ok or finding.severity == "warning" for finding in findings)
         checks = [
-            {"ok": one.ok, "subject": one.subject, "message": one.message} | ({"advice": one.advice} if one.advice else {})
+            {"ok": one.ok, "subject": one.subject, "message": one.message}
+            | ({"advice": one.advice} if one.advice else {})
             for one in findings
         ]
         return json_response({"ready": ready, "checks": checks}, status=200 if ready else 503)
@@ -161,7 +167,9 @@ class _Started:
 
 
 async def _no_such_route(scope: Scope, receive: Receive, send: Send) -> None:
-    raise RouteNotFoundError(f"Route not found: {scope['method'][:20]} {scope['path'][:200]}", hint="See /docs for all routes.")
+    raise RouteNotFoundError(
+        f"Route not found: {scope['method'][:20]} {scope['path'][:200]}", hint="See /docs for all routes."
+    )
 
 
 async def _nothing_more() -> Message:

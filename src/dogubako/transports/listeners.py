@@ -1,6 +1,5 @@
 """Tell clients that a list or a resource changed: one event, both protocol eras."""
 
-from collections.abc import Callable
 from typing import Any
 
 import anyio
@@ -50,11 +49,11 @@ class Listeners:
             connection = ctx.session._connection
             if connection.has_standalone_channel and id(connection) not in self._connections:
                 self._connections[id(connection)] = connection
-                connection.exit_stack.callback(self._forget(id(connection)))
+                connection.exit_stack.callback(self._forget, id(connection))
         return result
 
-    def _forget(self, key: int) -> Callable[[], None]:
-        return lambda: self._connections.pop(key, None) and None
+    def _forget(self, key: int) -> None:
+        self._connections.pop(key, None)
 
     def _tell(self, event: ServerEvent) -> None:
         try:

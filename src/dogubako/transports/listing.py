@@ -24,7 +24,9 @@ ItemT = TypeVar("ItemT")
 def tools(inside: Inside, caller: Caller, cursor: str | None = None) -> dict[str, Any]:
     """Callable tools only: what is disabled or forbidden would cost context and lead nowhere."""
     shows = inside.pipeline.policy.shows
-    return _page("tools", [one for one in inside.registry.list() if shows(one, caller)], cursor, lambda one: one.definition)
+    return _page(
+        "tools", [one for one in inside.registry.list() if shows(one, caller)], cursor, lambda one: one.definition
+    )
 
 
 def resources(inside: Inside, cursor: str | None = None) -> dict[str, Any]:

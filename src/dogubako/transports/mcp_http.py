@@ -28,7 +28,9 @@ WATCH_AFTER_SECONDS: Final = 0.05
 PING_SECONDS: Final = 15.0
 _PING: Final = b": ping\r\n\r\n"
 
-_ROUTING: Final = frozenset({b"mcp-protocol-version", b"mcp-method", b"mcp-name", b"mcp-session-id", b"accept", b"content-type"})
+_ROUTING: Final = frozenset(
+    {b"mcp-protocol-version", b"mcp-method", b"mcp-name", b"mcp-session-id", b"accept", b"content-type"}
+)
 _STREAM_HEADERS: Final = [
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-cache, no-transform"),
@@ -156,7 +158,9 @@ class _Exchange:
             gone.cancel()
 
     async def _stream(self, task: "asyncio.Task[dict[str, Any]]", gone: "asyncio.Task[None]") -> None:
-        await self._send({"type": "http.response.start", "status": 200, "headers": [*_STREAM_HEADERS, *self._own_headers()]})
+        await self._send(
+            {"type": "http.response.start", "status": 200, "headers": [*_STREAM_HEADERS, *self._own_headers()]}
+        )
         while not task.done() and not gone.done():
             await self._send({"type": "http.response.body", "body": _PING, "more_body": True})
             await asyncio.wait({task, gone}, timeout=PING_SECONDS, return_when=asyncio.FIRST_COMPLETED)
@@ -201,9 +205,7 @@ def _trimmed(scope: Scope) -> Scope:
     return {**scope, "headers": [(name, value.strip(b" \t")) for name, value in scope["headers"]]}
 
 
-def _replay(
-    body: bytes, receive: Receive, send: Send, on_leave: Callable[[], Any] | None
-) -> tuple[Receive, Send]:
+def _replay(body: bytes, receive: Receive, send: Send, on_leave: Callable[[], Any] | None) -> tuple[Receive, Send]:
     """The request once more for the SDK; `on_leave` runs if the client goes before the answer is complete."""
     replayed = answered = False
 
@@ -245,5 +247,3 @@ def _decoded(body: bytes) -> Any:
         return _decode(body)
     except msgspec.DecodeError:
         return None
-
-

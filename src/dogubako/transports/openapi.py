@@ -37,19 +37,29 @@ def _paths() -> dict[str, Any]:
             "get": _operation("readiness", "Can every configured service be reached?", models.Readiness)
             | _also(503, "Not ready.", models.Readiness)
         },
-        "/v1/tools": {"get": _operation("listTools", "List tools.", models.ToolList) | {"parameters": _list_parameters()}},
+        "/v1/tools": {
+            "get": _operation("listTools", "List tools.", models.ToolList) | {"parameters": _list_parameters()}
+        },
         "/v1/tools/{name}": {
             "get": _operation("showTool", "Show one tool.", models.ToolDetail, errors=(404,)) | {"parameters": [name]},
-            "patch": _operation("switchTool", "Enable or disable a tool.", models.ToolDetail, models.SwitchRequest, (404, 413, 415))
+            "patch": _operation(
+                "switchTool", "Enable or disable a tool.", models.ToolDetail, models.SwitchRequest, (404, 413, 415)
+            )
             | {"parameters": [name]},
         },
         "/v1/tools/call": {
             "post": _operation(
-                "callTool", "Run a tool.", models.CallAnswer, models.CallRequest, (401, 404, 408, 413, 415, 429, 499, 502, 503)
+                "callTool",
+                "Run a tool.",
+                models.CallAnswer,
+                models.CallRequest,
+                (401, 404, 408, 413, 415, 429, 499, 502, 503),
             )
         },
         "/v1/tools/search": {
-            "post": _operation("searchTools", "Find tools by plain words.", models.SearchAnswer, models.SearchRequest, (413, 415))
+            "post": _operation(
+                "searchTools", "Find tools by plain words.", models.SearchAnswer, models.SearchRequest, (413, 415)
+            )
         },
     }
 

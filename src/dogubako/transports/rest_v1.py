@@ -133,5 +133,3 @@ def _redirect(target: str, status: int) -> Handler:
         return RedirectResponse(f"{target}{query}", status_code=status)
 
     return redirect
-
-

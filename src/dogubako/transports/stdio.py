@@ -21,6 +21,7 @@ import structlog
 from dogubako.transports.express import CANCELLED, Express
 from dogubako.transports.inside import Inside
 from dogubako.transports.opening import Opening
+from dogubako.transports.outstanding import Outstanding
 from dogubako.transports.pipes import Output, open_reader, open_writer
 from dogubako.transports.stdio_sdk import SdkPeer
 from dogubako.transports.wire import INVALID_REQUEST, MAX_BODY_BYTES, PARSE_ERROR, VERSION_KEY, Refusal
@@ -51,9 +52,9 @@ class StdioDoor:
         self._tasks = tasks
         self._express = Express(inside)
         self._opening = Opening(inside)
-        self._sdk = SdkPeer(inside, tasks, self._write_encoded)
+        self._outstanding = Outstanding()
+        self._sdk = SdkPeer(inside, tasks, self._write_encoded, self._outstanding)
         self._modern: bool | None = None
-        self._running = 0
         inside.registry.subscribe(lambda _: self._sdk.needed())
         inside.catalog.subscribe(lambda _: self._sdk.needed())
 
@@ -62,9 +63,7 @@ class StdioDoor:
             if line.strip():
                 await self._take(line)
         with anyio.move_on_after(_LAST_ANSWERS_SECONDS):
-            await self._sdk.idle()
-            while self._running:
-                await anyio.sleep(0.01)
+            await self._outstanding.all_answered()
 
     async def _take(self, line: bytes) -> None:
         try:
@@ -82,7 +81,7 @@ class StdioDoor:
         elif message.get("method") == "notifications/cancelled" and self._cancel(message):
             return
         elif (call := self._plain(message)) is not None:
-            self._running += 1
+            self._outstanding.add(call.id)
             self._tasks.start_soon(self._answer, call)
         else:
             await self._sdk.send(line, message)
@@ -118,7 +117,7 @@ class StdioDoor:
             if response.get("error") != CANCELLED.as_json():
                 await self._write(response)
         finally:
-            self._running -= 1
+            self._outstanding.discard(call.id)
 
     async def _write(self, message: dict[str, Any]) -> None:
         await self._write_encoded(_encode(message))

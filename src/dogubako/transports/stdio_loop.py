@@ -31,7 +31,9 @@ async def run(inside: Inside, missed: Sequence[bytes], lines: AsyncIterable[byte
         async with from_server:
             async for item in from_server:
                 encoded = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode()
-                await written(getattr(item.message, "id", None) if not hasattr(item.message, "method") else None, encoded)
+                await written(
+                    getattr(item.message, "id", None) if not hasattr(item.message, "method") else None, encoded
+                )
 
     async with anyio.create_task_group() as tasks:
         await tasks.start(door.listeners.run)

@@ -8,6 +8,7 @@ import anyio.to_thread
 
 from dogubako.late import load
 from dogubako.transports.inside import Inside
+from dogubako.transports.outstanding import Outstanding
 
 Write = Callable[[bytes], Awaitable[None]]
 
@@ -17,14 +18,14 @@ _MOST_WAITING = 10_000
 class SdkPeer:
     """Feeds lines to an SDK server and writes what it says, except answers that were already given."""
 
-    def __init__(self, inside: Inside, tasks: anyio.abc.TaskGroup, write: Write) -> None:
+    def __init__(self, inside: Inside, tasks: anyio.abc.TaskGroup, write: Write, outstanding: Outstanding) -> None:
         self._inside = inside
         self._tasks = tasks
         self._write = write
+        self._outstanding = outstanding
         self._send, self._receive = anyio.create_memory_object_stream[bytes](_MOST_WAITING)
         self._missed: list[bytes] = []
         self._answered: set[Any] = set()
-        self._pending: set[Any] = set()
         self._started = False
 
     def catch_up(self, message: dict[str, Any], line: bytes) -> None:
@@ -45,14 +46,9 @@ class SdkPeer:
             self._missed.append(line)
             return
         if "method" in message and isinstance(request_id := message.get("id"), str | int):
-            self._pending.add(request_id)
+            self._outstanding.add(request_id)
         self.needed()
         await self._send.send(line)
-
-    async def idle(self) -> None:
-        """Wait until everything that was asked has been answered."""
-        while self._pending:
-            await anyio.sleep(0.01)
 
     async def _run(self) -> None:
         # In a thread, so that plain calls are answered while it loads.
@@ -63,5 +59,5 @@ class SdkPeer:
         if request_id in self._answered:
             self._answered.discard(request_id)
             return
-        self._pending.discard(request_id)
+        self._outstanding.discard(request_id)
         await self._write(encoded)

@@ -36,7 +36,9 @@ def tool_info(entry: ToolRegistryEntry) -> dict[str, Any]:
         "tags": entry.tags,
         "author": metadata.author,
         "examples": [
-            _known({"description": one.description, "parameters": one.parameters, "expectedResult": one.expected_result})
+            _known(
+                {"description": one.description, "parameters": one.parameters, "expectedResult": one.expected_result}
+            )
             for one in metadata.examples
         ],
         "enabled": status.enabled,

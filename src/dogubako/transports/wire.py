@@ -52,7 +52,7 @@ def refusal_of(error: DogubakoError | None, *, modern: bool) -> Refusal | None:
     if isinstance(error, ToolNotFoundError):
         return Refusal(INVALID_PARAMS, error.message, error_facts(error))
     if modern and isinstance(error, CapabilityRequiredError):
-        required = {"requiredCapabilities": {error.capability: {}}}
+        required: dict[str, Any] = {"requiredCapabilities": {error.capability: {}}}
         return Refusal(MISSING_CAPABILITY, error.message, required | error_facts(error))
     return None
 
