@@ -1,5 +1,7 @@
-"""Load one of our doors at the moment it is opened. The MCP SDK and the HTTP server cost most of a second to import;
-a command that does not need them should not wait for them (docs/adr/0004-doors-are-loaded-when-opened.md).
+"""Load one of our doors at the moment it is opened.
+
+The MCP SDK and the HTTP server cost most of a second to import; a command that does not need them should not wait for
+them (docs/adr/0004-doors-are-loaded-when-opened.md).
 """
 
 from importlib import import_module

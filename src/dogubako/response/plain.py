@@ -9,7 +9,17 @@ import msgspec
 from pydantic import BaseModel
 
 _MAX_DEPTH = 100
-_encoder = msgspec.json.Encoder(enc_hook=lambda value: _dump(value))
+
+
+def _dump(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json", by_alias=True)
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"a tool returned {type(value).__name__}, which is not JSON")
+
+
+_encoder = msgspec.json.Encoder(enc_hook=_dump)
 
 
 def encode(value: Any) -> str:
@@ -32,14 +42,6 @@ def clean_text(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
-
-
-def _dump(value: Any) -> Any:
-    if isinstance(value, BaseModel):
-        return value.model_dump(mode="json", by_alias=True)
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"a tool returned {type(value).__name__}, which is not JSON")
 
 
 def _plain(value: Any, depth: int) -> Any:
