@@ -2,6 +2,7 @@
 
 import logging
 import sys
+import time
 import traceback
 from collections.abc import Callable, MutableMapping
 from datetime import UTC, datetime
@@ -52,8 +53,8 @@ class Sinks:
         shown = f"{_COLOURS.get(level, '')}{level:5}{_RESET}" if self._colour else f"{level:5}"
         line = f"{name} {rest}".rstrip().replace("\n", "\\n")
         try:
-            self._stderr.write(f"{datetime.now():%H:%M:%S} {shown} {line}\n")
-            self._stderr.flush()
+            # Text streams on stderr are line-buffered: no flush is needed.
+            self._stderr.write(f"{time.strftime('%H:%M:%S')} {shown} {line}\n")
         except (OSError, ValueError):
             # Whoever read our stderr is gone; the file still has everything.
             return

@@ -35,9 +35,12 @@ async def run_once(coroutine: Coroutine[Any, Any, ResultT], seconds: float, name
         if not finished.done():
             finished.set_result(None)
 
+    def expire() -> None:
+        task.cancel()
+        timers.append(loop.call_later(GRACE_SECONDS, finish))
+
     task.add_done_callback(finish)
-    timer = loop.call_later(seconds, task.cancel)
-    last_call = loop.call_later(seconds + GRACE_SECONDS, finish)
+    timers = [loop.call_later(seconds, expire)]
     try:
         await finished
     except asyncio.CancelledError:
@@ -45,8 +48,8 @@ async def run_once(coroutine: Coroutine[Any, Any, ResultT], seconds: float, name
         await _let_tidy_up(task, name)
         raise
     finally:
-        timer.cancel()
-        last_call.cancel()
+        for timer in timers:
+            timer.cancel()
     if not task.done():
         _leave_behind(task, name)
         raise TimedOut

@@ -1,8 +1,5 @@
 """A bound on how much of one pack runs at once, so that a slow service cannot take the others down with it."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-
 import anyio
 
 from dogubako.contract.errors import BusyError
@@ -17,17 +14,15 @@ class Bulkhead:
         self._max_waiting = max_waiting
         self._waiting = 0
 
-    @asynccontextmanager
-    async def slot(self) -> AsyncIterator[None]:
-        """Hold a place while the call runs."""
+    async def enter(self) -> None:
+        """Take a place, or wait for one, or raise BusyError. Whoever entered must `leave`."""
         try:
             self._slots.acquire_nowait()
         except anyio.WouldBlock:
             await self._queue()
-        try:
-            yield
-        finally:
-            self._slots.release()
+
+    def leave(self) -> None:
+        self._slots.release()
 
     async def _queue(self) -> None:
         if self._waiting >= self._max_waiting:

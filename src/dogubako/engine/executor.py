@@ -65,8 +65,12 @@ class ToolExecutor:
         key = self._cache_key(entry, args, plan)
         if key is not None and (cached := await self.cache.get(key)) is not None:
             return _thawed(cached)
-        async with self._bulkhead(entry.pack).slot():
+        bulkhead = self._bulkhead(entry.pack)
+        await bulkhead.enter()
+        try:
             result = await self._attempts(entry, args, plan, bind)
+        finally:
+            bulkhead.leave()
         if key is not None and result.cacheable and not result.is_error:
             await self.cache.put(key, _frozen(result))
         return result

@@ -1,6 +1,5 @@
 """MCP over Streamable HTTP: plain calls take the short way, everything else goes to the SDK unchanged."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Final
@@ -13,6 +12,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from dogubako.contract.call import ANONYMOUS
 from dogubako.transports.body import read_body
+from dogubako.transports.exchange import Exchange
 from dogubako.transports.express import Express, PlainCall
 from dogubako.transports.inside import Inside
 from dogubako.transports.mcp import McpDoor
@@ -22,21 +22,9 @@ from dogubako.transports.wire import HANDSHAKE_VERSIONS, MAX_BODY_BYTES, MODERN_
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 
-# Fast calls should not pay for a watcher; a call this slow can.
-WATCH_AFTER_SECONDS: Final = 0.05
-# A silent connection is cut by proxies; after this long we open a stream and say that we are still here.
-PING_SECONDS: Final = 15.0
-_PING: Final = b": ping\r\n\r\n"
-
 _ROUTING: Final = frozenset(
     {b"mcp-protocol-version", b"mcp-method", b"mcp-name", b"mcp-session-id", b"accept", b"content-type"}
 )
-_STREAM_HEADERS: Final = [
-    (b"content-type", b"text/event-stream"),
-    (b"cache-control", b"no-cache, no-transform"),
-    (b"x-accel-buffering", b"no"),
-]
-_ERROR_STATUS: Final = {-32602: 400, -32021: 400}
 
 
 class McpEndpoint:
@@ -82,7 +70,7 @@ class McpEndpoint:
         call, session = plain
         caller = scope.get("dogubako.caller", ANONYMOUS)
         answer = self.express.answer(call, door="http", caller=caller, session=session)
-        await _Exchange(call, session, receive, send).run(answer)
+        await Exchange(call, session, receive, send).run(answer)
 
     def _plain(self, headers: dict[bytes, bytes], body: bytes) -> tuple[PlainCall, str] | None:
         if not _content_fits(headers):
@@ -118,67 +106,6 @@ class McpEndpoint:
         notice = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": request_id}}
         with anyio.CancelScope(shield=True):
             await self.manager.handle_request(scope, *_replay(_encode(notice), _never, _into_nothing, None))
-
-
-class _Exchange:
-    """One request on the short way: waits for its answer, notices when the client leaves, keeps the line open."""
-
-    def __init__(self, call: PlainCall, session: str, receive: Receive, send: Send) -> None:
-        self._call = call
-        self._session = session
-        self._receive = receive
-        self._send = send
-
-    async def run(self, answer: Any) -> None:
-        """Answer at once if we can. A slow call is watched, and after a while it becomes a stream."""
-        loop = asyncio.get_running_loop()
-        task = loop.create_task(answer)
-        try:
-            done, _ = await asyncio.wait({task}, timeout=WATCH_AFTER_SECONDS)
-            if not done and not await self._watch(task):
-                return
-            if not task.cancelled():
-                await self._finish(task.result())
-        finally:
-            if not task.done():
-                task.cancel()
-                with anyio.CancelScope(shield=True):
-                    await asyncio.wait({task})
-
-    async def _watch(self, task: "asyncio.Task[dict[str, Any]]") -> bool:
-        """Wait for the call; False if the client left or has been answered by a stream."""
-        gone = asyncio.get_running_loop().create_task(_disconnected(self._receive))
-        try:
-            done, _ = await asyncio.wait({task, gone}, timeout=PING_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-            if not done:
-                await self._stream(task, gone)
-                return False
-            return task.done()
-        finally:
-            gone.cancel()
-
-    async def _stream(self, task: "asyncio.Task[dict[str, Any]]", gone: "asyncio.Task[None]") -> None:
-        await self._send(
-            {"type": "http.response.start", "status": 200, "headers": [*_STREAM_HEADERS, *self._own_headers()]}
-        )
-        while not task.done() and not gone.done():
-            await self._send({"type": "http.response.body", "body": _PING, "more_body": True})
-            await asyncio.wait({task, gone}, timeout=PING_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-        if task.done():
-            frame = b"event: message\r\ndata: " + _encode(task.result()) + b"\r\n\r\n"
-            await self._send({"type": "http.response.body", "body": frame, "more_body": False})
-
-    async def _finish(self, response: dict[str, Any]) -> None:
-        body = _encode(response)
-        status = 200
-        if self._call.modern and "error" in response:
-            status = _ERROR_STATUS.get(response["error"]["code"], 200)
-        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), *self._own_headers()]
-        await self._send({"type": "http.response.start", "status": status, "headers": headers})
-        await self._send({"type": "http.response.body", "body": body})
-
-    def _own_headers(self) -> list[tuple[bytes, bytes]]:
-        return [(b"mcp-session-id", self._session.encode("latin-1"))] if self._session else []
 
 
 def _routing_headers(scope: Scope) -> dict[bytes, bytes] | None:
@@ -226,11 +153,6 @@ def _replay(body: bytes, receive: Receive, send: Send, on_leave: Callable[[], An
         await send(message)
 
     return receive_again, send_on
-
-
-async def _disconnected(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 async def _never() -> Message:

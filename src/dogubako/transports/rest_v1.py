@@ -4,17 +4,19 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+import anyio
 import msgspec
 from pydantic import ValidationError as ModelError
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from dogubako.contract.call import ANONYMOUS, NO_OPTIONS, Caller, ToolCall
-from dogubako.contract.errors import ValidationError, ValidationErrorContext
+from dogubako.contract.call import ANONYMOUS, NO_OPTIONS, Caller, ToolCall, ToolResult
+from dogubako.contract.errors import CancelledError, ValidationError, ValidationErrorContext
 from dogubako.engine.entry import ListFilter
 from dogubako.engine.validation import ModelValidator
 from dogubako.transports.body import decode_object, read_body, require_json
+from dogubako.transports.departure import Departure
 from dogubako.transports.inside import Inside
 from dogubako.transports.problems import elapsed_ms, json_response, log_problem, problem, timestamp
 from dogubako.transports.rest_models import CallRequest, ListQuery, SearchRequest, SwitchRequest
@@ -47,16 +49,15 @@ class RestV1:
         started = time.perf_counter()
         require_json(request.scope)
         body = _CALL.check(decode_object(await read_body(request.receive)))
-        result = await self._inside.pipeline.handle(
-            ToolCall(
-                name=body.name,
-                parameters=body.parameters,
-                options=body.options or NO_OPTIONS,
-                version=body.version,
-                door="rest",
-                caller=caller_of(request),
-            )
+        call = ToolCall(
+            name=body.name,
+            parameters=body.parameters,
+            options=body.options or NO_OPTIONS,
+            version=body.version,
+            door="rest",
+            caller=caller_of(request),
         )
+        result = await self._handle(call, request)
         if result.error is not None:
             log_problem(result.error, request.scope)
             return problem(result.error, started)
@@ -64,6 +65,12 @@ class RestV1:
         return json_response(
             {"success": True, "result": value, "executionTime": elapsed_ms(started), "timestamp": timestamp()}
         )
+
+    async def _handle(self, call: ToolCall, request: Request) -> ToolResult:
+        with anyio.CancelScope() as scope:
+            async with Departure(request.receive, scope):
+                return await self._inside.pipeline.handle(call)
+        raise CancelledError("The client went away.")
 
     async def _list(self, request: Request) -> Response:
         query = _list_query(request)
