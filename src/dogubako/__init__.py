@@ -2,6 +2,7 @@
 
 from importlib.metadata import version as _version
 
+from dogubako.contract import errors
 from dogubako.contract.call import Caller, ExecutionOptions, ToolCall, ToolResult
 from dogubako.contract.context import ToolContext
 from dogubako.contract.conversation import Answer, Question, Root, RootsRequest, Sample, SampleRequest
@@ -84,6 +85,7 @@ __all__ = [
     "Xml",
     "XmlElement",
     "assert_mcp_tool_response",
+    "errors",
     "example_call",
     "parse_call",
     "setting",

@@ -53,7 +53,8 @@ def load_file(path: Path) -> Pack[Any, Any]:
 
 def _import(path: Path) -> ModuleType:
     name = f"dogubako_tools_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
+    # A search location makes the file a package: `from .forms import Name` finds its neighbour, and nobody else does.
+    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=[str(path.parent.resolve())])
     if spec is None or spec.loader is None:
         raise SettingsError(f"{path} is not a Python file.")
     module = importlib.util.module_from_spec(spec)

@@ -5,11 +5,11 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from dotenv import dotenv_values
 from platformdirs import user_data_path
-from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError, field_validator, model_validator
 
 from dogubako.contract.output import Language
 from dogubako.contract.pack import Pack
@@ -81,6 +81,19 @@ class Settings(BaseModel):
     @classmethod
     def _split(cls, value: Any) -> Any:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _only_what_is_kept(self) -> Self:
+        """A guard that somebody switched on and that is not there would be worse than none."""
+        not_yet = {
+            "DOGUBAKO_AUTH": self.auth != "off",
+            "RATE_LIMIT_MAX": self.rate_limit_max is not None,
+            "DOGUBAKO_DISCOVERY": self.discovery == "search",
+        }
+        for name, wanted in not_yet.items():
+            if wanted:
+                raise ValueError(f"{name} has a value that this version does not support yet")
+        return self
 
     @field_validator("request_state_key")
     @classmethod

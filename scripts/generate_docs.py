@@ -1,0 +1,106 @@
+"""Write the tables in docs/ from the code. `--check` only tells whether they are up to date."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from dogubako.app import build
+from dogubako.contract import errors
+from dogubako.contract.errors import DogubakoError
+from dogubako.contract.setting import env_name
+from dogubako.engine.entry import ToolRegistryEntry
+from dogubako.settings import Settings, Sources
+
+ROOT = Path(__file__).parent.parent
+NOTE = "<!-- Written by `make docs`. Change the code, not this file. -->\n"
+
+
+def main() -> int:
+    pages = {"docs/tools.md": tools_page(), "docs/settings.md": settings_page(), "docs/errors.md": errors_page()}
+    drifted = [name for name, text in pages.items() if _read(ROOT / name) != text]
+    if "--check" in sys.argv[1:]:
+        if drifted:
+            print(f"Out of date: {', '.join(drifted)}. Run `make docs` and commit the result.", file=sys.stderr)
+        return 1 if drifted else 0
+    for name in drifted:
+        (ROOT / name).write_text(pages[name], encoding="utf-8")
+        print(f"wrote {name}")
+    return 0
+
+
+def tools_page() -> str:
+    box = build(Sources(overrides={"tools": (ROOT / "examples" / "workbench.py",)}, environ={}, env_file=None))
+    sections = "".join(_tool(entry) for entry in box.registry.list())
+    return f"# Tools\n\n{NOTE}\n{sections}"
+
+
+def settings_page() -> str:
+    rows = "".join(_setting(name) for name in Settings.model_fields)
+    return (
+        f"# Settings\n\n{NOTE}\nCommand line > environment > `.env` > `dogubako.toml` > default. An unknown `DOGUBAKO_*` "
+        "variable, an unknown key in the file\nor a bad value stops the start with a sentence that names it. "
+        "`dogubako config` prints what is in force.\n\n"
+        f"| variable | in the file | default | meaning |\n| --- | --- | --- | --- |\n{rows}"
+    )
+
+
+def errors_page() -> str:
+    known: dict[str, list[type[DogubakoError]]] = {}
+    for kind in _errors():
+        known.setdefault(kind.code, []).append(kind)
+    rows = "".join(_error(code, kinds) for code, kinds in sorted(known.items()))
+    return (
+        f"# Errors\n\n{NOTE}\nThe code is stable. `retryable` advises the caller; what the engine repeats by itself is "
+        "narrower.\n\n| code | HTTP | retry | class | meaning |\n| --- | --- | --- | --- | --- |\n" + rows
+    )
+
+
+def _tool(entry: ToolRegistryEntry) -> str:
+    metadata = entry.metadata
+    head = f"## `{entry.name}`\n\n{metadata.description}\n\n*{entry.category}, {metadata.effect.value}*\n\n"
+    if not metadata.parameters:
+        return f"{head}It takes no arguments.\n\n"
+    rows = "".join(
+        f"| `{one.name}` | {one.type} | {'yes' if one.required else ''} | {one.description} |\n"
+        for one in metadata.parameters
+    )
+    return f"{head}| argument | type | required | meaning |\n| --- | --- | --- | --- |\n{rows}\n"
+
+
+def _setting(name: str) -> str:
+    field = Settings.model_fields[name]
+    return f"| `{env_name(Settings, name)}` | `{name}` | {_default(name, field.default)} | {field.description} |\n"
+
+
+def _default(name: str, value: Any) -> str:
+    if name == "data_dir":
+        return "the user's data folder"
+    if value is None or value == ():
+        return "–"
+    shown = ",".join(str(item) for item in value) if isinstance(value, tuple) else str(value)
+    return f"`{shown.lower() if isinstance(value, bool) else shown}`"
+
+
+def _error(code: str, kinds: list[type[DogubakoError]]) -> str:
+    first = kinds[0]
+    meaning = (first.__doc__ or "").strip().split("\n")[0]
+    classes = ", ".join(f"`{kind.__name__}`" for kind in kinds)
+    return f"| `{code}` | {first.http_status} | {'yes' if first.retryable else ''} | {classes} | {meaning} |\n"
+
+
+def _errors() -> Iterator[type[DogubakoError]]:
+    waiting: list[type[DogubakoError]] = [DogubakoError]
+    while waiting:
+        kind = waiting.pop(0)
+        waiting += kind.__subclasses__()
+        if kind is not DogubakoError and "code" in vars(kind) and kind.__name__ in errors.__all__:
+            yield kind
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())
