@@ -7,7 +7,7 @@ DEV := $(VENV)/.dev
 UV := $(BIN)/python -m uv
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test check lint types docs docs-check bench conformance lock clean
+.PHONY: help install run test test-pages check lint types coverage docs docs-check bench conformance lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -31,15 +31,25 @@ run: $(RUN)  ## start the server with everything built in; no account needed
 	$(BIN)/dogubako serve --sandbox --tools examples/workbench.py
 
 test: $(DEV)  ## run the tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --cov --cov-report=
 
-check: $(DEV)  ## lint, types, tests with coverage, docs: what to run before a push
+check: lint types docs-check test coverage  ## all that must hold before a push
+
+lint: $(DEV)  ## ruff: style and formatting
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: $(DEV)  ## mypy, strictly
 	$(BIN)/mypy
+
+docs-check: $(DEV)  ## are the generated tables up to date?
 	$(BIN)/python scripts/generate_docs.py --check
-	$(BIN)/python -m pytest --cov --cov-report=term
+
+coverage: $(DEV)  ## did the last tests reach enough of contract, engine and response?
 	$(BIN)/python scripts/coverage_gate.py
+
+test-pages: $(DEV)  ## our pages in a real Chromium (Debian: chromium)
+	$(BIN)/python -m pytest tests/pages
 
 docs: $(DEV)  ## write the generated tables again
 	$(BIN)/python scripts/generate_docs.py

@@ -1,0 +1,122 @@
+"""Every command of the README is run, in both languages, in a folder as a newcomer has it."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+LANGUAGES = [pytest.param("README.md", id="English"), pytest.param("README.ja.md", id="Japanese")]
+# Installing is what `make test` itself has just done; doing it again here would change the installation under test.
+INSTALLED = "make -o .venv/.runtime -o .venv/.dev"
+SERVES = re.compile(r"make .*\brun$|dogubako serve")
+
+
+def _blocks(readme: str, language: str) -> list[str]:
+    text = (ROOT / readme).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture
+def newcomer(tmp_path: Path) -> Path:
+    """The project without its history, and with what `make install` made."""
+    for name in ("Makefile", "pyproject.toml", "requirements.lock", "requirements-dev.lock"):
+        shutil.copy2(ROOT / name, tmp_path / name)
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    (tmp_path / ".venv").symlink_to(ROOT / ".venv")
+    return tmp_path
+
+
+@contextmanager
+def _ports() -> Iterator[dict[str, str]]:
+    """A free port for each one that the README names."""
+    with socket.socket() as first, socket.socket() as second:
+        first.bind(("127.0.0.1", 0))
+        second.bind(("127.0.0.1", 0))
+        free = {"3000": str(first.getsockname()[1]), "3001": str(second.getsockname()[1])}
+    yield free
+
+
+def _run(command: str, folder: Path, port: str) -> str:
+    environment = {**os.environ, "PORT": port, "HOME": str(folder)}
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@contextmanager
+def _serving(command: str, folder: Path, port: str) -> Iterator[None]:
+    environment = {**os.environ, "PORT": port}
+    # A group of its own: make passes no signal on to what it runs.
+    process = subprocess.Popen(
+        ["bash", "-c", command], cwd=folder, env=environment, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    try:
+        _wait_for(int(re.findall(r"--port (\d+)", command)[0] if "--port" in command else port))
+        yield
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(20)
+
+
+def _wait_for(port: int) -> None:
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        with socket.socket() as client:
+            client.settimeout(1)
+            if client.connect_ex(("127.0.0.1", port)) == 0:
+                return
+    raise AssertionError(f"nobody listens on {port}")
+
+
+def _commands(readme: str, ports: dict[str, str]) -> list[str]:
+    lines = [line for block in _blocks(readme, "sh") for line in block.strip().split("\n")]
+    for named, free in ports.items():
+        lines = [line.replace(named, free) for line in lines]
+    return [re.sub(r"^make\b", INSTALLED, line) for line in lines]
+
+
+@pytest.mark.parametrize("readme", LANGUAGES)
+def test_every_command_works_as_printed(readme: str, newcomer: Path) -> None:
+    [hello] = _blocks(readme, "python")
+    (newcomer / "hello.py").write_text(hello, encoding="utf-8")
+    answers: list[str] = []
+    with _ports() as ports:
+        commands = _commands(readme, ports)
+        served = [command for command in commands if SERVES.search(command)]
+        assert len(served) == 2
+        with _serving(served[0], newcomer, ports["3000"]), _serving(served[1], newcomer, ports["3000"]):
+            answers = [_run(command, newcomer, ports["3000"]) for command in commands if command not in served]
+
+    assert any(json.loads(answer)["result"] == "hello" for answer in answers if answer.startswith("{"))
+    assert any(json.loads(answer)["result"] == "Hello, Ada!" for answer in answers if answer.startswith("{"))
+    assert any("greet" in answer and "Greet somebody by name." in answer for answer in answers)
+    assert "Hello, Ada!\n" in answers
+    connected = json.loads((newcomer / ".mcp.json").read_text(encoding="utf-8"))
+    assert connected["mcpServers"]["dogubako"]["args"] == ["stdio", "--tools", str(newcomer / "hello.py")]
+
+
+def test_both_readmes_show_the_same_commands() -> None:
+    for language in ("sh", "python", "json"):
+        assert _blocks("README.md", language) == _blocks("README.ja.md", language)
+
+
+def test_both_readmes_link_to_the_same_pages_which_exist() -> None:
+    links = [
+        set(re.findall(r"\]\(((?:docs/|CONTRIBUTING)[^)]*)\)", (ROOT / name).read_text(encoding="utf-8")))
+        for name in ("README.md", "README.ja.md")
+    ]
+    assert links[0] == links[1]
+    assert links[0]
+    assert [link for link in links[0] if not (ROOT / link).exists()] == []
