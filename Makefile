@@ -49,7 +49,7 @@ coverage: $(DEV)  ## did the last tests reach enough of contract, engine and res
 	$(BIN)/python scripts/coverage_gate.py
 
 test-pages: $(DEV)  ## our pages in a real Chromium (Debian: chromium)
-	$(BIN)/python -m pytest tests/pages
+	$(BIN)/python -m pytest -m browser tests/pages
 
 docs: $(DEV)  ## write the generated tables again
 	$(BIN)/python scripts/generate_docs.py

@@ -39,9 +39,9 @@ def settings_page() -> str:
     rows = "".join(_setting(name) for name in Settings.model_fields)
     return (
         f"# Settings\n\n{NOTE}\n"
-        "Command line > environment > `.env` > `dogubako.toml` > default. An unknown `DOGUBAKO_*` variable, an unknown\n"
-        "key in the file or a bad value stops the start with a sentence that names it. `dogubako config` prints what is\n"
-        "in force.\n\n"
+        "Command line > environment > `.env` > `dogubako.toml` > default. An unknown `DOGUBAKO_*` variable, an\n"
+        "unknown key in the file or a bad value stops the start with a sentence that names it. `dogubako config`\n"
+        "prints what is in force.\n\n"
         f"| variable | in the file | default | meaning |\n| --- | --- | --- | --- |\n{rows}"
     )
 

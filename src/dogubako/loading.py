@@ -11,6 +11,7 @@ from typing import Any
 from dogubako.contract.pack import Pack, ToolPack
 from dogubako.contract.tool import BaseTool
 from dogubako.packs import PACKS
+from dogubako.packs.core.pack import CORE
 from dogubako.settings import SettingsError
 
 ENTRY_POINT_GROUP = "dogubako.packs"
@@ -22,7 +23,7 @@ def find_packs(wanted: Sequence[str], files: Iterable[Path]) -> list[Pack[Any, A
     for name in wanted:
         if name not in known:
             raise SettingsError(f"Unknown pack '{name}'. Known packs: {', '.join(sorted(known)) or 'none'}.")
-    chosen = [pack for name, pack in known.items() if not wanted or name in wanted]
+    chosen = [pack for name, pack in known.items() if not wanted or name in wanted or pack is CORE]
     return [*chosen, *(load_file(path) for path in files)]
 
 

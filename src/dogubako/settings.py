@@ -170,9 +170,10 @@ def _read_file(config_file: Path | None) -> dict[str, Any]:
 def _sentence(error: ValidationError, model: type[BaseModel]) -> str:
     parts = []
     for problem in error.errors(include_url=False, include_input=False):
-        field = str(problem["loc"][0]) if problem["loc"] else "settings"
+        said = problem["msg"].removeprefix("Value error, ")
+        field = str(problem["loc"][0]) if problem["loc"] else ""
         name = env_name(model, field) if field in model.model_fields else field
-        parts.append(f"{name}: {problem['msg'].removeprefix('Value error, ')}")
+        parts.append(f"{name}: {said}" if name else said)
     return "Invalid setting: " + "; ".join(dict.fromkeys(parts)) + "."
 
 

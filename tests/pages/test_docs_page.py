@@ -10,6 +10,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
+pytestmark = pytest.mark.browser
+
 WORKBENCH = Path(__file__).parents[2] / "examples" / "workbench.py"
 QUIET = [
     "--headless",

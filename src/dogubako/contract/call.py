@@ -47,6 +47,14 @@ def new_call_id() -> str:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Resume:
+    """Where in an answer to begin: a place in it, and how many parts of that place to leave out."""
+
+    path: str = ""
+    offset: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ToolCall:
     """One request for one tool, whatever door it came through."""
 
@@ -57,6 +65,7 @@ class ToolCall:
     door: Door = "python"
     caller: Caller = ANONYMOUS
     conversation: Conversation = SILENCE
+    resume: Resume | None = None
     id: str = field(default_factory=new_call_id)
 
 

@@ -9,7 +9,7 @@ import anyio.lowlevel
 from pydantic import BaseModel
 from typing_extensions import TypeVar
 
-from dogubako.contract.call import ANONYMOUS, Caller, Door, ToolResult
+from dogubako.contract.call import ANONYMOUS, Caller, Door, Resume, ToolResult
 from dogubako.contract.conversation import (
     SILENCE,
     Answer,
@@ -42,10 +42,10 @@ class Responses(Protocol):
     def failure(self, error: DogubakoError) -> ToolResult: ...
 
 
-CallTool = Callable[[str, Mapping[str, Any]], Awaitable[ToolResult]]
+CallTool = Callable[[str, Mapping[str, Any], Resume | None], Awaitable[ToolResult]]
 
 
-async def _no_other_tools(name: str, parameters: Mapping[str, Any]) -> ToolResult:
+async def _no_other_tools(name: str, parameters: Mapping[str, Any], resume: Resume | None) -> ToolResult:
     raise RuntimeError("this context has no registry to call other tools from")
 
 

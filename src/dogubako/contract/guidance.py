@@ -66,11 +66,13 @@ def _read_value(written: str, position: int) -> tuple[Any, int]:
 
 def _end_of_json(written: str, position: int) -> int:
     """Where a number, word, list or object ends: at the first comma outside brackets and quotes."""
-    depth, in_string = 0, False
+    depth, in_string, escaped = 0, False, False
     for index in range(position, len(written)):
         character = written[index]
-        if in_string:
-            in_string = character != '"' or written[index - 1] == "\\"
+        if escaped:
+            escaped = False
+        elif in_string:
+            in_string, escaped = character != '"', character == "\\"
         elif character == '"':
             in_string = True
         elif character in "[{":

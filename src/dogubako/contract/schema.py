@@ -9,6 +9,9 @@ from dogubako.contract.metadata import ToolParameter
 
 _UNTYPED = "any"
 
+# Under these keywords stands what a caller may write, and in a caller's data a `title` is a title.
+_DATA = frozenset({"default", "examples", "enum", "const"})
+
 
 def schema_of(model: type[BaseModel]) -> dict[str, Any]:
     """Derive the schema. A model that contains itself has no finite schema and is refused."""
@@ -28,26 +31,31 @@ def with_confirmation(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def parameters_of(schema: Mapping[str, Any]) -> tuple[ToolParameter, ...]:
     """The top-level arguments, in the order of the schema."""
-    required = set(schema.get("required", ()))
-    properties = schema.get("properties", {})
+    # A schema from elsewhere may be rubbish; the registry refuses it with a reason, after we have read it.
+    properties, required = schema.get("properties", {}), _listed(schema.get("required")) or ()
+    if not isinstance(properties, Mapping):
+        return ()
     return tuple(_parameter(name, prop, name in required) for name, prop in properties.items())
 
 
 def _parameter(name: str, prop: Any, required: bool) -> ToolParameter:
     prop = prop if isinstance(prop, Mapping) else {}
-    enum, examples = prop.get("enum"), prop.get("examples")
     return ToolParameter(
         name=name,
         type=type_name(prop),
         description=prop.get("description", ""),
         required=required,
         default=prop.get("default"),
-        enum=tuple(enum) if enum is not None else None,
+        enum=_listed(prop.get("enum")),
         pattern=prop.get("pattern"),
         minimum=prop.get("minimum"),
         maximum=prop.get("maximum"),
-        examples=tuple(examples) if examples is not None else None,
+        examples=_listed(prop.get("examples")),
     )
+
+
+def _listed(value: Any) -> tuple[Any, ...] | None:
+    return tuple(value) if isinstance(value, list | tuple) else None
 
 
 def type_name(prop: Mapping[str, Any]) -> str:
@@ -56,9 +64,9 @@ def type_name(prop: Mapping[str, Any]) -> str:
     if isinstance(kind, str):
         return kind
     if isinstance(kind, list):
-        return " or ".join(kind)
+        return " or ".join(str(one) for one in kind)
     members = prop.get("anyOf") or prop.get("oneOf") or ()
-    names = dict.fromkeys(type_name(member) for member in members)
+    names = dict.fromkeys(type_name(member) for member in members if isinstance(member, Mapping))
     return " or ".join(names) or _UNTYPED
 
 
@@ -85,7 +93,11 @@ def _tidy(node: Any, *, names: bool = False) -> Any:
         return node
     if names:
         return {key: _tidy(value) for key, value in node.items()}
-    tidied = {key: _tidy(value, names=key == "properties") for key, value in node.items() if key != "title"}
+    tidied = {
+        key: value if key in _DATA else _tidy(value, names=key == "properties")
+        for key, value in node.items()
+        if key != "title"
+    }
     tidied.pop("discriminator", None)
     return _without_null(tidied)
 

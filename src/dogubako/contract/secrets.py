@@ -3,7 +3,9 @@
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from html import escape
 from typing import Final
+from urllib.parse import quote
 
 import msgspec
 
@@ -30,11 +32,11 @@ class Redactor:
         self.add(*secrets)
 
     def add(self, *secrets: str) -> None:
-        """Learn more secrets, also in the spelling that JSON gives them."""
+        """Learn more secrets, also in the spellings that JSON, XML and URLs give them."""
         known = set(self._secrets)
         for secret in secrets:
             if len(secret) >= _SHORTEST_SECRET:
-                known |= {secret, msgspec.json.encode(secret).decode()[1:-1]}
+                known |= {secret, *_spellings(secret)}
         self._secrets = tuple(sorted(known, key=len, reverse=True))
         # Logs say the same short words over and over.
         self._mask_short = lru_cache(maxsize=4096)(self._mask)
@@ -57,3 +59,8 @@ class Redactor:
         text = _CREDENTIALS_IN_URL.sub(MASK, self.known(text))
         text = _BEARER.sub(lambda match: f"{match[1]} {MASK}", text)
         return _NAMED_SECRET.sub(lambda match: f"{match[1]}{MASK}", text)
+
+
+def _spellings(secret: str) -> set[str]:
+    in_json = msgspec.json.encode(secret).decode()[1:-1]
+    return {in_json, escape(secret), escape(secret, quote=False), quote(secret, safe=""), quote(secret)}

@@ -69,7 +69,7 @@ class Catalog:
         pack, resource, variables = self._find(uri)
         body = await resource.read(self._context(pack, conversation), variables)
         if isinstance(body, str):
-            text = plain_text(Text(text=body), self._responses.max_tokens).text
+            text = plain_text(Text(text=body), self._responses.max_tokens, lambda _page, _cuts: None).text
             return {"uri": uri, "mimeType": resource.mime_type, "text": self._responses.redactor.known(text)}
         blob = base64.b64encode(body).decode()
         if count_tokens(blob) > self._responses.max_tokens:
@@ -83,7 +83,7 @@ class Catalog:
         pack, prompt = self._prompt(name)
         _check_arguments(prompt, arguments)
         messages = await prompt.render(self._context(pack, conversation), arguments)
-        budget = self._responses.for_call(max(self._responses.max_tokens // max(len(messages), 1), 1), None)
+        budget = self._responses.for_call(max(self._responses.max_tokens // max(len(messages), 1), 1))
         rendered = [(message.role, budget.success(message.content).content) for message in messages]
         return prompt, [{"role": role, "content": block} for role, blocks in rendered for block in blocks]
 

@@ -11,7 +11,7 @@ import anyio
 import msgspec
 import structlog
 
-from dogubako.contract.call import ExecutionOptions, ToolResult
+from dogubako.contract.call import Resume, ToolCall, ToolResult
 from dogubako.contract.errors import ToolTimeoutError
 from dogubako.contract.metadata import Effect
 from dogubako.contract.state import Cache, NoCache
@@ -59,10 +59,10 @@ class ToolExecutor:
         self._packs[pack] = limits
         self._bulkheads.pop(pack, None)
 
-    async def run(self, entry: ToolRegistryEntry, args: Any, options: ExecutionOptions, bind: Bind) -> ToolResult:
+    async def run(self, entry: ToolRegistryEntry, args: Any, call: ToolCall, bind: Bind) -> ToolResult:
         """One call, as often as it takes and is allowed. `bind` makes the tool ready, once the plan is known."""
-        plan = self.limits.plan(entry, options, self._packs.get(entry.pack, _ORDINARY).retry)
-        key = self._cache_key(entry, args, plan)
+        plan = self.limits.plan(entry, call.options, self._packs.get(entry.pack, _ORDINARY).retry)
+        key = self._cache_key(entry, args, plan, call.resume)
         if key is not None and (cached := await self.cache.get(key)) is not None:
             return _thawed(cached)
         bulkhead = self._bulkhead(entry.pack)
@@ -100,11 +100,11 @@ class ToolExecutor:
             self._bulkheads[pack] = bulkhead
         return bulkhead
 
-    def _cache_key(self, entry: ToolRegistryEntry, args: Any, plan: Plan) -> str | None:
+    def _cache_key(self, entry: ToolRegistryEntry, args: Any, plan: Plan, resume: Resume | None) -> str | None:
         if isinstance(self.cache, NoCache) or entry.metadata.effect is not Effect.READ:
             return None
         said = args.model_dump_json() if hasattr(args, "model_dump_json") else msgspec.json.encode(args, order="sorted")
-        named = f"{entry.name}\n{entry.version}\n{plan.max_tokens}\n{said!r}"
+        named = f"{entry.name}\n{entry.version}\n{plan.max_tokens}\n{resume}\n{said!r}"
         return f"dogubako:answer:{hashlib.sha256(named.encode()).hexdigest()}"
 
 

@@ -11,10 +11,11 @@ from uuid import uuid4
 
 import structlog
 
-from dogubako.contract.call import ToolCall, ToolResult
+from dogubako.contract.call import Resume, ToolCall, ToolResult
 from dogubako.contract.context import ToolContext
 from dogubako.contract.conversation import SILENCE
-from dogubako.contract.errors import DogubakoError, InternalError
+from dogubako.contract.errors import DogubakoError, InternalError, ValidationError
+from dogubako.contract.metadata import Effect
 from dogubako.contract.tool import BaseTool
 from dogubako.engine.entry import ToolRegistryEntry
 from dogubako.engine.executor import ToolExecutor
@@ -22,6 +23,7 @@ from dogubako.engine.limits import Plan
 from dogubako.engine.policy import HousePolicy, Policy
 from dogubako.engine.registry import ToolRegistry
 from dogubako.response.builder import ToolResponseBuilder
+from dogubako.response.continuation import Continuation
 
 log = structlog.get_logger("dogubako.engine")
 
@@ -76,21 +78,33 @@ class Pipeline:
     async def _run(self, call: ToolCall) -> ToolResult:
         entry = self.registry.get(call.name, call.version)
         await self.policy.check(entry, call)
+        if call.resume is not None and entry.metadata.effect is not Effect.READ:
+            raise ValidationError.of("tool", "Invalid value for parameter tool: only a tool that reads can be read on")
         checked = entry.validator.check(call.parameters)
         await self.policy.confirm(entry, call, checked.args, checked.confirmed)
-        return await self.executor.run(entry, checked.args, call.options, lambda plan: self._bind(entry, call, plan))
+        return await self.executor.run(entry, checked.args, call, lambda plan: self._bind(entry, call, plan))
 
     def _bind(self, entry: ToolRegistryEntry, call: ToolCall, plan: Plan) -> BaseTool[Any, Any]:
         client, settings = self._surroundings(entry.pack)
 
-        async def call_tool(name: str, parameters: Mapping[str, Any]) -> ToolResult:
-            inner = ToolCall(name=name, parameters=parameters, door=call.door, caller=call.caller, options=call.options)
+        async def call_tool(name: str, parameters: Mapping[str, Any], resume: Resume | None) -> ToolResult:
+            inner = ToolCall(
+                name=name,
+                parameters=parameters,
+                door=call.door,
+                caller=call.caller,
+                options=call.options,
+                resume=resume,
+            )
             return await self.handle(inner)
+
+        reads = entry.metadata.effect is Effect.READ
+        continuation = Continuation(entry.name, call.parameters, call.resume) if reads else None
 
         context = ToolContext(
             client=client,
             settings=settings,
-            responses=self.responses.for_call(plan.max_tokens, entry.check_structured),
+            responses=self.responses.for_call(plan.max_tokens, entry.check_structured, continuation),
             # A tool that does not talk must not be able to tell one door from another.
             conversation=call.conversation if entry.implementation.talks else SILENCE,
             caller=call.caller,
@@ -117,7 +131,7 @@ class Pipeline:
             call_id=call.id,
             **error.log_fields,
         )
-        return self.responses.for_call(call.options.max_tokens, None).failure(error)
+        return self.responses.for_call(call.options.max_tokens).failure(error)
 
     def _completed(self, call: ToolCall, code: str, started: float, result: ToolResult | None = None) -> None:
         fields: dict[str, Any] = {"count": result.count} if result is not None and result.count is not None else {}

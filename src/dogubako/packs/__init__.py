@@ -3,5 +3,6 @@
 from typing import Any
 
 from dogubako.contract.pack import Pack
+from dogubako.packs.core.pack import CORE
 
-PACKS: tuple[Pack[Any, Any], ...] = ()
+PACKS: tuple[Pack[Any, Any], ...] = (CORE,)

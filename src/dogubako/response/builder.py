@@ -18,15 +18,17 @@ from dogubako.contract.output import (
     Message,
     Mixed,
     Output,
+    Page,
     Text,
     Xml,
 )
 from dogubako.contract.secrets import Redactor
 from dogubako.response import envelope, fitting
 from dogubako.response.check import assert_mcp_tool_response
+from dogubako.response.continuation import Continuation
 from dogubako.response.plain import clean_text
 from dogubako.response.tokens import count_tokens
-from dogubako.response.trim import cut_text
+from dogubako.response.trim import Cut, cut_text
 
 DEFAULT_MAX_TOKENS = 25_000
 
@@ -47,25 +49,35 @@ class ToolResponseBuilder:
         max_tokens: int = DEFAULT_MAX_TOKENS,
         redactor: Redactor = _NO_SECRETS,
         check_structured: CheckStructured | None = None,
+        continuation: Continuation | None = None,
     ) -> None:
         self.language = language
         self.max_tokens = max_tokens
         self.redactor = redactor
         self.check_structured = check_structured
+        self.continuation = continuation
 
-    def for_call(self, max_tokens: int | None, check_structured: CheckStructured | None) -> "ToolResponseBuilder":
-        """The same builder with a smaller budget, or for a tool that promised an output schema."""
-        if max_tokens is None and check_structured is None:
-            return self
+    def for_call(
+        self,
+        max_tokens: int | None,
+        check_structured: CheckStructured | None = None,
+        continuation: Continuation | None = None,
+    ) -> "ToolResponseBuilder":
+        """The same builder with a smaller budget, for a tool's own output schema, for one call's rest."""
         return ToolResponseBuilder(
             language=self.language,
             max_tokens=min(max_tokens or self.max_tokens, self.max_tokens),
             redactor=self.redactor,
             check_structured=check_structured,
+            continuation=continuation,
         )
 
     def success(self, answer: Any) -> ToolResult:
-        """Build the answer to a call that worked."""
+        """Build the answer to a call that worked. What another tool has answered already passes unchanged."""
+        if isinstance(answer, ToolResult):
+            return answer
+        if self.continuation is not None:
+            answer = self.continuation.begin(answer)
         result = self._build(answer, self.max_tokens - _BLOCK_TOKENS)
         assert_mcp_tool_response(result.to_mcp())
         return result
@@ -89,13 +101,13 @@ class ToolResponseBuilder:
     def _build(self, answer: Any, budget: int) -> ToolResult:
         match answer:
             case str():
-                return self._text_result(fitting.plain_text(Text(text=answer), budget), answer=None)
+                return self._text_result(fitting.plain_text(Text(text=answer), budget, self._next), answer=None)
             case Text():
-                return self._text_result(fitting.plain_text(answer, budget), answer)
+                return self._text_result(fitting.plain_text(answer, budget, self._next), answer)
             case Markdown():
-                return self._text_result(fitting.markdown(answer, budget), answer)
+                return self._text_result(fitting.markdown(answer, budget, self._next), answer)
             case Xml():
-                return self._text_result(fitting.xml(answer, budget), answer)
+                return self._text_result(fitting.xml(answer, budget, self._next), answer)
             case Image() | Audio() | Embedded() | Link():
                 return self._block_result(answer, budget)
             case Mixed():
@@ -121,7 +133,7 @@ class ToolResponseBuilder:
     def _json(self, output: Output, budget: int) -> ToolResult:
         structured = self.check_structured is not None
         # A declared output travels twice, as text for old clients and as data for new ones.
-        built = envelope.build(output, self._message(output), budget // 2 if structured else budget)
+        built = envelope.build(output, self._message(output), budget // 2 if structured else budget, self._next)
         text = self.redactor.known(built.text)
         result = ToolResult(
             content=({"type": "text", "text": text},),
@@ -176,6 +188,13 @@ class ToolResponseBuilder:
                 hint="Ask for a smaller version, or for a link instead of the content.",
             )
         return {"type": "resource_link", "uri": uri, "name": uri.rsplit("/", 1)[-1] or uri} | _mime(answer)
+
+    def _next(self, page: Page | None, cuts: Sequence[Cut]) -> str | None:
+        """The call that gets what was left out: the tool's own paging where it has one, else the general way."""
+        if page is not None:
+            paths = (page.path, f"data.{page.path}".rstrip("."))
+            return page.next_call(next((cut.shown for cut in cuts if cut.path in paths), 1))
+        return self.continuation.next_call(cuts[-1]) if self.continuation is not None and cuts else None
 
     def _message(self, output: Output) -> str:
         return output.message.text(self.language) if isinstance(output.message, Message) else output.message

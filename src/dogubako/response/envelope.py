@@ -1,24 +1,38 @@
 """The envelope of JSON tools: `{"success": true, "message": …, "data": …}`."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from dogubako.contract.output import Output
-from dogubako.response.fitting import Fitted
+from dogubako.response.fitting import Fitted, Next, whole_or_cut
 from dogubako.response.json_fit import fit_json, fit_page
 from dogubako.response.plain import encode, to_plain
-from dogubako.response.tokens import count_tokens, fits
+from dogubako.response.tokens import count_tokens
 from dogubako.response.trim import Cut, sentence_for
 
-_ATTEMPTS = 8
 
-
-def build(output: Output, message: str, budget: int) -> Fitted:
+def build(output: Output, message: str, budget: int, next_call: Next) -> Fitted:
     """Encode whole if it fits, else leave out the least and say what."""
     data = _with_guidance(output)
-    text = encode({"success": True, "message": message, "data": data})
-    if fits(text, budget):
-        return Fitted(text=text, tokens=count_tokens(text), trimmed=False)
-    return _trim(to_plain(data), output, message, budget)
+    whole = encode({"success": True, "message": message, "data": data})
+    frame = count_tokens(encode({"success": True, "message": message}))
+
+    def cut_to(target: int) -> str:
+        plain = to_plain(data)
+        room = max(target - frame, 1)
+        kept, cuts = fit_page(plain, room, output.page.path) if output.page else fit_json(plain, room)
+        return _encode(kept, cuts, next_call(output.page, cuts))
+
+    def _encode(kept: Any, cuts: Sequence[Cut], call: str | None) -> str:
+        note: dict[str, Any] = {"message": sentence_for(cuts, budget), "leftOut": [cut.as_json() for cut in cuts[:5]]}
+        if call is not None:
+            note["next"] = call
+        return encode({"success": True, "message": message, "data": kept, "_truncated": note})
+
+    def nothing() -> str:
+        return _encode(None, [Cut(path="data", shown=0, total=1, unit="items")], None)
+
+    return whole_or_cut(whole, cut_to, nothing, budget)
 
 
 def _with_guidance(output: Output) -> Any:
@@ -28,32 +42,3 @@ def _with_guidance(output: Output) -> Any:
     if not isinstance(data, dict):
         raise TypeError("guidance needs data with named fields")
     return data | {"_guidance": {"message": output.guidance.message, "example": output.guidance.example}}
-
-
-def _trim(data: Any, output: Output, message: str, budget: int) -> Fitted:
-    # Estimates of parts do not add up exactly; each round aims a little lower until the whole fits.
-    frame = count_tokens(encode({"success": True, "message": message})) + 80
-    for attempt in range(_ATTEMPTS):
-        target = (budget - frame) * (_ATTEMPTS - attempt) // _ATTEMPTS
-        if target <= 0:
-            break
-        kept, cuts = fit_page(data, target, output.page.path) if output.page else fit_json(data, target)
-        text = _encode(kept, cuts, output, message, budget)
-        if fits(text, budget):
-            return Fitted(text=text, tokens=count_tokens(text), trimmed=True)
-    nothing = [Cut(path="data", shown=0, total=1, unit="items")]
-    text = _encode(None, nothing, output, message, budget)
-    return Fitted(text=text, tokens=count_tokens(text), trimmed=True)
-
-
-def _encode(data: Any, cuts: list[Cut], output: Output, message: str, budget: int) -> str:
-    note: dict[str, Any] = {"message": sentence_for(cuts, budget), "leftOut": [cut.as_json() for cut in cuts[:5]]}
-    if output.page is not None and (shown := _shown(cuts, output.page.path)):
-        note["next"] = output.page.next_call(shown)
-    return encode({"success": True, "message": message, "data": data, "_truncated": note})
-
-
-def _shown(cuts: list[Cut], page_path: str) -> int:
-    """How many items of the paged list went out; one that was shortened counts as shown."""
-    path = f"data.{page_path}" if page_path else "data"
-    return next((cut.shown for cut in cuts if cut.path == path), 1)

@@ -1,16 +1,21 @@
 """Texts that fit: whole where possible, else cut between whole parts, with a last line that says so."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from dogubako.contract.output import Markdown, Page, Text, Xml, XmlElement
 from dogubako.response.plain import clean_text
 from dogubako.response.text_fit import fit_blocks
 from dogubako.response.tokens import count_tokens, fits
-from dogubako.response.trim import Cut, cut_text, sentence_for
+from dogubako.response.trim import Cut, sentence_for
 from dogubako.response.xml import fit_xml, render
 
-_ATTEMPTS = 8
-_NOTE_ROOM = 120
+# Estimates of parts do not add up exactly; each round aims a little lower until the whole fits.
+_ROUNDS = 8
+
+# Who knows the call that gets what was left out: the tool's page, else the way to read on.
+Next = Callable[[Page | None, Sequence[Cut]], str | None]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -22,57 +27,64 @@ class Fitted:
     trimmed: bool
 
 
-def plain_text(answer: Text, budget: int) -> Fitted:
-    text = clean_text(answer.text)
-    if fits(text, budget):
-        return _whole(text)
-    kept, cuts = fit_blocks(text.split("\n"), budget - _NOTE_ROOM, "\n", "lines")
-    return _noted(kept, cuts, answer.page, budget)
-
-
-def markdown(answer: Markdown, budget: int) -> Fitted:
-    blocks = [clean_text(block) for block in answer.blocks]
-    text = "\n\n".join(blocks)
-    if fits(text, budget):
-        return _whole(text)
-    kept, cuts = fit_blocks(blocks, budget - _NOTE_ROOM, "\n\n", "blocks")
-    return _noted(kept, cuts, answer.page, budget)
-
-
-def xml(answer: Xml, budget: int) -> Fitted:
-    text = render(answer.root)
-    if fits(text, budget):
-        return _whole(text)
-    for attempt in range(_ATTEMPTS):
-        target = (budget - _NOTE_ROOM) * (_ATTEMPTS - attempt) // _ATTEMPTS
-        root, cuts = fit_xml(answer.root, target, answer.page.path if answer.page else None)
-        text = render(_with_note(root, cuts, answer.page, budget))
+def whole_or_cut(whole: str, cut_to: Callable[[int], str], nothing: Callable[[], str], budget: int) -> Fitted:
+    """The whole text if it fits, else the largest cut that does, else what says that nothing could be shown."""
+    if fits(whole, budget):
+        return Fitted(text=whole, tokens=count_tokens(whole), trimmed=False)
+    for attempt in range(_ROUNDS):
+        text = cut_to(budget * (_ROUNDS - attempt) // _ROUNDS)
         if fits(text, budget):
             return Fitted(text=text, tokens=count_tokens(text), trimmed=True)
-    cuts = [Cut(path=answer.root.tag, shown=0, total=1, unit="elements")]
-    return _whole(render(_with_note(XmlElement(answer.root.tag), cuts, answer.page, budget)))
-
-
-def _whole(text: str) -> Fitted:
-    return Fitted(text=text, tokens=count_tokens(text), trimmed=False)
-
-
-def _noted(kept: str, cuts: list[Cut], page: Page | None, budget: int) -> Fitted:
-    note = f"\n\n[{sentence_for(cuts, budget)}{_next(cuts, page)}]"
-    room = budget - count_tokens(note)
-    text = (kept if fits(kept, room) else cut_text(kept, max(room, 1))) + note
+    text = nothing()
     return Fitted(text=text, tokens=count_tokens(text), trimmed=True)
 
 
-def _next(cuts: list[Cut], page: Page | None) -> str:
-    if page is None:
-        return ""
-    return f" Next: {page.next_call(max(cuts[-1].shown, 1))}"
+def plain_text(answer: Text, budget: int, next_call: Next) -> Fitted:
+    text = clean_text(answer.text)
+    return _blocks(text, text.split("\n"), "\n", "lines", answer.page, budget, next_call)
 
 
-def _with_note(root: XmlElement, cuts: list[Cut], page: Page | None, budget: int) -> XmlElement:
-    shown = next((cut.shown for cut in cuts if page and cut.path == page.path), 1)
-    attributes = {"next": page.next_call(shown)} if page else {}
-    note = XmlElement("truncated", attributes, sentence_for(cuts, budget))
+def markdown(answer: Markdown, budget: int, next_call: Next) -> Fitted:
+    blocks = [clean_text(block) for block in answer.blocks]
+    return _blocks("\n\n".join(blocks), blocks, "\n\n", "blocks", answer.page, budget, next_call)
+
+
+def xml(answer: Xml, budget: int, next_call: Next) -> Fitted:
+    page_path = answer.page.path if answer.page else None
+
+    def cut_to(target: int) -> str:
+        root, cuts = fit_xml(answer.root, target, page_path)
+        return render(_with_note(root, cuts, next_call(answer.page, cuts), budget))
+
+    def nothing() -> str:
+        cuts = [Cut(path=answer.root.tag, shown=0, total=1, unit="elements")]
+        return render(_with_note(XmlElement(answer.root.tag), cuts, None, budget))
+
+    return whole_or_cut(render(answer.root), cut_to, nothing, budget)
+
+
+def _blocks(
+    whole: str,
+    blocks: Sequence[str],
+    separator: str,
+    unit: Literal["lines", "blocks"],
+    page: Page | None,
+    budget: int,
+    next_call: Next,
+) -> Fitted:
+    def cut_to(target: int) -> str:
+        kept, cuts = fit_blocks(blocks, target, separator, unit)
+        call = next_call(page, cuts)
+        return f"{kept}\n\n[{sentence_for(cuts, budget)}{f' Next: {call}' if call else ''}]"
+
+    def nothing() -> str:
+        cut = Cut(path="", shown=0, total=len(blocks), unit=unit)
+        return f"[{sentence_for([cut], budget)}]"
+
+    return whole_or_cut(whole, cut_to, nothing, budget)
+
+
+def _with_note(root: XmlElement, cuts: Sequence[Cut], call: str | None, budget: int) -> XmlElement:
+    note = XmlElement("truncated", {"next": call}, sentence_for(cuts, budget))
     children = [XmlElement("text", {}, root.children)] if isinstance(root.children, str) else list(root.children)
     return XmlElement(root.tag, root.attributes, [*children, note])

@@ -30,9 +30,14 @@ def fit_page(value: Any, budget: int, page_path: str, path: str = "data") -> tup
         return fit_json(value, budget, path)
     rest = cost_of(_with(value, keys, []))
     shown = take_whole((cost_of(item) for item in items), budget - rest - NOTE_TOKENS)
+    list_path = ".".join([path, *keys])
     if shown == 0:
-        return fit_json(_with(value, keys, items[:1]), budget - NOTE_TOKENS, path)
-    cut = Cut(path=".".join([path, *keys]), shown=shown, total=len(items), unit="items")
+        kept, cuts = fit_json(_with(value, keys, items[:1]), budget - NOTE_TOKENS, path)
+        left = _at(kept, keys)
+        others = [cut for cut in cuts if cut.path != list_path]
+        cut = Cut(path=list_path, shown=len(left) if isinstance(left, list) else 0, total=len(items), unit="items")
+        return kept, [cut, *others] if cut.shown < cut.total else others
+    cut = Cut(path=list_path, shown=shown, total=len(items), unit="items")
     return _with(value, keys, items[:shown]), [cut] if shown < len(items) else []
 
 
@@ -40,7 +45,7 @@ def _fit(value: Any, budget: int, path: str, cuts: list[Cut]) -> Any:
     if cost_of(value) <= budget:
         return value
     if isinstance(value, str):
-        shortened = cut_text(value, max(budget - 4, 1))
+        shortened = cut_text(value, max(budget - 4, 1), encode)
         cuts.append(Cut(path=path, shown=shortened.rfind("… ["), total=len(value), unit="characters"))
         return shortened
     if isinstance(value, list):

@@ -49,11 +49,8 @@ def _plain(value: Any, depth: int) -> Any:
         raise ValueError(f"a tool returned data nested deeper than {_MAX_DEPTH} levels")
     if isinstance(value, str):
         return clean_text(value)
-    if value is None or isinstance(value, bool):
+    if value is None or isinstance(value, int):
         return value
-    if isinstance(value, int):
-        # JSON readers in other languages lose digits beyond 64 bits; text keeps them.
-        return value if -(2**63) <= value < 2**64 else str(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):

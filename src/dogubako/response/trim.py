@@ -1,6 +1,6 @@
 """The three ways to make something smaller without breaking it, and a note of what each one left out."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -8,6 +8,9 @@ from dogubako.response.tokens import count_tokens
 
 # What a cut costs to tell: a path, two numbers and a word.
 NOTE_TOKENS = 40
+
+# A key may be as long as any text; a path that is longer than this helps nobody to find the place.
+_LONGEST_PATH = 100
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -18,13 +21,23 @@ class Cut:
     shown: int
     total: int
     unit: Literal["items", "fields", "characters", "lines", "blocks", "elements"]
+    characters: int | None = None
+
+    @property
+    def position(self) -> int:
+        """Where to read on; in a text that was cut between lines or blocks, in characters."""
+        return self.shown if self.characters is None else self.characters
 
     def sentence(self) -> str:
-        where = f" of {self.path}" if self.path else ""
+        where = f" of {self.where}" if self.path else ""
         return f"{self.total - self.shown:,} of {self.total:,} {self.unit}{where}"
 
     def as_json(self) -> dict[str, object]:
-        return {"path": self.path, "shown": self.shown, "total": self.total, "unit": self.unit}
+        return {"path": self.where, "shown": self.shown, "total": self.total, "unit": self.unit}
+
+    @property
+    def where(self) -> str:
+        return self.path if len(self.path) <= _LONGEST_PATH else f"{self.path[:_LONGEST_PATH]}…"
 
 
 def take_whole(costs: Iterable[int], budget: int) -> int:
@@ -49,12 +62,15 @@ def share_out(costs: Sequence[int], budget: int) -> list[int]:
     return shares
 
 
-def cut_text(text: str, budget: int) -> str:
-    """The longest prefix that fits, closed with the number of characters that are missing."""
+def cut_text(text: str, budget: int, spelled: Callable[[str], str] = str) -> str:
+    """The longest prefix that fits, closed with the number of characters that are missing.
+
+    `spelled` writes it as it will stand in the answer, where quotes and brackets may need more room.
+    """
     low, high = 0, min(len(text), budget * 12)
     while low < high:
         middle = (low + high + 1) // 2
-        if count_tokens(_closed(text, middle)) <= budget:
+        if count_tokens(spelled(_closed(text, middle))) <= budget:
             low = middle
         else:
             high = middle - 1
@@ -65,8 +81,19 @@ def _closed(text: str, length: int) -> str:
     return f"{text[:length]}… [{len(text) - length:,} more characters]"
 
 
+def named_of(cuts: Sequence[Cut], max_tokens: int) -> Sequence[Cut]:
+    """The cuts that are worth their tokens: the first few of many, and fewer where there is little room."""
+    return cuts[: max(1, min(5, max_tokens // 500))]
+
+
 def sentence_for(cuts: Sequence[Cut], max_tokens: int) -> str:
     """One sentence that names every cut, or the first few of many."""
-    named = "; ".join(cut.sentence() for cut in cuts[:5])
-    more = f"; and {len(cuts) - 5} more places" if len(cuts) > 5 else ""
+    shown = named_of(cuts, max_tokens)
+    named = "; ".join(cut.sentence() for cut in shown)
+    more = f"; and {len(cuts) - len(shown)} more places" if len(cuts) > len(shown) else ""
     return f"Left out to fit {max_tokens:,} tokens: {named}{more}."
+
+
+def worth_saying(call: str, max_tokens: int) -> bool:
+    """A call is said whole or not at all, and must not take the room of the answer itself."""
+    return count_tokens(call) <= max_tokens // 4

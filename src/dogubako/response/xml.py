@@ -1,7 +1,8 @@
 """Well-formed XML from any characters, cut between whole elements."""
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from html import escape
 
 from dogubako.contract.output import XmlElement
@@ -26,21 +27,33 @@ def render(root: XmlElement) -> str:
 def fit_xml(root: XmlElement, budget: int, page_path: str | None = None) -> tuple[XmlElement, list[Cut]]:
     """Shrink to about `budget` tokens. `page_path` names the element whose last children may go first."""
     cuts: list[Cut] = []
-    if page_path is not None:
-        root = _fit_page(root, budget, page_path, cuts)
-    return _fit(root, budget, root.tag, cuts), cuts
+    if page_path is None:
+        return _fit(root, budget, root.tag, cuts), cuts
+    kept = _fit(_fit_page(root, budget, page_path), budget, root.tag, cuts)
+    return kept, _with_page_cut(cuts, page_path, _listed(root, page_path), _listed(kept, page_path))
+
+
+def masked(element: XmlElement, mask: Callable[[str], str]) -> XmlElement:
+    """The same element without secrets in its texts, so that no cut can leave half of one."""
+    if isinstance(element.children, str):
+        return XmlElement(element.tag, element.attributes, mask(element.children))
+    return XmlElement(element.tag, element.attributes, [masked(child, mask) for child in element.children])
 
 
 def _element(element: XmlElement) -> str:
     tag = _name(element.tag)
-    attributes = "".join(
-        f' {_name(key)}="{_attribute(value)}"' for key, value in element.attributes.items() if value is not None
-    )
+    # Two keys may become the same name, and an attribute that is there twice is not well formed.
+    named = {_name(key): _attribute(value) for key, value in element.attributes.items() if value is not None}
+    attributes = "".join(f' {name}="{value}"' for name, value in named.items())
     if isinstance(element.children, str):
-        inner = escape(_allowed(element.children), quote=False)
+        inner = _spelled(element.children)
     else:
         inner = "".join(_element(child) for child in element.children)
     return f"<{tag}{attributes}>{inner}</{tag}>" if inner else f"<{tag}{attributes}/>"
+
+
+def _spelled(text: str) -> str:
+    return escape(_allowed(text), quote=False)
 
 
 def _allowed(text: str) -> str:
@@ -76,7 +89,7 @@ def _fit(element: XmlElement, budget: int, path: str, cuts: list[Cut]) -> XmlEle
         return element
     budget -= _shell_cost(element) + NOTE_TOKENS
     if isinstance(element.children, str):
-        shortened = cut_text(element.children, max(budget, 1))
+        shortened = cut_text(element.children, max(budget, 1), _spelled)
         cuts.append(Cut(path=path, shown=shortened.rfind("… ["), total=len(element.children), unit="characters"))
         return XmlElement(element.tag, element.attributes, shortened)
     alike = len({child.tag for child in element.children}) == 1 and len(element.children) > 1
@@ -101,22 +114,42 @@ def _fit_different(children: Sequence[XmlElement], budget: int, path: str, cuts:
         shown = take_whole(costs, budget)
         cuts.append(Cut(path=path, shown=shown, total=len(children), unit="elements"))
         return list(children[:shown])
-    return [_fit(child, share, f"{path}/{child.tag}", cuts) for child, share in zip(children, shares, strict=True)]
+    parts = zip(children, shares, _segments(children), strict=True)
+    return [_fit(child, share, f"{path}/{name}", cuts) for child, share, name in parts]
 
 
-def _fit_page(root: XmlElement, budget: int, page_path: str, cuts: list[Cut]) -> XmlElement:
+def _segments(children: Sequence[XmlElement]) -> list[str]:
+    """A name for each child that tells it from its siblings: `note`, or `note[1]` for the second of several."""
+    seen: Counter[str] = Counter()
+    names = []
+    for child in children:
+        names.append(f"{child.tag}[{seen[child.tag]}]" if seen[child.tag] else child.tag)
+        seen[child.tag] += 1
+    return names
+
+
+def _fit_page(root: XmlElement, budget: int, page_path: str) -> XmlElement:
     """Cut the named list first, between whole children, so that the next call can begin where this one ends."""
-    if root.tag == page_path and not isinstance(root.children, str):
-        shown = take_whole((_cost(child) for child in root.children), budget - _shell_cost(root) - NOTE_TOKENS)
-        shown = max(shown, 1)
-        if shown < len(root.children):
-            cuts.append(Cut(path=page_path, shown=shown, total=len(root.children), unit="elements"))
-        return XmlElement(root.tag, root.attributes, root.children[:shown])
     if isinstance(root.children, str):
         return root
+    if root.tag == page_path:
+        shown = take_whole((_cost(child) for child in root.children), budget - _shell_cost(root) - NOTE_TOKENS)
+        return XmlElement(root.tag, root.attributes, root.children[: max(shown, 1)])
     others = sum(_cost(child) for child in root.children if child.tag != page_path)
     children = [
-        _fit_page(child, budget - others - _shell_cost(root), page_path, cuts) if child.tag == page_path else child
+        _fit_page(child, budget - others - _shell_cost(root), page_path) if child.tag == page_path else child
         for child in root.children
     ]
     return XmlElement(root.tag, root.attributes, children)
+
+
+def _listed(root: XmlElement, page_path: str) -> int:
+    """How many children the named list has."""
+    lists = [root] if root.tag == page_path else [child for child in root.children if not isinstance(child, str)]
+    return sum(len(one.children) for one in lists if one.tag == page_path and not isinstance(one.children, str))
+
+
+def _with_page_cut(cuts: list[Cut], page_path: str, total: int, shown: int) -> list[Cut]:
+    """The list may have been cut twice, first as a list and then as a part of the whole; the note counts once."""
+    others = [cut for cut in cuts if cut.path.rsplit("/", 1)[-1] != page_path or cut.unit == "characters"]
+    return others if shown == total else [Cut(path=page_path, shown=shown, total=total, unit="elements"), *others]

@@ -124,7 +124,8 @@ def _routing_headers(scope: Scope) -> dict[bytes, bytes] | None:
 def _content_fits(headers: dict[bytes, bytes]) -> bool:
     accepted = {part.split(b";")[0].strip().lower() for part in headers.get(b"accept", b"").split(b",")}
     both = b"*/*" in accepted or (b"application/json" in accepted and b"text/event-stream" in accepted)
-    return both and headers.get(b"content-type", b"").split(b";")[0].strip().lower() == b"application/json"
+    # In capitals it is the same type, but the SDK refuses that; its refusals stay its own.
+    return both and headers.get(b"content-type", b"").split(b";")[0].strip() == b"application/json"
 
 
 def _trimmed(scope: Scope) -> Scope:

@@ -45,10 +45,18 @@ class SdkPeer:
         if "id" not in message and not self._started:
             self._missed.append(line)
             return
-        if "method" in message and isinstance(request_id := message.get("id"), str | int):
-            self._outstanding.add(request_id)
+        self._expect(message)
         self.needed()
         await self._send.send(line)
+
+    def _expect(self, message: dict[str, Any]) -> None:
+        """A subscription is answered when it ends, and a cancelled request never: nobody should wait for those."""
+        method, params = message.get("method"), message.get("params")
+        if method == "notifications/cancelled":
+            cancelled = params.get("requestId") if isinstance(params, dict) else None
+            self._outstanding.discard(cancelled if isinstance(cancelled, str | int) else None)
+        elif method not in (None, "subscriptions/listen") and isinstance(request_id := message.get("id"), str | int):
+            self._outstanding.add(request_id)
 
     async def _run(self) -> None:
         # In a thread, so that plain calls are answered while it loads.

@@ -1,0 +1,101 @@
+"""Who is measured: our server, and each peer as its authors meant it to run."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from bench.machine import PEERS, ROOT, SHARED, VENV_BIN, Machine
+from bench.node_peers import NodePeers
+
+OURS: Final = "dogubako"
+LOW: Final = "MCP SDK, low-level"
+FAST: Final = "FastMCP"
+RAW: Final = "raw ASGI, the ceiling"
+TYPESCRIPT: Final = "TypeScript SDK"
+FASTAPI: Final = "FastAPI"
+STARLETTE: Final = "Starlette + msgspec"
+FASTIFY: Final = "Fastify"
+
+MODERN: Final = SHARED / "modern.lua"
+LEGACY: Final = SHARED / "legacy.lua"
+REST: Final = SHARED / "rest.lua"
+WORKBENCH: Final = ROOT / "examples" / "workbench.py"
+
+_DOGUBAKO: Final = str(VENV_BIN / "dogubako")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contender:
+    """How to start one server. `{port}` in the command becomes its port."""
+
+    name: str
+    command: tuple[str, ...]
+    folder: Path = PEERS
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HttpContender(Contender):
+    """A server, and the requests that it gets."""
+
+    script: Path
+    path: str = "/mcp"
+    shakes_hands: bool = False
+    log: Path | None = None
+
+
+def ours_over_http(
+    machine: Machine,
+    script: Path,
+    *,
+    name: str = OURS,
+    path: str = "/mcp",
+    tools: Path = WORKBENCH,
+    shakes_hands: bool = False,
+) -> HttpContender:
+    """Our server with everything on, and no settings file of the person who measures."""
+    logs = machine.new_folder("logs")
+    return HttpContender(
+        name=name,
+        command=(_DOGUBAKO, "serve", "--port", "{port}", "--tools", str(tools)),
+        folder=machine.scratch,
+        environment=_our_environment(logs),
+        script=script,
+        path=path,
+        shakes_hands=shakes_hands,
+        log=logs / "dogubako.log",
+    )
+
+
+def ours_over_stdio(machine: Machine) -> Contender:
+    return Contender(
+        name=OURS,
+        command=(_DOGUBAKO, "stdio", "--tools", str(WORKBENCH)),
+        folder=machine.scratch,
+        environment=_our_environment(machine.new_folder("logs")),
+    )
+
+
+def script_peer(name: str, file: str, script: Path) -> HttpContender:
+    return HttpContender(name=name, command=(sys.executable, file, "{port}"), script=script)
+
+
+def uvicorn_peer(name: str, module: str) -> HttpContender:
+    """Under uvicorn as the script peers call it: quiet, no access log, one process."""
+    command = (sys.executable, "-m", "uvicorn", f"{module}:app", "--host", "127.0.0.1", "--port", "{port}")
+    quiet = ("--log-level", "error", "--no-access-log")
+    return HttpContender(name=name, command=(*command, *quiet), script=REST, path="/v1/tools/call")
+
+
+def node_peer(name: str, file: str, script: Path, path: str, node: NodePeers) -> HttpContender:
+    return HttpContender(name=name, command=(*node.command(file), "{port}"), script=script, path=path)
+
+
+def stdio_peer(name: str, file: str) -> Contender:
+    return Contender(name=name, command=(sys.executable, file))
+
+
+def _our_environment(logs: Path) -> dict[str, str]:
+    return {"LOG_LEVEL": "info", "LOG_DIR": str(logs)}

@@ -1,0 +1,185 @@
+"""What is compared with what. Each contest interleaves its contenders: one round is one turn for everybody."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from bench import contenders as who
+from bench.http_load import Load, Target, run_wrk, shake_hands, verify
+from bench.machine import ContenderError, Machine, say
+from bench.node_peers import NodePeers
+from bench.processes import serving
+from bench.results import Reading, Results, Sample
+from bench.stdio_load import cold_start, conversation
+from bench.turns import HttpTurn, Turn, start_turn, stdio_turn
+
+MODERN: Final = "`/mcp` 2026-07-28, tools/call"
+LEGACY: Final = "`/mcp` with a session, tools/call"
+REST: Final = "REST call"
+STDIO: Final = "stdio, one call after the other"
+COLD_START: Final = "cold start to the first tools/list"
+GROWTH: Final = "a call among many tools"
+
+FEW_TOOLS: Final = 10
+MANY_TOOLS: Final = 10_000
+
+Samples = Mapping[str, Sample]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effort:
+    """How long and how often."""
+
+    rounds: int
+    seconds: int
+    cold_starts: int
+
+
+class Contests:
+    """All contests of one run; what they find goes into `results`."""
+
+    def __init__(self, machine: Machine, effort: Effort, results: Results, node: NodePeers | None) -> None:
+        self._machine = machine
+        self._effort = effort
+        self._results = results
+        self._node = node
+
+    def modern(self) -> None:
+        ours = who.ours_over_http(self._machine, who.MODERN)
+        low = who.script_peer(who.LOW, "low.py", who.MODERN)
+        fast = who.script_peer(who.FAST, "fast.py", who.MODERN)
+        raw = who.script_peer(who.RAW, "raw.py", who.MODERN)
+        found = self._http(MODERN, [ours, low, fast, raw], "calls/s", lambda load: load.per_second)
+        self._compare(found, {who.LOW: 2.5, who.FAST: 6.0, who.RAW: None})
+
+    def legacy(self) -> None:
+        """The TypeScript SDK is here: its current release does not speak revision 2026-07-28."""
+        ours = who.ours_over_http(self._machine, who.LEGACY, shakes_hands=True)
+        low = who.script_peer(who.LOW, "low.py", who.LEGACY)
+        typescript = [who.node_peer(who.TYPESCRIPT, "s.mjs", who.LEGACY, "/mcp", self._node)] if self._node else []
+        found = self._http(LEGACY, [ours, low, *typescript], "calls/s", lambda load: load.per_second)
+        self._compare(found, {who.LOW: 1.0, who.TYPESCRIPT: None})
+
+    def rest(self) -> None:
+        path = "/v1/tools/call"
+        ours = who.ours_over_http(self._machine, who.REST, path=path)
+        python = [who.uvicorn_peer(who.FASTAPI, "fa"), who.uvicorn_peer(who.STARLETTE, "st")]
+        fastify = [who.node_peer(who.FASTIFY, "f.mjs", who.REST, path, self._node)] if self._node else []
+        found = self._http(REST, [ours, *python, *fastify], "calls/s", lambda load: load.per_second)
+        self._compare(found, {who.FASTAPI: 1.2, who.STARLETTE: None, who.FASTIFY: None})
+
+    def growth(self) -> None:
+        names = {count: f"{who.OURS} with {count:,} tools" for count in (FEW_TOOLS, MANY_TOOLS)}
+        servers = [
+            who.ours_over_http(self._machine, who.MODERN, name=name, tools=write_tools(self._machine.scratch, count))
+            for count, name in names.items()
+        ]
+        found = self._http(GROWTH, servers, "ms", lambda load: load.median_ms)
+        self._results.compare(found.get(names[MANY_TOOLS]), found.get(names[FEW_TOOLS]), at_most=1.2)
+
+    def stdio(self, *, peers: bool) -> None:
+        others = [who.stdio_peer(who.LOW, "low_stdio.py"), who.stdio_peer(who.FAST, "fast_stdio.py")] if peers else []
+        with ExitStack() as stack:
+            turns: dict[str, Turn] = {}
+            for contender in [who.ours_over_stdio(self._machine), *others]:
+                with self._failure_noted():
+                    client = stack.enter_context(conversation(self._machine, contender, seconds=120))
+                    client.open()
+                    turns[contender.name] = stdio_turn(client, self._effort.seconds)
+            found = self._rounds(STDIO, turns, "calls/s", self._effort.rounds)
+        self._compare(found, {who.LOW: 2.0, who.FAST: None})
+
+    def cold_start(self, *, peers: bool) -> None:
+        ours = who.ours_over_stdio(self._machine)
+        others = [who.stdio_peer(who.LOW, "low_stdio.py")] if peers else []
+        turns: dict[str, Turn] = {}
+        for contender in [ours, *others]:
+            with self._failure_noted():
+                # The first start also fills caches of files and bytecode.
+                cold_start(self._machine, contender)
+                turns[contender.name] = start_turn(self._machine, contender)
+        found = self._rounds(COLD_START, turns, "ms", self._effort.cold_starts)
+        self._results.compare(found.get(who.OURS), found.get(who.LOW), at_most=0.8)
+
+    def _http(
+        self, contest: str, servers: Sequence[who.HttpContender], unit: str, seen: Callable[[Load], float]
+    ) -> Samples:
+        """All servers run during the whole contest; those whose turn it is not are idle."""
+        with ExitStack() as stack:
+            turns: dict[str, HttpTurn] = {}
+            for server in servers:
+                with self._failure_noted():
+                    turns[server.name] = self._warmed_up(server, stack, seen)
+            found = self._rounds(contest, turns, unit, self._effort.rounds)
+            for server in servers:
+                if server.log is not None and server.name in found:
+                    with self._failure_noted():
+                        turns[server.name].check_log(server.log)
+            return found
+
+    def _warmed_up(self, server: who.HttpContender, stack: ExitStack, seen: Callable[[Load], float]) -> HttpTurn:
+        process, port = stack.enter_context(serving(self._machine, server))
+        target = Target(name=server.name, port=port, path=server.path, script=server.script)
+        if server.shakes_hands:
+            target = shake_hands(target, self._machine.scratch)
+        verify(target)
+        run_wrk(target, 1)
+        return HttpTurn(process, target, self._effort.seconds, seen)
+
+    def _rounds(self, contest: str, turns: Mapping[str, Turn], unit: str, rounds: int) -> Samples:
+        readings: dict[str, list[Reading]] = {name: [] for name in turns}
+        for number in range(1, rounds + 1):
+            for name, turn in turns.items():
+                with self._failure_noted():
+                    readings[name].append(turn())
+                    say(f"{contest}, round {number} of {rounds}: {name} {readings[name][-1].value:,.1f} {unit}")
+        found = {
+            name: Sample(contest=contest, name=name, unit=unit, readings=tuple(seen))
+            for name, seen in readings.items()
+            if len(seen) == rounds
+        }
+        self._results.samples += found.values()
+        return found
+
+    def _compare(self, found: Samples, needs: Mapping[str, float | None]) -> None:
+        for name, at_least in needs.items():
+            self._results.compare(found.get(who.OURS), found.get(name), at_least=at_least)
+
+    @contextmanager
+    def _failure_noted(self) -> Iterator[None]:
+        """One contender that fails must not end the contest for the others."""
+        try:
+            yield
+        except ContenderError as error:
+            self._results.failures.append(str(error))
+            say(str(error))
+
+
+def write_tools(scratch: Path, count: int) -> Path:
+    """A file with `count` tools: echo, and others that are only there."""
+    path = scratch / f"tools_{count}.py"
+    path.write_text(_MANY_TOOLS_FILE.format(others=count - 1))
+    return path
+
+
+_MANY_TOOLS_FILE = '''
+from dogubako import Effect, SchemaTool, tool
+
+SCHEMA = {{"type": "object", "properties": {{"text": {{"type": "string"}}}}, "required": ["text"]}}
+
+
+@tool(effect=Effect.READ, open_world=False)
+async def echo(text: str) -> str:
+    """Say the same text back."""
+    return text
+
+
+async def act(arguments, context):
+    return arguments["text"]
+
+
+others = (SchemaTool(f"tool_{{n}}", f"Tool number {{n}}.", SCHEMA, act, effect=Effect.READ) for n in range({others}))
+TOOLS = (echo, *others)
+'''

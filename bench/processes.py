@@ -1,0 +1,106 @@
+"""Start a contender, and stop it whatever happens."""
+
+import contextlib
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from bench.contenders import Contender
+from bench.machine import ContenderError, Machine, free_port
+
+Process = subprocess.Popen[bytes]
+
+# Ten thousand tools, bytecode that is not there yet, a machine that is busy: starting may take its time.
+_START_SECONDS = 90.0
+_STOP_SECONDS = 10.0
+_LOOK_AGAIN_SECONDS = 0.02
+
+
+@contextlib.contextmanager
+def serving(machine: Machine, contender: Contender) -> Iterator[tuple[Process, int]]:
+    """A server that accepts connections, and its port."""
+    port = free_port()
+    stderr = machine.new_folder("stderr") / "stderr.txt"
+    with stderr.open("wb") as errors:
+        process = _start(machine, contender, errors, port=port)
+        try:
+            _wait_until_open(process, port, contender.name, stderr)
+            yield process, port
+        finally:
+            stop(process)
+
+
+@contextlib.contextmanager
+def piped(machine: Machine, contender: Contender) -> Iterator[Process]:
+    """A server that speaks through pipes."""
+    with (machine.new_folder("stderr") / "stderr.txt").open("wb") as errors:
+        process = _start(machine, contender, errors, pipe=True)
+        try:
+            yield process
+        finally:
+            stop(process)
+
+
+def cpu_seconds(process: Process) -> float | None:
+    """The processor time that the server has used so far, where the system tells."""
+    try:
+        told = Path(f"/proc/{process.pid}/stat").read_text()
+    except OSError:
+        return None
+    # The name in brackets may contain blanks; user and system time are the 12th and 13th word after it.
+    words = told.rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def cpu_per_call(process: Process, before: float | None, calls: int) -> float | None:
+    """Microseconds of processor time for each of the calls since `before`."""
+    after = cpu_seconds(process)
+    return (after - before) / calls * 1e6 if after is not None and before is not None else None
+
+
+def stop(process: Process) -> None:
+    """Ask first. Closed pipes are how a client over stdio says goodbye."""
+    if process.stdin is not None:
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+    process.terminate()
+    try:
+        process.wait(_STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait(_STOP_SECONDS)
+    if process.stdout is not None:
+        process.stdout.close()
+
+
+def _start(
+    machine: Machine, contender: Contender, errors: IO[bytes], *, port: int | None = None, pipe: bool = False
+) -> Process:
+    words = [word.replace("{port}", str(port)) for word in contender.command]
+    return subprocess.Popen(
+        machine.on_server_core(words),
+        cwd=contender.folder,
+        env=machine.environment(contender.environment),
+        stdin=subprocess.PIPE if pipe else subprocess.DEVNULL,
+        stdout=subprocess.PIPE if pipe else errors,
+        stderr=errors,
+    )
+
+
+def _wait_until_open(process: Process, port: int, name: str, stderr: Path) -> None:
+    deadline = time.monotonic() + _START_SECONDS
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            said = stderr.read_text(errors="replace").strip().splitlines()
+            raise ContenderError(f"{name} ended while starting: {said[-1] if said else 'it said nothing'}")
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(_LOOK_AGAIN_SECONDS)
+        else:
+            return
+    raise ContenderError(f"{name} did not listen within {_START_SECONDS:g} seconds")

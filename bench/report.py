@@ -1,0 +1,115 @@
+"""The tables, for the terminal and for `docs/benchmarks.md`."""
+
+import platform
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from bench.contests import FEW_TOOLS, MANY_TOOLS, Effort
+from bench.results import Results
+
+_PACKAGES = ("mcp", "fastmcp", "fastapi", "starlette", "uvicorn", "pydantic", "msgspec")
+
+_PAGE = """# Benchmarks
+
+`make bench` measures our server beside others **in one run** and writes this page. Trust the ratios, not the numbers:
+each contender gets its turn in every round, so what slows the machine down slows all of them.
+
+## Ratios
+
+{ratios}
+
+*Ratio* is ours divided by theirs, of the medians. For times (ms) smaller is better, so there the need is an upper
+bound. In the last row, “ours” is our server with many tools and “theirs” the same server with few.
+
+## Medians
+
+{medians}
+
+*Processor time* is the server's own, which a busy machine disturbs less than calls per second.
+
+## How it is measured
+
+- Everything of ours is on: argument validation, policy, response budget, the check of every answer, and the log at
+  `info` to a file and to stderr (here a file too). The peers are echo servers with nothing around the tool but what
+  their library does.
+- Over HTTP: `wrk -t1 -c16`, {seconds} s per turn, {rounds} rounds, after one second of warm-up. One request is checked
+  first (status 200, the text came back), and a turn with a single failed request fails the run.
+- With a session: our server is asked to `initialize`, and every call carries the session's id. The peer on the
+  low-level SDK keeps no sessions; that is how it is written. The TypeScript SDK is in this contest because the release
+  that we measure refuses 2026-07-28.
+- stdio: `initialize`, `tools/list`, then one call after the other for {seconds} s, {rounds} rounds.
+- Cold start: from starting the process to the answer to `tools/list`, {cold_starts} starts each, taking turns, after
+  one start that does not count.
+- Growth: the median time of a call of one tool, with {few} and with {many} tools registered, over `/mcp` 2026-07-28.
+- {pinning}
+- Versions: {versions}.
+
+## Do it again
+
+`make bench` takes about four minutes. `.venv/bin/python bench/run.py --quick` takes one; it only shows that everything
+works, and does not write this page.
+
+It needs `wrk` (a Debian package), the peers in `../shared/bench`, and Node 20 or newer for the peers written in
+JavaScript: `make bench` brings one, and installs their packages once into the user's cache folder. What is missing is
+named, and the rest is measured.
+"""
+
+_PINNED = "Servers run on one core, the load on another (`taskset`)."
+_NOT_PINNED = "Processes were not pinned to cores."
+
+
+def ratio_rows(results: Results) -> list[list[str]]:
+    rows = [["what", "ours", "theirs", "", "ratio", "needed", ""]]
+    for one in results.comparisons:
+        unit = one.ours.unit
+        ours, theirs = _number(one.ours.median, unit), _number(one.other.median, unit)
+        rows.append([one.ours.contest, ours, theirs, one.other.name, f"{one.ratio:.2f}×", one.need, one.verdict])
+    return rows
+
+
+def median_rows(results: Results) -> list[list[str]]:
+    rows = [["what", "who", "median", "lowest – highest", "processor time per call"]]
+    for sample in results.samples:
+        span = f"{_digits(min(sample.values))} – {_digits(max(sample.values))}"
+        cpu = f"{sample.cpu_us:,.0f} µs" if sample.cpu_us is not None else ""
+        rows.append([sample.contest, sample.name, _number(sample.median, sample.unit), span, cpu])
+    return rows
+
+
+def as_text(rows: Sequence[Sequence[str]]) -> str:
+    """Columns for a terminal."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
+def write_page(path: Path, results: Results, effort: Effort, *, pinned: bool, node_version: str) -> None:
+    packages = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
+    page = _PAGE.format(
+        ratios=_as_markdown(ratio_rows(results)),
+        medians=_as_markdown(median_rows(results)),
+        seconds=effort.seconds,
+        rounds=effort.rounds,
+        cold_starts=effort.cold_starts,
+        few=f"{FEW_TOOLS:,}",
+        many=f"{MANY_TOOLS:,}",
+        pinning=_PINNED if pinned else _NOT_PINNED,
+        versions=f"Python {platform.python_version()}, Node {node_version}, {packages}",
+    )
+    path.write_text(page, encoding="utf-8")
+
+
+def _as_markdown(rows: Sequence[Sequence[str]]) -> str:
+    head, *body = rows
+    lines = [head, ["---"] * len(head), *body]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _number(value: float, unit: str) -> str:
+    return f"{_digits(value)} {unit}"
+
+
+def _digits(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:,.2f}"

@@ -1,0 +1,84 @@
+"""`make bench`: our server beside its peers, in one run. Prints ratios and writes docs/benchmarks.md."""
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+
+# `make bench` runs this file, not a package; its neighbours are found from the root of the checkout.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from bench import report
+from bench.contests import Contests, Effort
+from bench.machine import PEERS, ROOT, MissingError, prepared, say
+from bench.node_peers import NodePeers, install_node_peers
+from bench.results import Results
+
+PAGE = ROOT / "docs" / "benchmarks.md"
+FULL = Effort(rounds=3, seconds=3, cold_starts=9)
+QUICK = Effort(rounds=1, seconds=1, cold_starts=2)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="one short round, to see that everything works")
+    quick = parser.parse_args().quick
+    effort, results = QUICK if quick else FULL, Results()
+    peers, wrk, node = _peers_there(results), _wrk_there(results), _node(results)
+    with prepared() as machine:
+        measure(Contests(machine, effort, results, node), peers=peers, wrk=wrk)
+        pinned = machine.server_core is not None
+    _print(results)
+    if quick or node is None or results.missing or results.failures:
+        say(f"{PAGE.relative_to(ROOT)} is left as it is: only a full run with every contender is written down.")
+    else:
+        report.write_page(PAGE, results, effort, pinned=pinned, node_version=node.version)
+        say(f"Wrote {PAGE.relative_to(ROOT)}.")
+    return 1 if results.failures else 0
+
+
+def measure(contests: Contests, *, peers: bool, wrk: bool) -> None:
+    """Everything that can be measured with what is there. The scripts for wrk come with the peers."""
+    if peers and wrk:
+        contests.modern()
+        contests.legacy()
+        contests.rest()
+    contests.stdio(peers=peers)
+    contests.cold_start(peers=peers)
+    if peers and wrk:
+        contests.growth()
+
+
+def _peers_there(results: Results) -> bool:
+    if PEERS.is_dir():
+        return True
+    results.missing.append("The peers: put them into ../shared/bench. Without them there is nothing to compare with.")
+    return False
+
+
+def _wrk_there(results: Results) -> bool:
+    if shutil.which("wrk") is not None:
+        return True
+    results.missing.append("wrk (Debian: apt-get install wrk). Nothing over HTTP was measured.")
+    return False
+
+
+def _node(results: Results) -> NodePeers | None:
+    try:
+        return install_node_peers()
+    except MissingError as missing:
+        results.missing.append(str(missing))
+        return None
+
+
+def _print(results: Results) -> None:
+    print(report.as_text(report.ratio_rows(results)), end="\n\n")
+    print(report.as_text(report.median_rows(results)))
+    for missing in results.missing:
+        print(f"\nMissing: {missing}")
+    for failure in results.failures:
+        print(f"\nFailed: {failure}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

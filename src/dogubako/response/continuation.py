@@ -1,0 +1,104 @@
+"""How to read on in an answer that did not fit, for every tool that reads, also for those that know no pages.
+
+The rest of an answer is not kept anywhere. `read_more` runs the tool again and begins where the last answer ended, so
+that it works with any number of servers and after a restart.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from dogubako.contract.call import Resume
+from dogubako.contract.errors import ValidationError
+from dogubako.contract.guidance import example_call
+from dogubako.contract.output import Markdown, Output, Text, Xml, XmlElement
+from dogubako.response.plain import to_plain
+from dogubako.response.trim import Cut
+
+READ_MORE = "read_more"
+
+# A call that is longer than this would cost more than it helps.
+_LONGEST_ARGUMENTS = 1_000
+_SEGMENT = re.compile(r"([^\[\]/]+)(?:\[(\d+)\])?")
+
+
+class Continuation:
+    """One call's way to its own rest."""
+
+    def __init__(self, tool: str, arguments: Mapping[str, Any], resume: Resume | None) -> None:
+        self._tool = tool
+        self._arguments = arguments
+        self._resume = resume or Resume()
+
+    def begin(self, answer: Any) -> Any:
+        """The answer from where the last one ended."""
+        if self._resume == Resume():
+            return answer
+        match answer:
+            case str():
+                return Text(text=answer[self._resume.offset :])
+            case Text():
+                return Text(text=answer.text[self._resume.offset :])
+            case Markdown():
+                return Text(text="\n\n".join(answer.blocks)[self._resume.offset :])
+            case Xml():
+                return Xml(root=_xml_rest(answer.root, self._resume))
+            case Output():
+                return Output(data=_json_rest(to_plain(answer.data), self._resume), message=answer.message)
+            case dict() | list():
+                return Output(data=_json_rest(to_plain(answer), self._resume))
+        return answer
+
+    def next_call(self, cut: Cut) -> str | None:
+        """The call that shows what this cut left out."""
+        if len(msgspec.json.encode(self._arguments)) > _LONGEST_ARGUMENTS:
+            return None
+        path, offset = self._absolute(cut)
+        where = {"path": path} if path else {}
+        return example_call(READ_MORE, tool=self._tool, arguments=dict(self._arguments), **where, offset=offset)
+
+    def _absolute(self, cut: Cut) -> tuple[str, int]:
+        """Paths in an answer are relative to its own beginning; the next call counts from the very beginning."""
+        separator = "/" if "/" in cut.path or cut.unit == "elements" else "."
+        below = cut.path.split(separator)[1:] if cut.path else []
+        if not below:
+            return self._resume.path, self._resume.offset + cut.position
+        if below[0].isdigit():
+            below[0] = str(int(below[0]) + self._resume.offset)
+        return separator.join([*([self._resume.path] if self._resume.path else []), *below]), cut.position
+
+
+def _json_rest(data: Any, resume: Resume) -> Any:
+    for key in resume.path.removeprefix("data.").split(".") if resume.path else ():
+        if isinstance(data, dict) and key in data:
+            data = data[key]
+        elif isinstance(data, list) and key.isdigit() and int(key) < len(data):
+            data = data[int(key)]
+        else:
+            raise _no_such_path()
+    if isinstance(data, dict):
+        return dict(list(data.items())[resume.offset :])
+    if isinstance(data, list | str):
+        return data[resume.offset :]
+    return data
+
+
+def _xml_rest(root: XmlElement, resume: Resume) -> XmlElement:
+    for segment in resume.path.split("/") if resume.path else ():
+        match = _SEGMENT.fullmatch(segment)
+        children = root.children
+        if match is None or isinstance(children, str):
+            raise _no_such_path()
+        alike = [child for child in children if child.tag == match[1]]
+        number = int(match[2] or 0)
+        if number >= len(alike):
+            raise _no_such_path()
+        root = alike[number]
+    rest: Sequence[XmlElement] | str = root.children[resume.offset :]
+    return XmlElement(root.tag, root.attributes, rest)
+
+
+def _no_such_path() -> ValidationError:
+    return ValidationError.of("path", "Invalid value for parameter path: the answer has no such place")

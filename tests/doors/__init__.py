@@ -1,0 +1,1 @@
+"""Every door of the server, tried from outside."""

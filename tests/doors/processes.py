@@ -1,0 +1,164 @@
+"""Our commands as real processes: none of this machine's settings reach them, and every wait has an end."""
+
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Final
+
+ROOT: Final = Path(__file__).parents[2]
+WORKBENCH: Final = ROOT / "examples" / "workbench.py"
+HERE: Final = Path(__file__).parent
+
+PATIENCE: Final = 20.0
+_LISTENING = re.compile(r"Listening url=(\S+)|Uvicorn running on (\S+)")
+
+
+class Lines:
+    """Collects the lines of a stream in the background, so that nobody blocks on a full pipe."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._seen: list[bytes] = []
+        self._ended = False
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self._collect, daemon=True)
+        self._thread.start()
+
+    def first(self, fits: Callable[[bytes], bool], *, start: int = 0, seconds: float = PATIENCE) -> bytes:
+        """The first line that fits, waited for. A stream that ends without it is an error that shows what it said."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._ended or self._find(fits, start) is not None, seconds)
+            found = self._find(fits, start)
+        if found is None:
+            said = b"".join(self._seen[-30:]).decode(errors="replace")
+            raise AssertionError(f"the expected line did not come within {seconds:g} s; the last lines were:\n{said}")
+        return found
+
+    def count(self) -> int:
+        with self._changed:
+            return len(self._seen)
+
+    def text(self) -> str:
+        """Everything so far; after the end of the process, everything."""
+        with self._changed:
+            return b"".join(self._seen).decode(errors="replace")
+
+    def close(self) -> None:
+        self._thread.join(PATIENCE)
+        self._stream.close()
+
+    def _find(self, fits: Callable[[bytes], bool], start: int) -> bytes | None:
+        return next((line for line in self._seen[start:] if fits(line)), None)
+
+    def _collect(self) -> None:
+        for line in self._stream:
+            with self._changed:
+                self._seen.append(line)
+                self._changed.notify_all()
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+
+class Command:
+    """One `dogubako …` process."""
+
+    def __init__(self, words: Sequence[str], *, folder: Path, settings: Mapping[str, str] | None = None) -> None:
+        self.folder = folder
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "dogubako", *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=folder,
+            env=environment(folder, settings),
+        )
+        assert self.process.stdin and self.process.stdout and self.process.stderr
+        self.stdin = self.process.stdin
+        self.stdout = Lines(self.process.stdout)
+        self.stderr = Lines(self.process.stderr)
+
+    @property
+    def log_file(self) -> str:
+        """The file log so far."""
+        return (self.folder / "logs" / "dogubako.log").read_text(encoding="utf-8")
+
+    def signal(self, number: int) -> None:
+        self.process.send_signal(number)
+
+    def wait(self, seconds: float = PATIENCE) -> int:
+        """The exit code, which must come in time."""
+        return self.process.wait(seconds)
+
+    def url(self) -> str:
+        """Where a server that was started with port 0 listens."""
+        line = self.stderr.first(lambda one: _LISTENING.search(one.decode()) is not None)
+        match = _LISTENING.search(line.decode())
+        assert match is not None
+        return match[1] or match[2]
+
+    def close(self) -> None:
+        if not self.stdin.closed:
+            try:
+                self.stdin.close()
+            except BrokenPipeError:
+                # It ended before it had read everything; its exit code tells why.
+                pass
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(PATIENCE)
+            finally:
+                self.process.kill()
+        self.stdout.close()
+        self.stderr.close()
+
+
+@contextmanager
+def running(*words: str, folder: Path, settings: Mapping[str, str] | None = None) -> Iterator[Command]:
+    """A command for as long as the block lasts."""
+    command = Command(words, folder=folder, settings=settings)
+    try:
+        yield command
+    finally:
+        command.close()
+
+
+@contextmanager
+def serving(
+    *tools: Path, folder: Path, words: Sequence[str] = (), settings: Mapping[str, str] | None = None
+) -> Iterator[Command]:
+    """`dogubako serve` on a free port."""
+    with running("serve", "--port", "0", *tool_words(*tools), *words, folder=folder, settings=settings) as server:
+        yield server
+
+
+def run(*words: str, folder: Path, settings: Mapping[str, str] | None = None) -> "subprocess.CompletedProcess[str]":
+    """A command that ends by itself, with everything that it said."""
+    return subprocess.run(
+        [sys.executable, "-m", "dogubako", *words],
+        cwd=folder,
+        env=environment(folder, settings),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
+def tool_words(*tools: Path) -> list[str]:
+    return [word for path in tools for word in ("--tools", str(path))]
+
+
+def environment(folder: Path, settings: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Nothing but what a process needs to start, and the settings of this very test."""
+    kept = {key: value for key, value in os.environ.items() if key == "PATH" or key.startswith("COVERAGE")}
+    own = {"HOME": str(folder), "LOG_DIR": str(folder / "logs"), "PYTHONUTF8": "1"}
+    return {**kept, **own, **(settings or {})}

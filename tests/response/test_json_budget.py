@@ -1,0 +1,159 @@
+"""Every JSON answer fits its budget, parses, and says truthfully what was left out."""
+
+import json
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dogubako import Guidance, Output, Page, ToolResponseBuilder, ToolResult, example_call, parse_call
+from dogubako.response.plain import to_plain
+from dogubako.response.tokens import count_tokens
+
+BUDGETS = st.integers(500, 4_000)
+KEYS = st.text("abcdefghijkl_日本", min_size=1, max_size=12)
+ODD_TEXTS = st.sampled_from(["\ud800", "half \udfff pair", "\x00\x01\x1f", '"quoted" \\ ', "👩‍👩‍👧", "\u2028\ufeff"])
+TEXTS = st.one_of(st.text(max_size=30), ODD_TEXTS)
+LONG_TEXTS = st.builds(lambda text, times: text * times, TEXTS, st.integers(1, 900))
+SCALARS = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), TEXTS)
+
+
+def _many(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    repeated = st.builds(lambda items, times: items * times, st.lists(inner, max_size=4), st.integers(1, 150))
+    return st.one_of(repeated, st.dictionaries(KEYS, inner, max_size=12))
+
+
+JSON = st.recursive(st.one_of(SCALARS, LONG_TEXTS), _many, max_leaves=12)
+RECORDS = st.lists(st.fixed_dictionaries({"id": st.integers(0, 10**6), "name": TEXTS}), max_size=12)
+
+
+def spent(result: ToolResult) -> int:
+    return sum(count_tokens(block["text"]) for block in result.content)
+
+
+def envelope(result: ToolResult) -> dict[str, Any]:
+    body: dict[str, Any] = json.loads(result.content[0]["text"])
+    return body
+
+
+def at(data: Any, path: str) -> Any:
+    for key in path.split(".")[1:]:
+        data = data[int(key)] if isinstance(data, list) else data[key]
+    return data
+
+
+@given(JSON, BUDGETS)
+@settings(max_examples=150, deadline=None)
+def test_any_data_fits_any_budget_and_still_parses(data: Any, max_tokens: int) -> None:
+    result = ToolResponseBuilder(max_tokens=max_tokens).success(Output(data=data))
+
+    assert spent(result) <= result.tokens <= max_tokens
+    body = envelope(result)
+    assert body["success"] is True
+    assert ("_truncated" in body) is result.trimmed
+    assert result.trimmed is (body["data"] != to_plain(data))
+
+
+@given(JSON, BUDGETS)
+@settings(max_examples=150, deadline=None)
+def test_the_note_counts_exactly_what_is_shown_and_what_there_was(data: Any, max_tokens: int) -> None:
+    body = envelope(ToolResponseBuilder(max_tokens=max_tokens).success(Output(data=data)))
+
+    for note in body.get("_truncated", {}).get("leftOut", ()):
+        shown, there_was = at(body["data"], note["path"]), at(to_plain(data), note["path"])
+        if note["unit"] == "characters":
+            assert (note["total"], shown[: note["shown"]]) == (len(there_was), there_was[: note["shown"]])
+        elif shown is not None:
+            assert (note["shown"], note["total"]) == (len(shown), len(there_was))
+        assert note["shown"] < note["total"]
+        assert f"{note['total'] - note['shown']:,} of {note['total']:,} {note['unit']}" in body["_truncated"]["message"]
+
+
+@given(RECORDS, st.integers(1, 60), BUDGETS, LONG_TEXTS)
+@settings(max_examples=100, deadline=None)
+def test_items_are_shown_whole_or_not_at_all(
+    records: list[dict[str, Any]], times: int, max_tokens: int, rest: str
+) -> None:
+    items = to_plain(records * times)
+    page = Page("items", lambda shown: example_call("list_things", offset=shown))
+    output = Output(data={"items": items, "total": len(items)}, page=page)
+
+    body = envelope(ToolResponseBuilder(max_tokens=max_tokens).success(output))
+
+    shown = body["data"]["items"]
+    assert shown == items[: len(shown)]
+    assert body["data"]["total"] == len(items)
+    if len(shown) < len(items):
+        assert parse_call(body["_truncated"]["next"]) == ("list_things", {"offset": len(shown)})
+
+
+@given(st.lists(st.integers(0, 10**9), max_size=400), st.integers(500, 1_500))
+@settings(max_examples=40, deadline=None)
+def test_following_next_to_the_end_gets_every_item_once(numbers: list[int], max_tokens: int) -> None:
+    builder = ToolResponseBuilder(max_tokens=max_tokens)
+    collected: list[int] = []
+    offset: int | None = 0
+    while offset is not None:
+        start = offset
+        page = Page("items", lambda shown, start=start: example_call("list_numbers", offset=start + shown))  # type: ignore[misc]
+        body = envelope(builder.success(Output(data={"items": numbers[start:]}, page=page)))
+        collected += body["data"]["items"]
+        call = body.get("_truncated", {}).get("next")
+        offset = parse_call(call)[1]["offset"] if call else None
+
+    assert collected == numbers
+
+
+@given(JSON, TEXTS, LONG_TEXTS, LONG_TEXTS, BUDGETS)
+@settings(max_examples=100, deadline=None)
+def test_guidance_and_next_are_calls_that_parse_or_are_not_there(
+    data: Any, name: str, argument: str, message: str, max_tokens: int
+) -> None:
+    call = example_call("get_thing", id=argument)
+    output = Output(
+        data={"items": [data, data], "name": name},
+        message=message,
+        guidance=Guidance(message="One thing in full.", example=call),
+        page=Page("items", lambda shown: example_call("list_things", query=argument, offset=shown)),
+    )
+
+    result = ToolResponseBuilder(max_tokens=max_tokens).success(output)
+
+    assert spent(result) <= result.tokens <= max_tokens
+    body = envelope(result)
+    guidance = (body["data"] or {}).get("_guidance")
+    assert guidance is None or parse_call(guidance["example"]) == parse_call(to_plain(call))
+    if "next" in body.get("_truncated", {}):
+        shown = len(body["data"]["items"])
+        assert parse_call(body["_truncated"]["next"])[1]["offset"] == shown
+
+
+def test_a_first_item_that_is_too_long_is_shortened_and_the_others_are_counted() -> None:
+    items = [{"id": number, "log": "line of a log " * 500} for number in range(7)]
+    page = Page("items", lambda shown: example_call("list_runs", offset=shown))
+
+    body = envelope(ToolResponseBuilder(max_tokens=800).success(Output(data={"items": items}, page=page)))
+
+    assert [item["id"] for item in body["data"]["items"]] == [0]
+    paths = {note["path"]: (note["shown"], note["total"]) for note in body["_truncated"]["leftOut"]}
+    assert paths["data.items"] == (1, 7)
+    assert paths["data.items.0.log"][1] == len("line of a log " * 500)
+    assert body["_truncated"]["next"] == "list_runs(offset: 1)"
+
+
+def test_a_list_that_is_not_there_is_no_reason_to_fail() -> None:
+    page = Page("missing.list", lambda shown: example_call("list_things", offset=shown))
+
+    body = envelope(ToolResponseBuilder(max_tokens=500).success(Output(data={"text": "long " * 2_000}, page=page)))
+
+    assert body["data"]["text"].startswith("long long")
+    assert "next" not in body["_truncated"]
+
+
+def test_many_cuts_are_summed_up_in_one_sentence() -> None:
+    data = {f"text{number}": "many words " * 900 for number in range(12)}
+
+    note = envelope(ToolResponseBuilder(max_tokens=4_000).success(Output(data=data)))["_truncated"]
+
+    assert len(note["leftOut"]) == 5
+    assert note["message"].endswith("; and 7 more places.")
