@@ -5,7 +5,7 @@ from importlib.metadata import version as _version
 from dogubako.contract import errors
 from dogubako.contract.call import Caller, ExecutionOptions, ToolCall, ToolResult
 from dogubako.contract.context import ToolContext
-from dogubako.contract.conversation import Answer, Question, Root, RootsRequest, Sample, SampleRequest
+from dogubako.contract.conversation import Answer, InputRequest, Question, Root, RootsRequest, Sample, SampleRequest
 from dogubako.contract.function_tool import FunctionTool, tool
 from dogubako.contract.guidance import Guidance, example_call, parse_call
 from dogubako.contract.metadata import Effect, ToolExample, ToolMetadata, ToolParameter
@@ -29,7 +29,7 @@ from dogubako.contract.prompt import Prompt, PromptArgument, PromptMessage
 from dogubako.contract.raw_tool import RawTool
 from dogubako.contract.resource import Resource, ResourceTemplate
 from dogubako.contract.schema_tool import SchemaTool
-from dogubako.contract.setting import PackSettings, setting
+from dogubako.contract.setting import NoSettings, PackSettings, setting
 from dogubako.contract.tool import BaseTool, NoArgs, ToolArgs
 from dogubako.response.builder import ToolResponseBuilder
 from dogubako.response.check import assert_mcp_tool_response
@@ -50,11 +50,13 @@ __all__ = [
     "Guidance",
     "Host",
     "Image",
+    "InputRequest",
     "Link",
     "Markdown",
     "Message",
     "Mixed",
     "NoArgs",
+    "NoSettings",
     "Output",
     "Pack",
     "PackSettings",

@@ -9,7 +9,8 @@ from dogubako.worker_sharing import shared_sources
 
 def app() -> HttpDoor:
     """Made anew in every worker. Clients of the handshake era get no session: it would live in one worker only."""
-    redactor = Redactor()
-    box = build(shared_sources(), redactor=redactor)
-    logs.configure(box.settings.log_level, box.settings.log_dir, redactor)
-    return HttpDoor(box, stateless=True)
+    redactor, sources = Redactor(), shared_sources()
+    settings = sources.load()
+    # First the logs: whoever is built before them keeps the loggers of a process without any.
+    logs.configure(settings.log_level, settings.log_dir, redactor)
+    return HttpDoor(build(sources, redactor=redactor), stateless=True)

@@ -17,7 +17,7 @@ from dogubako.contract.errors import DogubakoError, ValidationError
 from dogubako.contract.guidance import parse_call
 from dogubako.engine.entry import ListFilter
 from dogubako.transports.tool_info import tool_detail, tool_info
-from dogubako.transports.wire import checked_options
+from dogubako.transports.wire import NOT_JSON, checked_options
 
 app = typer.Typer(help="List, find, show and call tools.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -177,7 +177,7 @@ def _arguments(box: Toolbox, name: str, words: list[str]) -> tuple[str, dict[str
     if len(words) == 1 and words[0].lstrip().startswith("{"):
         try:
             return name, msgspec.json.decode(words[0], type=dict[str, Any])
-        except (msgspec.DecodeError, msgspec.ValidationError):
+        except NOT_JSON:
             raise ValidationError.of("arguments", "The arguments are not a JSON object.") from None
     return name, dict(_pair(box, name, word) for word in words)
 
@@ -191,7 +191,7 @@ def _pair(box: Toolbox, tool: str, word: str) -> tuple[str, Any]:
         return key, value
     try:
         return key, msgspec.json.decode(value)
-    except msgspec.DecodeError:
+    except NOT_JSON:
         return key, value
 
 

@@ -1,6 +1,7 @@
 """`@tool`: a typed function becomes a tool."""
 
 import inspect
+import warnings
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints, overload
@@ -113,7 +114,10 @@ def _model_of(function: Function, hints: Mapping[str, Any], context_name: str | 
             raise TypeError(f"{function.__name__}: parameter {name} needs a type")
         default = ... if parameter.default is parameter.empty else parameter.default
         fields[name] = (_described(hints[name]), default)
-    return create_model(f"{function.__name__}_args", __base__=ToolArgs, **fields)
+    with warnings.catch_warnings():
+        # An argument may well be called `json` or `schema`; nobody asks this model for its methods.
+        warnings.filterwarnings("ignore", message="Field name .* shadows an attribute", category=UserWarning)
+        return create_model(f"{function.__name__}_args", __base__=ToolArgs, **fields)
 
 
 def _described(hint: Any) -> Any:

@@ -60,7 +60,7 @@ def _read_value(written: str, position: int) -> tuple[Any, int]:
     end = _end_of_json(written, position)
     try:
         return msgspec.json.decode(written[position:end].strip()), end
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
         raise ValueError(f"expected a value at position {position}") from None
 
 

@@ -16,7 +16,7 @@ from dogubako.contract.errors import ToolTimeoutError
 from dogubako.contract.metadata import Effect
 from dogubako.contract.state import Cache, NoCache
 from dogubako.contract.tool import BaseTool
-from dogubako.engine.attempt import TimedOut, run_once
+from dogubako.engine.attempt import Attempt, TimedOut
 from dogubako.engine.bulkhead import Bulkhead
 from dogubako.engine.entry import ToolRegistryEntry
 from dogubako.engine.limits import ExecutionLimits, Plan
@@ -81,8 +81,11 @@ class ToolExecutor:
         while True:
             tool = bind(plan)
             window = min(plan.timeout, deadline - time.monotonic())
+            running = Attempt(window, entry.name)
+            if tool.talks:
+                tool.context.conversation = running.patient(tool.context.conversation)
             try:
-                result = await run_once(tool.handler(args), window, entry.name)
+                result = await running.run(tool.handler(args))
             except TimedOut:
                 result = _timed_out(tool, window)
             delay = _pause(result, plan, attempt) if entry.metadata.repeatable else None

@@ -14,7 +14,7 @@ from dogubako.contract.errors import (
     UnsupportedMediaTypeError,
     ValidationError,
 )
-from dogubako.transports.wire import MAX_BODY_BYTES
+from dogubako.transports.wire import MAX_BODY_BYTES, NOT_JSON
 
 BODY_SECONDS: Final = 30.0
 
@@ -70,7 +70,7 @@ def decode_json(body: bytes) -> Any:
     """Any JSON. What only Python's lenient reader takes (NaN, half characters) is refused later, with its field."""
     try:
         return _decode(body)
-    except msgspec.DecodeError:
+    except NOT_JSON:
         pass
     try:
         return json.loads(body)

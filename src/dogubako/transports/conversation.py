@@ -13,6 +13,8 @@ import jsonschema_rs
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
+from mcp.shared.message import ServerMessageMetadata
+from pydantic import ValidationError
 
 from dogubako.contract.conversation import (
     Answer,
@@ -27,8 +29,11 @@ from dogubako.contract.conversation import (
     SampleRequest,
     capability_of,
 )
-from dogubako.contract.errors import CapabilityRequiredError, DogubakoError
+from dogubako.contract.errors import CapabilityRequiredError
 from dogubako.transports.wire import MODERN_VERSION
+
+# Clients of the handshake era still use what the newest revision deprecates.
+warnings.filterwarnings("ignore", category=MCPDeprecationWarning)
 
 Context = ServerRequestContext[Any, Any]
 _LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
@@ -59,9 +64,7 @@ class McpConversation:
             connection_state(self._ctx).get(LOG_LEVEL_KEY, "debug")
         ):
             return
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", MCPDeprecationWarning)
-            await self._ctx.session.send_log_message(level, message, "dogubako", self._ctx.request_id)
+        await self._ctx.session.send_log_message(level, message, "dogubako", self._ctx.request_id)
 
     async def request(self, requests: InputRequests) -> Mapping[str, InputAnswer]:
         for request in requests.values():
@@ -84,26 +87,30 @@ class McpConversation:
             try:
                 raw = await self._send(request)
             except MCPError as error:
-                raise DogubakoError(f"The client could not answer: {capability_of(request)} failed.") from error
+                hint = "The client says that it supports this, and then it could not."
+                raise CapabilityRequiredError(capability_of(request), hint=hint) from error
+            except ValidationError:
+                continue
             if (answer := _read(request, raw)) is not None:
                 return answer
-        raise DogubakoError("The client answered something that does not fit the question.")
+        hint = "The client answered something that does not fit the question."
+        raise CapabilityRequiredError(capability_of(request), hint=hint)
 
     async def _send(self, request: InputRequest) -> Any:
         session, request_id = self._ctx.session, self._ctx.request_id
         params = request_params(request)
         result: types.Result
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", MCPDeprecationWarning)
-            if isinstance(request, Question):
-                result = await session.elicit_form(request.message, dict(request.schema), request_id)
-            elif isinstance(request, SampleRequest):
-                messages = [types.SamplingMessage.model_validate(message) for message in params["messages"]]
-                result = await session.create_message(
-                    messages, max_tokens=request.max_tokens, system_prompt=request.system, related_request_id=request_id
-                )
-            else:
-                result = await session.list_roots()
+        if isinstance(request, Question):
+            result = await session.elicit_form(request.message, dict(request.schema), request_id)
+        elif isinstance(request, SampleRequest):
+            messages = [types.SamplingMessage.model_validate(message) for message in params["messages"]]
+            result = await session.create_message(
+                messages, max_tokens=request.max_tokens, system_prompt=request.system, related_request_id=request_id
+            )
+        else:
+            # Without the related request it would go to a stream that the client need not have opened.
+            related = ServerMessageMetadata(related_request_id=request_id)
+            result = await session.send_request(types.ListRootsRequest(), types.ListRootsResult, metadata=related)
         return result.model_dump(by_alias=True, mode="json", exclude_none=True)
 
 

@@ -1,6 +1,5 @@
 """tools, resources and prompts, in MCP's words, on the SDK's low-level server."""
 
-import warnings
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
@@ -11,7 +10,7 @@ from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.server.subscriptions import ListenHandler
-from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
+from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel
 
 from dogubako import __version__
@@ -75,9 +74,7 @@ class McpDoor:
         server.middleware.append(RequestStateBoundary(self._state_security(), default_audience=SERVER_NAME))
         server.middleware.append(self.listeners.remember)
         for method, (params_type, handler) in self._handlers().items():
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", MCPDeprecationWarning)
-                server.add_request_handler(method, params_type, self._guarded(handler))
+            server.add_request_handler(method, params_type, self._guarded(handler))
         return server
 
     def _handlers(self) -> dict[str, tuple[type[BaseModel], Handler]]:

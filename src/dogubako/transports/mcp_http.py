@@ -17,7 +17,7 @@ from dogubako.transports.express import Express, PlainCall
 from dogubako.transports.inside import Inside
 from dogubako.transports.mcp import McpDoor
 from dogubako.transports.sessions import Sessions
-from dogubako.transports.wire import HANDSHAKE_VERSIONS, MAX_BODY_BYTES, MODERN_VERSION
+from dogubako.transports.wire import HANDSHAKE_VERSIONS, MAX_BODY_BYTES, MODERN_VERSION, NOT_JSON
 
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
@@ -79,13 +79,13 @@ class McpEndpoint:
         session = headers.get(b"mcp-session-id", b"").decode("latin-1")
         try:
             message = _decode(body)
-        except msgspec.DecodeError:
+        except NOT_JSON:
             return None
         if version == MODERN_VERSION:
             call = self.express.recognise(message, modern=True)
             fits = call is not None and headers.get(b"mcp-method") == b"tools/call"
             return (call, "") if call is not None and fits and headers.get(b"mcp-name") == call.name.encode() else None
-        if version and version not in HANDSHAKE_VERSIONS:
+        if b"mcp-protocol-version" in headers and version not in HANDSHAKE_VERSIONS:
             return None
         call = self.express.recognise(message, modern=False)
         return (call, session) if call is not None and session and self._sessions.touch(session) else None
@@ -168,5 +168,5 @@ async def _into_nothing(message: Message) -> None:
 def _decoded(body: bytes) -> Any:
     try:
         return _decode(body)
-    except msgspec.DecodeError:
+    except NOT_JSON:
         return None

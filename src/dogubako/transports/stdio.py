@@ -24,7 +24,7 @@ from dogubako.transports.opening import Opening
 from dogubako.transports.outstanding import Outstanding
 from dogubako.transports.pipes import Output, open_reader, open_writer
 from dogubako.transports.stdio_sdk import SdkPeer
-from dogubako.transports.wire import INVALID_REQUEST, MAX_BODY_BYTES, PARSE_ERROR, VERSION_KEY, Refusal
+from dogubako.transports.wire import INVALID_REQUEST, MAX_BODY_BYTES, NOT_JSON, PARSE_ERROR, VERSION_KEY, Refusal
 
 log = structlog.get_logger("dogubako.stdio")
 
@@ -68,7 +68,7 @@ class StdioDoor:
     async def _take(self, line: bytes) -> None:
         try:
             message = _decode(line)
-        except msgspec.DecodeError:
+        except NOT_JSON:
             message = None
         if not isinstance(message, dict):
             await self._take_oddity(line, message)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
 from dogubako.contract.call import NO_OPTIONS, ExecutionOptions, ToolResult, error_facts
 from dogubako.contract.errors import (
     CapabilityRequiredError,
@@ -26,6 +28,9 @@ OPTIONS_KEY: Final = "dogubako/options"
 
 # A message larger than this is refused, whatever door it comes by.
 MAX_BODY_BYTES: Final = 4 * 1024 * 1024
+
+# What the decoder raises where there is no JSON: wrong syntax, half characters, a bottomless nesting.
+NOT_JSON: Final = (msgspec.DecodeError, UnicodeError, RecursionError)
 
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600

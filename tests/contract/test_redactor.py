@@ -1,0 +1,85 @@
+"""Secrets do not get past the redactor, in whatever spelling."""
+
+import json
+from html import escape
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dogubako.contract.secrets import MASK, Redactor
+
+SECRET = 'k3y&"<\\ä/+?=%'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(f"the key {SECRET} was refused", id="as it is"),
+        pytest.param(json.dumps({"key": SECRET}, ensure_ascii=False), id="in JSON"),
+        pytest.param(f"<key>{escape(SECRET, quote=False)}</key>", id="in XML text"),
+        pytest.param(f'<a key="{escape(SECRET)}"/>', id="in an XML attribute"),
+        pytest.param(f"https://example.org/?key={quote(SECRET, safe='')}", id="in a query"),
+        pytest.param(f"https://example.org/{quote(SECRET)}/x", id="in a path"),
+    ],
+)
+def test_a_known_secret_is_masked_in_every_spelling(text: str) -> None:
+    redactor = Redactor([SECRET])
+
+    for masked in (redactor.known(text), redactor.mask(text)):
+        assert MASK in masked
+        assert "k3y" not in masked
+
+
+@given(st.text(min_size=6, max_size=40), st.text(max_size=200), st.text(max_size=200))
+def test_a_known_secret_never_survives(secret: str, before: str, after: str) -> None:
+    masked = Redactor([secret]).known(before + secret + after)
+
+    assert secret not in masked.replace(MASK, "\x00")
+
+
+@given(st.text(alphabet=st.characters(categories=["L", "N", "P", "S"]), min_size=6, max_size=20))
+def test_masking_leaves_json_and_xml_whole(secret: str) -> None:
+    redactor = Redactor([secret])
+
+    assert MASK in json.loads(redactor.known(json.dumps({"nested": [f"{secret} here"]}, ensure_ascii=False)))["nested"][0]
+    assert MASK in (ElementTree.fromstring(redactor.known(f"<doc>{escape(secret)} here</doc>")).text or "")
+
+
+def test_a_longer_secret_is_masked_before_a_shorter_one_inside_it() -> None:
+    assert Redactor(["abcdef", "abcdefghi"]).known("abcdefghi abcdef") == f"{MASK} {MASK}"
+
+
+def test_what_is_too_short_to_be_a_secret_stays() -> None:
+    assert Redactor(["token"]).known("a token of thanks") == "a token of thanks"
+
+
+def test_a_secret_learnt_later_is_masked_from_then_on() -> None:
+    redactor = Redactor()
+    assert redactor.mask("hunter22") == "hunter22"
+
+    redactor.add("hunter22")
+
+    assert redactor.mask("hunter22") == MASK
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("redis://user:pa55word@host/0", f"redis://{MASK}@host/0", id="credentials in a URL"),
+        pytest.param("redis://:pa55word@host", f"redis://{MASK}@host", id="a password only"),
+        pytest.param("Authorization: Bearer abcdefgh12345678", f"Authorization: {MASK} {MASK}", id="header"),
+        pytest.param("sent Bearer abcdefgh12345678", f"sent Bearer {MASK}", id="bearer"),
+        pytest.param("X-N8N-API-KEY: n8n_api_123456", f"X-N8N-API-KEY: {MASK}", id="n8n key"),
+        pytest.param("X-Redmine-API-Key=abcdef012345", f"X-Redmine-API-Key={MASK}", id="Redmine key"),
+        pytest.param("?api_key=abcdef012345&page=2", f"?api_key={MASK}&page=2", id="query"),
+        pytest.param('{"password": "letmein1"}', f'{{"password": "{MASK}"}}', id="JSON"),
+        pytest.param("nothing to see here", "nothing to see here", id="plain prose"),
+        pytest.param("token: short", "token: short", id="too short"),
+    ],
+)
+def test_what_looks_like_a_secret_is_masked_in_messages_and_logs(text: str, expected: str) -> None:
+    assert Redactor().mask(text) == expected
+    assert Redactor().mask(f"{text} {'and more ' * 20}").startswith(expected)
