@@ -4,7 +4,7 @@ import logging
 import sys
 import time
 import traceback
-from collections.abc import Callable, MutableMapping
+from collections.abc import MutableMapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
@@ -47,6 +47,9 @@ class Sinks:
         if self._file is not None:
             self._to_file(level, fields, error)
 
+    # structlog calls the method of an event's level; here all of them do the same.
+    debug = info = warning = error = critical = notset = write
+
     def _to_people(self, level: str, fields: dict[str, Any]) -> None:
         name = fields.get("event", "")
         rest = " ".join(f"{key}={value}" for key, value in fields.items() if key != "event" and value is not None)
@@ -71,6 +74,9 @@ class Sinks:
             self.problem = f"The log file cannot be written any more: {failure}"
 
     def _clean(self, value: Any) -> Any:
+        if isinstance(value, str):
+            masked = self._redactor.mask(value)
+            return masked if masked.isascii() else clean_text(masked)
         if isinstance(value, int | float | None):
             return value
         if isinstance(value, list | tuple):
@@ -92,9 +98,9 @@ def configure(level: LogLevelName, folder: Path | None, redactor: Redactor, *, s
     """Send structlog's events and the standard library's records to the same two places."""
     sinks = Sinks(redactor, folder, stderr=stderr)
     structlog.configure(
-        processors=[_add_level, _exception_of, _drop_to(sinks.write)],
+        processors=[_add_level, _exception_of, _as_argument],
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
-        logger_factory=structlog.ReturnLoggerFactory(),
+        logger_factory=lambda *_: sinks,
         cache_logger_on_first_use=False,
     )
     _adopt_standard_logging(_LEVELS[level], sinks)
@@ -124,12 +130,8 @@ def _exception_of(_logger: Any, method: str, event: Event) -> Event:
     return event
 
 
-def _drop_to(write: Callable[[Event], None]) -> Any:
-    def processor(_logger: Any, _method: str, event: Event) -> Event:
-        write(event)
-        raise structlog.DropEvent
-
-    return processor
+def _as_argument(_logger: Any, _method: str, event: Event) -> tuple[tuple[Event], dict[str, Any]]:
+    return (event,), {}
 
 
 class _Records(logging.Handler):

@@ -161,9 +161,7 @@ async def test_a_group_of_one_is_that_one() -> None:
 
 
 async def test_a_question_is_not_a_failure() -> None:
-    bound = Raises(InputRequired({"a": RootsRequest()})).bind(
-        ToolContext(client=None, responses=ToolResponseBuilder())
-    )
+    bound = Raises(InputRequired({"a": RootsRequest()})).bind(ToolContext(client=None, responses=ToolResponseBuilder()))
 
     with structlog.testing.capture_logs() as events:
         result = await bound.handler(NoArgs())

@@ -72,9 +72,7 @@ def made(name: str) -> DogubakoError:
 @pytest.mark.parametrize(
     ("name", "code", "status", "retryable", "level"), [pytest.param(*row, id=row[0]) for row in TABLE]
 )
-def test_each_class_has_the_facts_of_the_table(
-    name: str, code: str, status: int, retryable: bool, level: str
-) -> None:
+def test_each_class_has_the_facts_of_the_table(name: str, code: str, status: int, retryable: bool, level: str) -> None:
     error = made(name)
 
     assert (error.code, error.http_status, error.retryable, error.log_level) == (code, status, retryable, level)

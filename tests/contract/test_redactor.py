@@ -44,7 +44,9 @@ def test_a_known_secret_never_survives(secret: str, before: str, after: str) -> 
 def test_masking_leaves_json_and_xml_whole(secret: str) -> None:
     redactor = Redactor([secret])
 
-    assert MASK in json.loads(redactor.known(json.dumps({"nested": [f"{secret} here"]}, ensure_ascii=False)))["nested"][0]
+    assert (
+        MASK in json.loads(redactor.known(json.dumps({"nested": [f"{secret} here"]}, ensure_ascii=False)))["nested"][0]
+    )
     assert MASK in (ElementTree.fromstring(redactor.known(f"<doc>{escape(secret)} here</doc>")).text or "")
 
 

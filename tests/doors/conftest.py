@@ -1,7 +1,7 @@
 """The server behind every door, started once, and the `door` fixture that runs a conversation through each of them."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Final
 
 import httpx2
@@ -10,7 +10,10 @@ import structlog
 
 from dogubako.app import Toolbox, build
 from dogubako.settings import Sources
+from dogubako.transports.http import HttpDoor
 
+from .asgi import Client, opened
+from .described import DescribedClient
 from .pipe import Pipe, speaking
 from .processes import HERE, PATIENCE, WORKBENCH, serving
 from .speakers import KINDS, InMemory, Kind, OnCommandLine, OverHttp, OverRest, OverStdio, Speaker
@@ -81,6 +84,20 @@ def door(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     if kind in ("http-2025", "http-2026"):
         return OverHttp(kind, request.getfixturevalue("client"))
     return OverStdio(kind, request.getfixturevalue("modern_pipe" if kind == "stdio-2026" else "legacy_pipe"))
+
+
+@pytest.fixture
+async def web(box: Toolbox) -> AsyncIterator[Client]:
+    """The HTTP door in this process, for questions that need no socket."""
+    async with opened(HttpDoor(box)) as client:
+        yield client
+
+@pytest.fixture
+async def rest(box: Toolbox) -> AsyncIterator[DescribedClient]:
+    """The REST door; each answer is also held against the server's own description."""
+    door = HttpDoor(box)
+    async with opened(door) as client:
+        yield DescribedClient(door, (await client.get("/openapi.json")).json)
 
 
 def _be_quiet() -> None:

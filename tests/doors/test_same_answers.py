@@ -94,16 +94,16 @@ def _codes() -> dict[str, type[DogubakoError]]:
 
 
 def test_the_workbench_can_fail_in_every_way_there_is() -> None:
-    assert set(_failure_kinds()) == _codes().keys() | {"unexpected"}
+    assert set(failure_kinds()) == _codes().keys() | {"unexpected"}
 
 
-def _failure_kinds() -> list[str]:
+def failure_kinds() -> list[str]:
     fail = next(one for one in load_file(WORKBENCH).tools if one.name == "fail")
     assert not isinstance(fail, type)
     return list(fail.metadata.input_schema["properties"]["kind"]["enum"])
 
 
-@pytest.mark.parametrize("kind", _failure_kinds())
+@pytest.mark.parametrize("kind", failure_kinds())
 def test_a_failure_reads_the_same(door: Speaker, memory: InMemory, kind: str) -> None:
     answer = ask_both(door, memory, "fail", {"kind": kind})
 

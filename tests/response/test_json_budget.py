@@ -69,11 +69,9 @@ def test_the_note_counts_exactly_what_is_shown_and_what_there_was(data: Any, max
         assert f"{note['total'] - note['shown']:,} of {note['total']:,} {note['unit']}" in body["_truncated"]["message"]
 
 
-@given(RECORDS, st.integers(1, 60), BUDGETS, LONG_TEXTS)
+@given(RECORDS, st.integers(1, 60), BUDGETS)
 @settings(max_examples=100, deadline=None)
-def test_items_are_shown_whole_or_not_at_all(
-    records: list[dict[str, Any]], times: int, max_tokens: int, rest: str
-) -> None:
+def test_items_are_shown_whole_or_not_at_all(records: list[dict[str, Any]], times: int, max_tokens: int) -> None:
     items = to_plain(records * times)
     page = Page("items", lambda shown: example_call("list_things", offset=shown))
     output = Output(data={"items": items, "total": len(items)}, page=page)
@@ -87,10 +85,10 @@ def test_items_are_shown_whole_or_not_at_all(
         assert parse_call(body["_truncated"]["next"]) == ("list_things", {"offset": len(shown)})
 
 
-@given(st.lists(st.integers(0, 10**9), max_size=400), st.integers(500, 1_500))
+@given(st.lists(st.integers(0, 10**9), min_size=1, max_size=30), st.integers(1, 40), st.integers(500, 1_500))
 @settings(max_examples=40, deadline=None)
-def test_following_next_to_the_end_gets_every_item_once(numbers: list[int], max_tokens: int) -> None:
-    builder = ToolResponseBuilder(max_tokens=max_tokens)
+def test_following_next_to_the_end_gets_every_item_once(some: list[int], times: int, max_tokens: int) -> None:
+    builder, numbers = ToolResponseBuilder(max_tokens=max_tokens), some * times
     collected: list[int] = []
     offset: int | None = 0
     while offset is not None:
@@ -157,3 +155,18 @@ def test_many_cuts_are_summed_up_in_one_sentence() -> None:
 
     assert len(note["leftOut"]) == 5
     assert note["message"].endswith("; and 7 more places.")
+
+
+def test_what_cannot_be_made_smaller_is_left_out_and_counted() -> None:
+    body = envelope(ToolResponseBuilder(max_tokens=500).success(Output(data={"k" * 9_000: 1, "l" * 9_000: 2})))
+
+    assert body["data"] in ({}, None)
+    assert body["_truncated"]["leftOut"][0]["shown"] == 0
+
+
+def test_a_long_message_is_shortened_before_the_data_is() -> None:
+    body = envelope(ToolResponseBuilder(max_tokens=1_000).success(Output(data={"id": 7}, message="word " * 5_000)))
+
+    assert body["data"] == {"id": 7}
+    assert body["message"].startswith("word word")
+    assert body["_truncated"]["leftOut"][0]["path"] == "message"

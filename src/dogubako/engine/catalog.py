@@ -69,8 +69,9 @@ class Catalog:
         pack, resource, variables = self._find(uri)
         body = await resource.read(self._context(pack, conversation), variables)
         if isinstance(body, str):
-            text = plain_text(Text(text=body), self._responses.max_tokens, lambda _page, _cuts: None).text
-            return {"uri": uri, "mimeType": resource.mime_type, "text": self._responses.redactor.known(text)}
+            mask = self._responses.redactor.known
+            text = plain_text(Text(text=body), self._responses.max_tokens, lambda _page, _cuts: None, mask).text
+            return {"uri": uri, "mimeType": resource.mime_type, "text": text}
         blob = base64.b64encode(body).decode()
         if count_tokens(blob) > self._responses.max_tokens:
             raise AnswerTooLargeError(f"The resource has {len(body):,} bytes, which does not fit the response budget.")

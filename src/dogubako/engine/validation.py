@@ -17,6 +17,7 @@ ModelT = TypeVar("ModelT", bound=pydantic.BaseModel)
 
 _CONFIRM = "confirm"
 _MOST_ERRORS = 20
+_TOO_DEEP = "Invalid parameters: nested too deeply"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,13 @@ class ModelValidator(Generic[ModelT]):
         self._model = model
         self._complaints = Complaints(schema_of(model) if schema is None else schema, prefix)
 
+    def read(self, encoded: bytes) -> ModelT | None:
+        """The model straight from JSON, or nothing: then decode it and `check`, to hear what is wrong."""
+        try:
+            return self._model.model_validate_json(encoded)
+        except pydantic.ValidationError:
+            return None
+
     def check(self, data: Mapping[str, Any]) -> ModelT:
         """The model, or a ValidationError that names every wrong field."""
         try:
@@ -41,6 +49,9 @@ class ModelValidator(Generic[ModelT]):
             return self._model.model_validate_json(_encode(data))
         except pydantic.ValidationError as error:
             problems = error.errors(include_url=False, include_context=True)
+            if problems[0]["type"] == "json_invalid":
+                # We wrote this JSON ourselves; all that can be wrong with it is its depth.
+                raise ValidationError.of("parameters", _TOO_DEEP) from None
             raise _collected(self._complaints.of_model(problem, data) for problem in problems) from None
 
 
@@ -96,7 +107,7 @@ def _encode(parameters: Mapping[str, Any]) -> str:
     except UnicodeEncodeError:
         raise ValidationError.of("parameters", "Invalid parameters: text contains half a Unicode character") from None
     except RecursionError:
-        raise ValidationError.of("parameters", "Invalid parameters: nested too deeply") from None
+        raise ValidationError.of("parameters", _TOO_DEEP) from None
     except (ValueError, TypeError):
         message = "Invalid parameters: only JSON values are allowed (no NaN, no Infinity)"
         raise ValidationError.of("parameters", message) from None

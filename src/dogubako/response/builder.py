@@ -1,7 +1,7 @@
 """`ToolResponseBuilder`: from what a tool returned to an answer that is valid, fits, and keeps our secrets."""
 
 import base64
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,12 +28,18 @@ from dogubako.response.check import assert_mcp_tool_response
 from dogubako.response.continuation import Continuation
 from dogubako.response.plain import clean_text
 from dogubako.response.tokens import count_tokens
-from dogubako.response.trim import Cut, cut_text
+from dogubako.response.trim import Cut, cut_text, sentence_for, share_out
 
 DEFAULT_MAX_TOKENS = 25_000
 
 # What the frame around a block costs: its type and the punctuation.
 _BLOCK_TOKENS = 12
+
+# Of a text among others, less than this would be all note and no text.
+_SMALLEST_PART = 200
+_NOTE_ROOM = 60
+
+_BASE64 = ("data", "blob")
 
 CheckStructured = Callable[[Any], None]
 _NO_SECRETS = Redactor()
@@ -79,15 +85,20 @@ class ToolResponseBuilder:
         if self.continuation is not None:
             answer = self.continuation.begin(answer)
         result = self._build(answer, self.max_tokens - _BLOCK_TOKENS)
+        if result.tokens > self.max_tokens:
+            raise AnswerTooLargeError(
+                f"The answer does not fit {self.max_tokens:,} tokens.", hint="Call again with a larger maxTokens."
+            )
+        if self.check_structured is not None and result.structured is None:
+            raise TypeError("a tool that declares an output schema must return data")
         assert_mcp_tool_response(result.to_mcp())
         return result
 
     def failure(self, error: DogubakoError) -> ToolResult:
         """The message is the first block, exactly; the hint, if there is room, is the second."""
-        error.message = self._short(self.redactor.mask(clean_text(error.message)), self.max_tokens * 2 // 3)
-        error.hint = (
-            self._short(self.redactor.mask(clean_text(error.hint)), self.max_tokens // 4) if error.hint else None
-        )
+        room = self.max_tokens - 2 * _BLOCK_TOKENS
+        error.message = self._short(self.redactor.mask(clean_text(error.message)), room * 2 // 3)
+        error.hint = self._short(self.redactor.mask(clean_text(error.hint)), room // 3) if error.hint else None
         texts = [error.message or error.code, *([error.hint] if error.hint else [])]
         return ToolResult(
             content=tuple({"type": "text", "text": text} for text in texts),
@@ -99,15 +110,16 @@ class ToolResponseBuilder:
         )
 
     def _build(self, answer: Any, budget: int) -> ToolResult:
+        mask = self.redactor.known
         match answer:
             case str():
-                return self._text_result(fitting.plain_text(Text(text=answer), budget, self._next), answer=None)
+                return self._text_result(fitting.plain_text(Text(text=answer), budget, self._next, mask), answer=None)
             case Text():
-                return self._text_result(fitting.plain_text(answer, budget, self._next), answer)
+                return self._text_result(fitting.plain_text(answer, budget, self._next, mask), answer)
             case Markdown():
-                return self._text_result(fitting.markdown(answer, budget, self._next), answer)
+                return self._text_result(fitting.markdown(answer, budget, self._next, mask), answer)
             case Xml():
-                return self._text_result(fitting.xml(answer, budget, self._next), answer)
+                return self._text_result(fitting.xml(answer, budget, self._next, mask), answer)
             case Image() | Audio() | Embedded() | Link():
                 return self._block_result(answer, budget)
             case Mixed():
@@ -120,9 +132,8 @@ class ToolResponseBuilder:
                 return self._json(Output(data=answer), budget)
 
     def _text_result(self, fitted: fitting.Fitted, answer: Content | None) -> ToolResult:
-        text = self.redactor.known(fitted.text)
         return ToolResult(
-            content=({"type": "text", "text": text},),
+            content=({"type": "text", "text": fitted.text},),
             kind="text",
             tokens=fitted.tokens + _BLOCK_TOKENS,
             count=answer.count if answer else None,
@@ -133,10 +144,10 @@ class ToolResponseBuilder:
     def _json(self, output: Output, budget: int) -> ToolResult:
         structured = self.check_structured is not None
         # A declared output travels twice, as text for old clients and as data for new ones.
-        built = envelope.build(output, self._message(output), budget // 2 if structured else budget, self._next)
-        text = self.redactor.known(built.text)
+        share = budget // 2 if structured else budget
+        built = envelope.build(output, self._message(output), share, self._next, self.redactor.known)
         result = ToolResult(
-            content=({"type": "text", "text": text},),
+            content=({"type": "text", "text": built.text},),
             kind="json",
             tokens=built.tokens + _BLOCK_TOKENS,
             count=output.count,
@@ -146,14 +157,19 @@ class ToolResponseBuilder:
         if self.check_structured is None:
             return result
         data = result.value["data"]
-        self.check_structured(data)
+        try:
+            self.check_structured(data)
+        except ValueError:
+            if not built.trimmed:
+                raise
+            raise _too_large("The answer, cut to fit, would break the tool's own output schema.") from None
         return replace(result, structured=data, tokens=result.tokens * 2)
 
     def _block_result(self, answer: Image | Audio | Embedded | Link, budget: int) -> ToolResult:
-        block = _block(answer)
+        block = self._clean(_block(answer))
         tokens = _block_tokens(block)
         if tokens > budget:
-            block = self._stand_in(answer, tokens, budget)
+            block = self._clean(_stand_in(answer, tokens, budget))
             tokens = _block_tokens(block)
         return ToolResult(
             content=(block,), tokens=tokens + _BLOCK_TOKENS, count=answer.count, cacheable=answer.cacheable
@@ -161,39 +177,56 @@ class ToolResponseBuilder:
 
     def _mixed(self, parts: Sequence[Content | str], whole: Content | None, budget: int) -> ToolResult:
         """Pictures and files keep their place or fail; texts share what is left."""
-        texts = [part for part in parts if isinstance(part, str | Text | Markdown | Xml | Output)]
         results: dict[int, ToolResult] = {}
         for index, part in enumerate(parts):
-            if part not in texts:
-                results[index] = self._build(part, budget)
+            if not isinstance(part, str | Text | Markdown | Xml | Output):
+                results[index] = self._build(part, budget - _BLOCK_TOKENS)
                 budget -= results[index].tokens
-        for index, part in enumerate(parts):
-            if index not in results:
-                results[index] = self._build(part, max(budget // max(len(texts), 1), 1) - _BLOCK_TOKENS)
-        ordered = [results[index] for index in range(len(parts))]
+        results |= self._share({index: part for index, part in enumerate(parts) if index not in results}, budget)
+        ordered = [results[index] for index in sorted(results)]
         return ToolResult(
             content=tuple(block for result in ordered for block in result.content),
+            structured=next((result.structured for result in ordered if result.structured is not None), None),
             tokens=sum(result.tokens for result in ordered),
             count=whole.count if whole else None,
             cacheable=whole.cacheable if whole else False,
             trimmed=any(result.trimmed for result in ordered),
         )
 
-    def _stand_in(self, answer: Content, tokens: int, budget: int) -> dict[str, Any]:
-        """Half a picture is no picture: show where the whole one is, or say that it does not fit."""
-        uri = getattr(answer, "uri", None)
-        if uri is None or isinstance(answer, Link):
-            raise AnswerTooLargeError(
-                f"The answer needs about {tokens:,} tokens and the response budget is {budget:,}.",
-                hint="Ask for a smaller version, or for a link instead of the content.",
-            )
-        return {"type": "resource_link", "uri": uri, "name": uri.rsplit("/", 1)[-1] or uri} | _mime(answer)
+    def _share(self, texts: Mapping[int, Content | str], budget: int) -> dict[int, ToolResult]:
+        """Short texts whole, long ones cut to equal shares; a last block counts those that found no room at all."""
+        results = {index: self._build(part, budget - _BLOCK_TOKENS) for index, part in texts.items()}
+        costs = [result.tokens for result in results.values()]
+        if sum(costs) <= budget:
+            return results
+        shares = dict(zip(texts, share_out(costs, budget - _NOTE_ROOM), strict=True))
+        for index, part in texts.items():
+            if shares[index] < results[index].tokens:
+                del results[index]
+                if shares[index] >= _SMALLEST_PART:
+                    results[index] = self._build(part, shares[index] - _BLOCK_TOKENS)
+        if len(results) < len(texts):
+            cut = Cut(path="", shown=len(results), total=len(texts), unit="parts")
+            note = f"[{sentence_for([cut], self.max_tokens)}]"
+            results[max(texts) + 1] = replace(self._build(note, budget), trimmed=True)
+        return results
+
+    def _clean(self, block: dict[str, Any]) -> dict[str, Any]:
+        """The texts of a block without secrets and half characters; base64 stays as it is."""
+        return {key: self._clean_value(key, value) for key, value in block.items()}
+
+    def _clean_value(self, key: str, value: Any) -> Any:
+        if isinstance(value, dict):
+            return self._clean(value)
+        return self.redactor.known(clean_text(value)) if isinstance(value, str) and key not in _BASE64 else value
 
     def _next(self, page: Page | None, cuts: Sequence[Cut]) -> str | None:
         """The call that gets what was left out: the tool's own paging where it has one, else the general way."""
         if page is not None:
-            paths = (page.path, f"data.{page.path}".rstrip("."))
-            return page.next_call(next((cut.shown for cut in cuts if cut.path in paths), 1))
+            paths = ("", page.path, f"data.{page.path}".rstrip("."))
+            parts = (cut.shown for cut in cuts if cut.path in paths and cut.unit != "characters")
+            if shown := next(parts, 0):
+                return page.next_call(shown)
         return self.continuation.next_call(cuts[-1]) if self.continuation is not None and cuts else None
 
     def _message(self, output: Output) -> str:
@@ -210,7 +243,7 @@ def _block(answer: Image | Audio | Embedded | Link) -> dict[str, Any]:
             known = {key: value for key, value in named.items() if value is not None}
             return {"type": "resource_link", "uri": answer.uri, "name": answer.name} | known | _mime(answer)
         case Embedded(body=str(text)):
-            resource: dict[str, Any] = {"uri": answer.uri, "text": clean_text(text)} | _mime(answer)
+            resource: dict[str, Any] = {"uri": answer.uri, "text": text} | _mime(answer)
             return {"type": "resource", "resource": resource}
         case Embedded(body=bytes(blob)):
             resource = {"uri": answer.uri, "blob": base64.b64encode(blob).decode()} | _mime(answer)
@@ -219,6 +252,18 @@ def _block(answer: Image | Audio | Embedded | Link) -> dict[str, Any]:
             kind = "image" if isinstance(answer, Image) else "audio"
             return {"type": kind, "data": base64.b64encode(answer.data).decode(), "mimeType": answer.mime_type}
     raise TypeError(f"a tool returned {type(answer).__name__}, which is no content")
+
+
+def _stand_in(answer: Content, tokens: int, budget: int) -> dict[str, Any]:
+    """Half a picture is no picture: show where the whole one is, or say that it does not fit."""
+    uri = getattr(answer, "uri", None)
+    if uri is None or isinstance(answer, Link):
+        raise _too_large(f"The answer needs about {tokens:,} tokens and the response budget is {budget:,}.")
+    return {"type": "resource_link", "uri": uri, "name": uri.rsplit("/", 1)[-1] or uri} | _mime(answer)
+
+
+def _too_large(message: str) -> AnswerTooLargeError:
+    return AnswerTooLargeError(message, hint="Ask for a smaller version, or for a link instead of the content.")
 
 
 def _mime(answer: Content) -> dict[str, str]:

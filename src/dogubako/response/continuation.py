@@ -56,12 +56,15 @@ class Continuation:
         if len(msgspec.json.encode(self._arguments)) > _LONGEST_ARGUMENTS:
             return None
         path, offset = self._absolute(cut)
+        if Resume(path=path, offset=offset) == self._resume:
+            # Nothing of this place could be shown; the same call again would show as little.
+            return None
         where = {"path": path} if path else {}
         return example_call(READ_MORE, tool=self._tool, arguments=dict(self._arguments), **where, offset=offset)
 
     def _absolute(self, cut: Cut) -> tuple[str, int]:
         """Paths in an answer are relative to its own beginning; the next call counts from the very beginning."""
-        separator = "/" if "/" in cut.path or cut.unit == "elements" else "."
+        separator = "." if f"{cut.path}.".startswith("data.") else "/"
         below = cut.path.split(separator)[1:] if cut.path else []
         if not below:
             return self._resume.path, self._resume.offset + cut.position

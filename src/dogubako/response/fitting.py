@@ -8,14 +8,17 @@ from dogubako.contract.output import Markdown, Page, Text, Xml, XmlElement
 from dogubako.response.plain import clean_text
 from dogubako.response.text_fit import fit_blocks
 from dogubako.response.tokens import count_tokens, fits
-from dogubako.response.trim import Cut, sentence_for
-from dogubako.response.xml import fit_xml, render
+from dogubako.response.trim import Cut, sentence_for, worth_saying
+from dogubako.response.xml import fit_xml, masked, render
 
 # Estimates of parts do not add up exactly; each round aims a little lower until the whole fits.
 _ROUNDS = 8
 
 # Who knows the call that gets what was left out: the tool's page, else the way to read on.
 Next = Callable[[Page | None, Sequence[Cut]], str | None]
+
+# Takes secrets out, and does so before any cut, which could otherwise leave the first half of one.
+Mask = Callable[[str], str]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,28 +42,29 @@ def whole_or_cut(whole: str, cut_to: Callable[[int], str], nothing: Callable[[],
     return Fitted(text=text, tokens=count_tokens(text), trimmed=True)
 
 
-def plain_text(answer: Text, budget: int, next_call: Next) -> Fitted:
-    text = clean_text(answer.text)
+def plain_text(answer: Text, budget: int, next_call: Next, mask: Mask) -> Fitted:
+    text = mask(clean_text(answer.text))
     return _blocks(text, text.split("\n"), "\n", "lines", answer.page, budget, next_call)
 
 
-def markdown(answer: Markdown, budget: int, next_call: Next) -> Fitted:
-    blocks = [clean_text(block) for block in answer.blocks]
+def markdown(answer: Markdown, budget: int, next_call: Next, mask: Mask) -> Fitted:
+    blocks = [mask(clean_text(block)) for block in answer.blocks]
     return _blocks("\n\n".join(blocks), blocks, "\n\n", "blocks", answer.page, budget, next_call)
 
 
-def xml(answer: Xml, budget: int, next_call: Next) -> Fitted:
+def xml(answer: Xml, budget: int, next_call: Next, mask: Mask) -> Fitted:
     page_path = answer.page.path if answer.page else None
+    whole = mask(render(answer.root))
 
     def cut_to(target: int) -> str:
-        root, cuts = fit_xml(answer.root, target, page_path)
-        return render(_with_note(root, cuts, next_call(answer.page, cuts), budget))
+        root, cuts = fit_xml(masked(answer.root, mask), target, page_path)
+        return mask(render(_with_note(root, cuts, next_call(answer.page, cuts), budget))) if cuts else whole
 
     def nothing() -> str:
         cuts = [Cut(path=answer.root.tag, shown=0, total=1, unit="elements")]
         return render(_with_note(XmlElement(answer.root.tag), cuts, None, budget))
 
-    return whole_or_cut(render(answer.root), cut_to, nothing, budget)
+    return whole_or_cut(whole, cut_to, nothing, budget)
 
 
 def _blocks(
@@ -74,8 +78,11 @@ def _blocks(
 ) -> Fitted:
     def cut_to(target: int) -> str:
         kept, cuts = fit_blocks(blocks, target, separator, unit)
+        if not cuts:
+            return whole
         call = next_call(page, cuts)
-        return f"{kept}\n\n[{sentence_for(cuts, budget)}{f' Next: {call}' if call else ''}]"
+        said = f" Next: {call}" if call and worth_saying(call, budget) else ""
+        return f"{kept}\n\n[{sentence_for(cuts, budget)}{said}]"
 
     def nothing() -> str:
         cut = Cut(path="", shown=0, total=len(blocks), unit=unit)
@@ -85,6 +92,7 @@ def _blocks(
 
 
 def _with_note(root: XmlElement, cuts: Sequence[Cut], call: str | None, budget: int) -> XmlElement:
-    note = XmlElement("truncated", {"next": call}, sentence_for(cuts, budget))
+    attributes = {"next": call} if call and worth_saying(call, budget) else {}
+    note = XmlElement("truncated", attributes, sentence_for(cuts, budget))
     children = [XmlElement("text", {}, root.children)] if isinstance(root.children, str) else list(root.children)
     return XmlElement(root.tag, root.attributes, [*children, note])

@@ -20,7 +20,7 @@ class Cut:
     path: str
     shown: int
     total: int
-    unit: Literal["items", "fields", "characters", "lines", "blocks", "elements"]
+    unit: Literal["items", "fields", "characters", "lines", "blocks", "elements", "parts"]
     characters: int | None = None
 
     @property
@@ -83,7 +83,7 @@ def _closed(text: str, length: int) -> str:
 
 def named_of(cuts: Sequence[Cut], max_tokens: int) -> Sequence[Cut]:
     """The cuts that are worth their tokens: the first few of many, and fewer where there is little room."""
-    return cuts[: max(1, min(5, max_tokens // 500))]
+    return cuts[: max(2, min(5, max_tokens // 500))]
 
 
 def sentence_for(cuts: Sequence[Cut], max_tokens: int) -> str:

@@ -22,7 +22,7 @@ from dogubako.transports.inside import Inside
 from dogubako.transports.mcp_http import McpEndpoint
 from dogubako.transports.openapi import describe
 from dogubako.transports.problems import json_response, log_problem, problem, timestamp
-from dogubako.transports.rest_v1 import RestV1
+from dogubako.transports.rest_v1 import CALL_PATH, RestV1
 
 log = structlog.get_logger("dogubako.http")
 
@@ -41,16 +41,15 @@ class HttpDoor:
         self._guard = HostGuard(
             settings.host, settings.allowed_hosts, settings.cors_origin if settings.cors_enabled else ()
         )
-        self._router = Router(
-            [*RestV1(inside).routes(), *self._own_routes()],
-            redirect_slashes=False,
-            default=_no_such_route,
-            lifespan=self._lifespan,
-        )
-        self._rest: ASGIApp = self._router
+        rest = RestV1(inside)
+        routes = [*rest.routes(), *self._own_routes()]
+        self._router = Router(routes, redirect_slashes=False, default=_no_such_route, lifespan=self._lifespan)
+        # What is called most often does not wait for the router to try all routes.
+        self._direct: dict[tuple[str, str], ASGIApp] = {("POST", CALL_PATH): rest.call}
+        self._rest: ASGIApp = self._route
         if settings.cors_enabled:
             self._rest = CORSMiddleware(
-                self._router,
+                self._route,
                 allow_origins=settings.cors_origin,
                 allow_methods=["GET", "POST", "PATCH"],
                 allow_headers=["authorization", "content-type", "x-api-key"],
@@ -74,12 +73,12 @@ class HttpDoor:
         try:
             self._check_host(scope)
             if scope["path"] != _MCP_PATH:
-                # With an app in its scope, the router raises instead of answering in words of its own.
-                await self._rest({**scope, "app": self}, receive, watched)
+                await self._rest(scope, receive, watched)
             elif scope["method"] in _MCP_METHODS:
                 await self.mcp(scope, receive, watched)
             else:
-                raise MethodNotAllowedError(f"Method not allowed: {scope['method'][:20]} {_MCP_PATH}")
+                allowed = ", ".join(sorted(_MCP_METHODS))
+                raise MethodNotAllowedError(f"Method not allowed: {scope['method'][:20]} {_MCP_PATH}", allowed=allowed)
         except DogubakoError as error:
             await self._fail(error, scope, watched, started)
         except HTTPException as error:
@@ -88,6 +87,14 @@ class HttpDoor:
             result = self._inside.pipeline.broken(error, method=scope["method"], path=scope["path"])
             assert result.error is not None
             await self._fail(result.error, scope, watched, started)
+
+    async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
+        direct = self._direct.get((scope["method"], scope["path"]))
+        if direct is not None:
+            await direct(scope, receive, send)
+        else:
+            # With an app in its scope, the router raises instead of answering in words of its own.
+            await self._router({**scope, "app": self}, receive, send)
 
     async def _fail(self, error: DogubakoError, scope: Scope, send: "_Started", started: float) -> None:
         error = self._inside.pipeline.responses.failure(error).error or error
@@ -148,9 +155,9 @@ class HttpDoor:
 
 def _in_our_words(error: HTTPException, scope: Scope) -> DogubakoError:
     if error.status_code == 405:
-        allowed = (error.headers or {}).get("Allow", "")
+        allowed = ", ".join(sorted((error.headers or {}).get("Allow", "").split(", ")))
         method, path = scope["method"][:20], scope["path"][:200]
-        return MethodNotAllowedError(f"Method not allowed: {method} {path}", hint=f"Allowed: {allowed}.")
+        return MethodNotAllowedError(f"Method not allowed: {method} {path}", allowed=allowed)
     return RouteNotFoundError(f"Route not found: {scope['method'][:20]} {scope['path'][:200]}")
 
 

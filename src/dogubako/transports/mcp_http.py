@@ -11,7 +11,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import Message, Receive, Scope, Send
 
 from dogubako.contract.call import ANONYMOUS
-from dogubako.transports.body import read_body
+from dogubako.transports.body import read_body, require_json
 from dogubako.transports.exchange import Exchange
 from dogubako.transports.express import Express, PlainCall
 from dogubako.transports.inside import Inside
@@ -61,6 +61,7 @@ class McpEndpoint:
         if scope["method"] != "POST":
             await self.manager.handle_request(_trimmed(scope), receive, send)
             return
+        require_json(scope)
         body = await read_body(receive)
         headers = _routing_headers(scope)
         plain = self._plain(headers, body) if headers is not None else None

@@ -19,6 +19,8 @@ CAPABILITIES: Final = {
     "tools": {"listChanged": True},
 }
 _INITIALIZE_KEYS: Final = frozenset({"protocolVersion", "capabilities", "clientInfo"})
+_CLIENT_KEYS: Final = frozenset({"name", "version", "title", "description", "websiteUrl"})
+_SIMPLE_CAPABILITIES: Final = frozenset({"sampling", "elicitation", "experimental"})
 
 
 class Opening:
@@ -73,8 +75,17 @@ def _is_simple_client(params: dict[str, Any]) -> bool:
     return (
         isinstance(params["protocolVersion"], str)
         and isinstance(capabilities, dict)
-        and all(isinstance(value, dict) for value in capabilities.values())
+        and all(_is_simple_capability(name, value) for name, value in capabilities.items())
         and isinstance(info, dict)
-        and isinstance(info.get("name"), str)
-        and isinstance(info.get("version"), str)
+        and {"name", "version"} <= info.keys() <= _CLIENT_KEYS
+        and all(isinstance(value, str) for value in info.values())
     )
+
+
+def _is_simple_capability(name: str, value: Any) -> bool:
+    """Whether nothing in it can be wrong; what the SDK would refuse must not be welcomed by us."""
+    if not isinstance(value, dict):
+        return False
+    if name == "roots":
+        return all(key == "listChanged" and isinstance(flag, bool) for key, flag in value.items())
+    return name in _SIMPLE_CAPABILITIES and all(isinstance(detail, dict) for detail in value.values())

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from dogubako.contract.call import error_facts
-from dogubako.contract.errors import DogubakoError
+from dogubako.contract.errors import DogubakoError, MethodNotAllowedError
 
 log = structlog.get_logger("dogubako.http")
 
@@ -65,4 +65,6 @@ def _headers(error: DogubakoError) -> dict[str, str]:
         headers["Retry-After"] = str(math.ceil(error.retry_after))
     if error.http_status == 401:
         headers["WWW-Authenticate"] = "Bearer"
+    if isinstance(error, MethodNotAllowedError) and error.allowed:
+        headers["Allow"] = error.allowed
     return headers

@@ -72,6 +72,7 @@ class Parameter(Answer):
     pattern: str | None = None
     minimum: float | None = None
     maximum: float | None = None
+    examples: list[Any] | None = None
 
 
 class Example(Answer):

@@ -10,8 +10,9 @@ from pydantic import ValidationError as ModelError
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
 
-from dogubako.contract.call import ANONYMOUS, NO_OPTIONS, Caller, ToolCall, ToolResult
+from dogubako.contract.call import ANONYMOUS, NO_OPTIONS, ToolCall, ToolResult
 from dogubako.contract.errors import CancelledError, ValidationError, ValidationErrorContext
 from dogubako.engine.entry import ListFilter
 from dogubako.engine.validation import ModelValidator
@@ -24,9 +25,50 @@ from dogubako.transports.tool_info import tool_detail, tool_info
 
 Handler = Callable[[Request], Awaitable[Response]]
 
+CALL_PATH = "/v1/tools/call"
+
 _CALL = ModelValidator(CallRequest)
 _SEARCH = ModelValidator(SearchRequest)
 _SWITCH = ModelValidator(SwitchRequest)
+
+
+class CallRoute:
+    """`POST /v1/tools/call`: the one route that must be fast. An ASGI app of its own, so that no router is needed."""
+
+    def __init__(self, inside: Inside) -> None:
+        self._inside = inside
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        response = await self._answer(scope, receive)
+        await response(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive) -> Response:
+        started = time.perf_counter()
+        require_json(scope)
+        encoded = await read_body(receive)
+        body = _CALL.read(encoded) or _CALL.check(decode_object(encoded))
+        call = ToolCall(
+            name=body.name,
+            parameters=body.parameters,
+            options=body.options or NO_OPTIONS,
+            version=body.version,
+            door="rest",
+            caller=scope.get("dogubako.caller", ANONYMOUS),
+        )
+        result = await self._handle(call, receive)
+        if result.error is not None:
+            log_problem(result.error, scope)
+            return problem(result.error, started)
+        value = msgspec.Raw(result.content[0]["text"].encode()) if result.kind == "json" else result.value
+        return json_response(
+            {"success": True, "result": value, "executionTime": elapsed_ms(started), "timestamp": timestamp()}
+        )
+
+    async def _handle(self, call: ToolCall, receive: Receive) -> ToolResult:
+        with anyio.CancelScope() as scope:
+            async with Departure(receive, scope):
+                return await self._inside.pipeline.handle(call)
+        raise CancelledError("The client went away.")
 
 
 class RestV1:
@@ -34,43 +76,17 @@ class RestV1:
 
     def __init__(self, inside: Inside) -> None:
         self._inside = inside
+        self.call = CallRoute(inside)
 
     def routes(self) -> list[BaseRoute]:
         return [
-            Route("/v1/tools/call", self._call, methods=["POST"]),
+            Route(CALL_PATH, self.call, methods=["POST"]),
             Route("/v1/tools/search", self._search, methods=["POST"]),
             Route("/v1/tools", self._list, methods=["GET"]),
             Route("/v1/tools/{name}", self._one, methods=["GET", "PATCH"]),
             Route("/tools", _redirect("/v1/tools", 302), methods=["GET"]),
             Route("/tools/call", _redirect("/v1/tools/call", 307), methods=["POST"]),
         ]
-
-    async def _call(self, request: Request) -> Response:
-        started = time.perf_counter()
-        require_json(request.scope)
-        body = _CALL.check(decode_object(await read_body(request.receive)))
-        call = ToolCall(
-            name=body.name,
-            parameters=body.parameters,
-            options=body.options or NO_OPTIONS,
-            version=body.version,
-            door="rest",
-            caller=caller_of(request),
-        )
-        result = await self._handle(call, request)
-        if result.error is not None:
-            log_problem(result.error, request.scope)
-            return problem(result.error, started)
-        value = msgspec.Raw(result.content[0]["text"].encode()) if result.kind == "json" else result.value
-        return json_response(
-            {"success": True, "result": value, "executionTime": elapsed_ms(started), "timestamp": timestamp()}
-        )
-
-    async def _handle(self, call: ToolCall, request: Request) -> ToolResult:
-        with anyio.CancelScope() as scope:
-            async with Departure(request.receive, scope):
-                return await self._inside.pipeline.handle(call)
-        raise CancelledError("The client went away.")
 
     async def _list(self, request: Request) -> Response:
         query = _list_query(request)
@@ -105,12 +121,6 @@ class RestV1:
         body = _SWITCH.check(decode_object(await read_body(request.receive)))
         switch = self._inside.registry.enable if body.enabled else self._inside.registry.disable
         switch(request.path_params["name"])
-
-
-def caller_of(request: Request) -> Caller:
-    """Who is calling; the HTTP door puts the caller into the request's scope."""
-    caller = request.scope.get("dogubako.caller")
-    return caller if isinstance(caller, Caller) else ANONYMOUS
 
 
 def _list_query(request: Request) -> ListQuery:

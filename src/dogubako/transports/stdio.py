@@ -59,18 +59,21 @@ class StdioDoor:
         inside.catalog.subscribe(lambda _: self._sdk.needed())
 
     async def run(self, reader: asyncio.StreamReader) -> None:
-        while line := await _read_line(reader):
-            if line.strip():
-                await self._take(line)
-        with anyio.move_on_after(_LAST_ANSWERS_SECONDS):
-            await self._outstanding.all_answered()
+        try:
+            while line := await _read_line(reader):
+                if line.strip():
+                    await self._take(line)
+            with anyio.move_on_after(_LAST_ANSWERS_SECONDS):
+                await self._outstanding.all_answered()
+        finally:
+            self._sdk.close()
 
     async def _take(self, line: bytes) -> None:
         try:
-            message = _decode(line)
+            message = _decode(line) if len(line) <= MAX_BODY_BYTES else None
         except NOT_JSON:
             message = None
-        if not isinstance(message, dict):
+        if not isinstance(message, dict) or _has_odd_id(message):
             await self._take_oddity(line, message)
             return
         if self._modern is None and "method" in message and "id" in message:
@@ -88,14 +91,17 @@ class StdioDoor:
 
     async def _take_oddity(self, line: bytes, message: Any) -> None:
         """What is no JSON object gets an answer too: silence would leave a client waiting."""
-        if message is None and (lenient := _lenient_json(line)) is not None:
+        too_long = len(line) > MAX_BODY_BYTES
+        if message is None and not too_long and (lenient := _lenient_json(line)) is not None:
             await self._sdk.send(line, lenient)
             return
         refusal = Refusal(PARSE_ERROR, "Parse error", None)
-        if len(line) > MAX_BODY_BYTES:
+        if too_long:
             refusal = Refusal(INVALID_REQUEST, f"The message is larger than {MAX_BODY_BYTES:,} bytes.", None)
         elif isinstance(message, list):
             refusal = Refusal(INVALID_REQUEST, "Batches are not supported; send one message per line.", None)
+        elif isinstance(message, dict):
+            refusal = Refusal(INVALID_REQUEST, "The id of a request must be a string or an integer.", None)
         elif message is not None:
             refusal = Refusal(INVALID_REQUEST, "A message must be a JSON object.", None)
         log.warning("Malformed message", bytes=len(line))
@@ -131,6 +137,12 @@ class StdioDoor:
             self._tasks.cancel_scope.cancel()
 
 
+def _has_odd_id(message: dict[str, Any]) -> bool:
+    """Whether a request has an id that nobody may use; the SDK would take it for a notification and stay silent."""
+    request_id = message.get("id", "")
+    return "method" in message and (isinstance(request_id, bool) or not isinstance(request_id, str | int))
+
+
 def _has_envelope(message: dict[str, Any]) -> bool:
     params = message.get("params")
     meta = params.get("_meta") if isinstance(params, dict) else None
@@ -148,15 +160,17 @@ def _lenient_json(line: bytes) -> dict[str, Any] | None:
 
 async def _read_line(reader: asyncio.StreamReader) -> bytes:
     """The next line. Of one that is far too long only the beginning is kept, which says enough to refuse it."""
-    kept = b""
+    beginning = b""
     while True:
         try:
-            return kept + await reader.readuntil(b"\n")
+            line = await reader.readuntil(b"\n")
         except asyncio.IncompleteReadError as end:
-            return kept + end.partial
+            line = end.partial
         except asyncio.LimitOverrunError as overrun:
             skipped = await reader.readexactly(overrun.consumed)
-            kept = (kept or skipped) + b" (cut)"
+            beginning = beginning or skipped
+            continue
+        return beginning or line
 
 
 def _stop_on_signals(scope: anyio.CancelScope) -> None:

@@ -35,7 +35,7 @@ async def run(inside: Inside, missed: Sequence[bytes], lines: AsyncIterable[byte
                     getattr(item.message, "id", None) if not hasattr(item.message, "method") else None, encoded
                 )
 
-    async with anyio.create_task_group() as tasks:
+    async with to_server, server_reads, server_writes, from_server, anyio.create_task_group() as tasks:
         await tasks.start(door.listeners.run)
         tasks.start_soon(feed)
         tasks.start_soon(drain)

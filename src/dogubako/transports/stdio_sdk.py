@@ -40,6 +40,11 @@ class SdkPeer:
             self._started = True
             self._tasks.start_soon(self._run)
 
+    def close(self) -> None:
+        """No more lines: the SDK may end, and one that was never needed leaves nothing open."""
+        self._send.close()
+        self._receive.close()
+
     async def send(self, line: bytes, message: dict[str, Any]) -> None:
         """Hand a message to the SDK. A notification alone is no reason to load it."""
         if "id" not in message and not self._started:

@@ -18,6 +18,10 @@ class MethodNotAllowedError(DogubakoError):
     http_status = 405
     log_level = "warning"
 
+    def __init__(self, message: str, *, allowed: str = "", hint: str | None = None) -> None:
+        super().__init__(message, hint=hint or (f"Allowed: {allowed}." if allowed else None))
+        self.allowed = allowed
+
 
 class PayloadTooLargeError(DogubakoError):
     """The body is larger than we read."""
