@@ -125,8 +125,8 @@ class Contests:
         if server.shakes_hands:
             target = shake_hands(target, self._machine.scratch)
         verify(target)
-        run_wrk(target, 1)
-        return HttpTurn(process, target, self._effort.seconds, seen)
+        run_wrk(self._machine, target, 1)
+        return HttpTurn(self._machine, process, target, self._effort.seconds, seen)
 
     def _rounds(self, contest: str, turns: Mapping[str, Turn], unit: str, rounds: int) -> Samples:
         readings: dict[str, list[Reading]] = {name: [] for name in turns}

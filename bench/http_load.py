@@ -7,7 +7,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.machine import ContenderError
+from bench.machine import ContenderError, Machine
 
 _HEADER = re.compile(r'^wrk\.headers\["([^"]+)"\]="([^"]*)"$', re.MULTILINE)
 _BODY = re.compile(r"^wrk\.body='(.*)'$", re.MULTILINE)
@@ -68,11 +68,12 @@ def shake_hands(target: Target, scratch: Path) -> Target:
     return Target(name=target.name, port=target.port, path=target.path, script=script)
 
 
-def run_wrk(target: Target, seconds: int) -> Load:
+def run_wrk(machine: Machine, target: Target, seconds: int) -> Load:
     """Sixteen connections that always want the next answer."""
     command = ["wrk", "-t1", "-c16", f"-d{seconds}s", "--latency", "-s", str(target.script)]
     url = f"http://127.0.0.1:{target.port}{target.path}"
-    done = subprocess.run([*command, url], capture_output=True, text=True, timeout=seconds + 60, check=False)
+    pinned = machine.on_load_core([*command, url])
+    done = subprocess.run(pinned, capture_output=True, text=True, timeout=seconds + 60, check=False)
     calls, rate, median = (pattern.search(done.stdout) for pattern in (_REQUESTS, _RATE, _MEDIAN))
     trouble = _TROUBLE.search(done.stdout)
     if done.returncode != 0 or calls is None or rate is None or median is None or trouble is not None:

@@ -31,15 +31,16 @@ def say(text: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """The core for servers, and a folder for logs and scripts that is gone afterwards."""
+    """A core for servers and one for load, and a folder for logs and scripts that is gone afterwards."""
 
     scratch: Path
-    server_core: int | None
+    cores: tuple[int, int] | None
 
     def on_server_core(self, command: Sequence[str]) -> list[str]:
-        if self.server_core is None:
-            return list(command)
-        return ["taskset", "-c", str(self.server_core), *command]
+        return ["taskset", "-c", str(self.cores[0]), *command] if self.cores else list(command)
+
+    def on_load_core(self, command: Sequence[str]) -> list[str]:
+        return ["taskset", "-c", str(self.cores[1]), *command] if self.cores else list(command)
 
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """The same few variables for everybody: a setting of the person who measures must not help or hinder."""
@@ -54,15 +55,13 @@ class Machine:
 
 @contextmanager
 def prepared() -> Iterator[Machine]:
-    """Keep this process, and so all load, on one core, and servers on another, where the system allows it."""
-    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    pinned = len(cores) >= 2 and shutil.which("taskset") is not None
-    if pinned:
-        os.sched_setaffinity(0, {cores[1]})
-    else:
+    """Load must not take time from the server that it measures, where the system allows to keep them apart."""
+    allowed = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    pinned = len(allowed) >= 2 and shutil.which("taskset") is not None
+    if not pinned:
         say("Not pinned: that takes two cores and taskset (Debian: util-linux). Ratios will be noisier.")
     with tempfile.TemporaryDirectory(prefix="dogubako-bench-") as scratch:
-        yield Machine(scratch=Path(scratch), server_core=cores[0] if pinned else None)
+        yield Machine(scratch=Path(scratch), cores=(allowed[0], allowed[1]) if pinned else None)
 
 
 def free_port() -> int:

@@ -11,9 +11,7 @@ from bench.machine import PEERS, ROOT, VENV_BIN, MissingError, say
 
 _NEEDS = ROOT / "bench" / "node"
 _OLDEST_NODE = 20
-_ADVICE = (
-    f"Install Node {_OLDEST_NODE} or newer with npm (Debian: nodejs npm), or run `make bench`, which brings its own."
-)
+_ADVICE = f"Install Node {_OLDEST_NODE} or newer with npm (Debian: nodejs npm), or use `make bench`, which brings both."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,13 +47,13 @@ def _install(folder: Path) -> None:
         shutil.copyfile(_NEEDS / name, folder / name)
     npm = shutil.which("npm", path=_search_path())
     if npm is None:
-        raise MissingError(f"npm is missing. {_ADVICE}")
+        raise MissingError(f"npm. {_ADVICE}")
     command = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
     found = {**os.environ, "PATH": _search_path()}
     done = subprocess.run(command, cwd=folder, env=found, capture_output=True, text=True, timeout=300, check=False)
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise MissingError(f"npm could not install the Node peers ({last}). They need a package registry once.")
+        raise MissingError(f"the packages of the Node peers; npm said: {last}")
     (folder / "installed").touch()
 
 
@@ -68,7 +66,7 @@ def _find_node() -> tuple[Path, str]:
         version = said.strip().removeprefix("v")
         if version.split(".")[0].isdigit() and int(version.split(".")[0]) >= _OLDEST_NODE:
             return node, version
-    raise MissingError(f"Node is missing or too old. {_ADVICE}")
+    raise MissingError(f"Node, or it is too old. {_ADVICE}")
 
 
 def _search_path() -> str:

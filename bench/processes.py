@@ -82,7 +82,8 @@ def _start(
 ) -> Process:
     words = [word.replace("{port}", str(port)) for word in contender.command]
     return subprocess.Popen(
-        machine.on_server_core(words),
+        # Over pipes client and server take turns, and nothing is gained by keeping them apart.
+        words if pipe else machine.on_server_core(words),
         cwd=contender.folder,
         env=machine.environment(contender.environment),
         stdin=subprocess.PIPE if pipe else subprocess.DEVNULL,

@@ -43,19 +43,20 @@ bound. In the last row, “ours” is our server with many tools and “theirs�
   one start that does not count.
 - Growth: the median time of a call of one tool, with {few} and with {many} tools registered, over `/mcp` 2026-07-28.
 - {pinning}
-- Versions: {versions}.
+- Python {python}, Node {node}, {packages}.
 
 ## Do it again
 
 `make bench` takes about four minutes. `.venv/bin/python bench/run.py --quick` takes one; it only shows that everything
-works, and does not write this page.
+works, and does not write this page. `--rounds 7` measures longer, for a machine that others use too.
 
 It needs `wrk` (a Debian package), the peers in `../shared/bench`, and Node 20 or newer for the peers written in
 JavaScript: `make bench` brings one, and installs their packages once into the user's cache folder. What is missing is
 named, and the rest is measured.
 """
 
-_PINNED = "Servers run on one core, the load on another (`taskset`)."
+_PINNED = """Over HTTP the server runs on one core and wrk on another (`taskset`). Over stdio nothing is pinned: client
+  and server take turns there."""
 _NOT_PINNED = "Processes were not pinned to cores."
 
 
@@ -96,7 +97,9 @@ def write_page(path: Path, results: Results, effort: Effort, *, pinned: bool, no
         few=f"{FEW_TOOLS:,}",
         many=f"{MANY_TOOLS:,}",
         pinning=_PINNED if pinned else _NOT_PINNED,
-        versions=f"Python {platform.python_version()}, Node {node_version}, {packages}",
+        python=platform.python_version(),
+        node=node_version,
+        packages=packages,
     )
     path.write_text(page, encoding="utf-8")
 

@@ -2,7 +2,9 @@
 
 import argparse
 import shutil
+import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 # `make bench` runs this file, not a package; its neighbours are found from the root of the checkout.
@@ -22,12 +24,18 @@ QUICK = Effort(rounds=1, seconds=1, cold_starts=2)
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one short round, to see that everything works")
-    quick = parser.parse_args().quick
-    effort, results = QUICK if quick else FULL, Results()
+    parser.add_argument("--rounds", type=int, help="more rounds, for a machine that others use too")
+    options = parser.parse_args()
+    # Ended politely, we still stop every server that we have started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    quick, results = options.quick, Results()
+    effort = QUICK if quick else FULL
+    if options.rounds:
+        effort = replace(effort, rounds=options.rounds)
     peers, wrk, node = _peers_there(results), _wrk_there(results), _node(results)
     with prepared() as machine:
         measure(Contests(machine, effort, results, node), peers=peers, wrk=wrk)
-        pinned = machine.server_core is not None
+        pinned = machine.cores is not None
     _print(results)
     if quick or node is None or results.missing or results.failures:
         say(f"{PAGE.relative_to(ROOT)} is left as it is: only a full run with every contender is written down.")

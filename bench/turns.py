@@ -18,7 +18,10 @@ _GOOD = b'"code":"OK"'
 class HttpTurn:
     """Load for some seconds, with the server's processor time."""
 
-    def __init__(self, process: Process, target: Target, seconds: int, seen: Callable[[Load], float]) -> None:
+    def __init__(
+        self, machine: Machine, process: Process, target: Target, seconds: int, seen: Callable[[Load], float]
+    ) -> None:
+        self._machine = machine
         self._process = process
         self._target = target
         self._seconds = seconds
@@ -27,7 +30,7 @@ class HttpTurn:
 
     def __call__(self) -> Reading:
         used = cpu_seconds(self._process)
-        load = run_wrk(self._target, self._seconds)
+        load = run_wrk(self._machine, self._target, self._seconds)
         self._calls += load.calls
         return Reading(value=self._seen(load), cpu_us=cpu_per_call(self._process, used, load.calls))
 

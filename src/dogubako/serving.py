@@ -12,6 +12,7 @@ import uvicorn
 from uvicorn.supervisors import Multiprocess
 
 from dogubako.app import Toolbox
+from dogubako.ending import run_to_the_end
 from dogubako.settings import Settings, SettingsError
 from dogubako.transports.hosts import is_loopback
 from dogubako.transports.http import HttpDoor
@@ -33,7 +34,7 @@ def serve(box: Toolbox, *, workers: int = 1, allow_unauthenticated: bool = False
         _serve_many(settings, workers)
         return
     door = HttpDoor(box)
-    GracefulServer(uvicorn.Config(door, **_options(settings)), door).run()
+    run_to_the_end(GracefulServer(uvicorn.Config(door, **_options(settings)), door).serve())
 
 
 class GracefulServer(uvicorn.Server):

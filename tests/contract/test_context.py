@@ -8,7 +8,6 @@ import pytest
 from pydantic import BaseModel
 
 from dogubako import Answer, Question, Root, RootsRequest, Sample, SampleRequest, ToolContext, ToolResponseBuilder
-from dogubako.contract import context as context_module
 from dogubako.contract.conversation import ClientLogLevel, InputAnswer, InputRequests, capability_of
 from dogubako.contract.errors import CapabilityRequiredError
 
@@ -50,7 +49,7 @@ def context_with(listener: Listener | None = None) -> ToolContext[None]:
 
 async def test_frequent_progress_is_thinned_out_and_the_last_report_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr(context_module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("dogubako.contract.context.time.monotonic", lambda: now[0])
     listener = Listener()
     context = context_with(listener)
 

@@ -2,14 +2,13 @@
 
 import pytest
 
-from dogubako.contract import state
 from dogubako.contract.state import LocalSwitches, MemoryCache, NoCache
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [1000.0]
-    monkeypatch.setattr(state.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("dogubako.contract.state.time.monotonic", lambda: now[0])
     return now
 
 

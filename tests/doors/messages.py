@@ -23,6 +23,15 @@ def notification(method: str, params: Mapping[str, Any] | None = None) -> dict[s
     return message if params is None else {**message, "params": params}
 
 
+def line(message: Mapping[str, Any]) -> str:
+    """A message as stdio carries it."""
+    return json.dumps(message) + "\n"
+
+
+def lines(text: str) -> list[dict[str, Any]]:
+    return [json.loads(one) for one in text.split("\n") if one]
+
+
 def initialize(version: str = LEGACY, capabilities: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The params of the handshake."""
     return {"protocolVersion": version, "capabilities": capabilities or {}, "clientInfo": CLIENT_INFO}

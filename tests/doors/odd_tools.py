@@ -41,6 +41,14 @@ async def linger_talking(marker: str, context: ToolContext) -> str:
 
 
 @read
+async def pause(marker: str, seconds: float) -> str:
+    """Wait for a moment. Takes the short way."""
+    await anyio.to_thread.run_sync(Path(marker).write_text, "started")
+    await anyio.sleep(seconds)
+    return "done"
+
+
+@read
 def block(seconds: float) -> str:
     """Block a thread, as careless code does."""
     time.sleep(seconds)
@@ -131,4 +139,4 @@ async def shout(words: str) -> str:
     return "done"
 
 
-TOOLS = (linger, linger_talking, block, never_end, explode, rubbish, oddity, shout)
+TOOLS = (linger, linger_talking, pause, block, never_end, explode, rubbish, oddity, shout)

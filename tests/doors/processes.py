@@ -138,13 +138,15 @@ def serving(
         yield server
 
 
-def run(*words: str, folder: Path, settings: Mapping[str, str] | None = None) -> "subprocess.CompletedProcess[str]":
+def run(
+    *words: str, folder: Path, settings: Mapping[str, str] | None = None, stdin: IO[bytes] | None = None
+) -> "subprocess.CompletedProcess[str]":
     """A command that ends by itself, with everything that it said."""
     return subprocess.run(
         [sys.executable, "-m", "dogubako", *words],
         cwd=folder,
         env=environment(folder, settings),
-        stdin=subprocess.DEVNULL,
+        stdin=stdin or subprocess.DEVNULL,
         capture_output=True,
         text=True,
         encoding="utf-8",

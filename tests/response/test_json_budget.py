@@ -18,12 +18,14 @@ LONG_TEXTS = st.builds(lambda text, times: text * times, TEXTS, st.integers(1, 9
 SCALARS = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), TEXTS)
 
 
-def _many(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    repeated = st.builds(lambda items, times: items * times, st.lists(inner, max_size=4), st.integers(1, 150))
-    return st.one_of(repeated, st.dictionaries(KEYS, inner, max_size=12))
-
-
-JSON = st.recursive(st.one_of(SCALARS, LONG_TEXTS), _many, max_leaves=12)
+# Only flat things are repeated; repeated lists of repeated lists would be millions.
+FLAT = st.lists(SCALARS, max_size=4) | st.dictionaries(KEYS, SCALARS, max_size=4)
+REPEATED = st.builds(lambda item, times: [item] * times, FLAT, st.integers(1, 300))
+JSON = st.recursive(
+    SCALARS | LONG_TEXTS | REPEATED,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=12),
+    max_leaves=12,
+)
 RECORDS = st.lists(st.fixed_dictionaries({"id": st.integers(0, 10**6), "name": TEXTS}), max_size=12)
 
 

@@ -14,18 +14,16 @@ BUDGETS = st.integers(500, 3_000)
 ODD = st.sampled_from(["\ud800", "\x00", "]]>", "<b>&amp;", "a\r\nb\rc", "\ufffe\uffff", "'\"", "\t\x0b", "道具箱"])
 TEXTS = st.one_of(st.text(max_size=20), ODD)
 LONG_TEXTS = st.builds(lambda text, times: text * times, TEXTS, st.integers(1, 600))
-ATTRIBUTES = st.dictionaries(
-    TEXTS, st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), TEXTS), max_size=4
-)
+ATTRIBUTES = st.dictionaries(TEXTS, st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), TEXTS), max_size=4)
 LEAVES = st.builds(XmlElement, TEXTS, ATTRIBUTES, LONG_TEXTS)
-
-
-def _parents(inner: st.SearchStrategy[XmlElement]) -> st.SearchStrategy[XmlElement]:
-    many = st.builds(lambda children, times: children * times, st.lists(inner, max_size=3), st.integers(1, 40))
-    return st.builds(XmlElement, TEXTS, ATTRIBUTES, many)
-
-
-ELEMENTS = st.recursive(LEAVES, _parents, max_leaves=8)
+# Only leaves are repeated; repeated parents of repeated parents would be millions.
+ALIKE = st.builds(
+    lambda child, times: [child] * times, st.builds(XmlElement, TEXTS, ATTRIBUTES, TEXTS), st.integers(1, 90)
+)
+LISTS = st.builds(XmlElement, TEXTS, ATTRIBUTES, ALIKE)
+ELEMENTS = st.recursive(
+    LEAVES | LISTS, lambda inner: st.builds(XmlElement, TEXTS, ATTRIBUTES, st.lists(inner, max_size=3)), max_leaves=8
+)
 
 
 def spent(result: ToolResult) -> int:
@@ -168,7 +166,5 @@ def test_where_nothing_fits_the_note_stands_alone() -> None:
         pytest.param({"q": "\"'<&>\n\t"}, {"q": "\"'<&>\n\t"}, id="quotes and white space"),
     ],
 )
-def test_attributes_are_written_so_that_they_can_be_read(
-    attributes: dict[str, Any], expected: dict[str, str]
-) -> None:
+def test_attributes_are_written_so_that_they_can_be_read(attributes: dict[str, Any], expected: dict[str, str]) -> None:
     assert parsed(built(XmlElement("x", attributes))).attrib == expected

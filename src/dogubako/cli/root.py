@@ -1,6 +1,5 @@
 """`dogubako`: serve, look, call, check, connect."""
 
-import asyncio
 from typing import Annotated
 
 import typer
@@ -8,6 +7,7 @@ import typer
 from dogubako import __version__, worker_sharing
 from dogubako.cli import config, connect, doctor, tools
 from dogubako.cli.options import Chosen, Config, Packs, ReadOnly, Sandbox, Tools, friendly
+from dogubako.ending import run_to_the_end
 from dogubako.late import load
 from dogubako.transports.stdio import serve_stdio
 
@@ -46,7 +46,7 @@ def stdio(
 ) -> None:
     """Speak MCP over stdin and stdout; this is what an agent's client starts."""
     box = Chosen(tools=tools, packs=packs, read_only=read_only, sandbox=sandbox, config=config).open()
-    asyncio.run(serve_stdio(box))
+    run_to_the_end(serve_stdio(box))
 
 
 @app.command()

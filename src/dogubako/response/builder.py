@@ -28,7 +28,7 @@ from dogubako.response.check import assert_mcp_tool_response
 from dogubako.response.continuation import Continuation
 from dogubako.response.plain import clean_text
 from dogubako.response.tokens import count_tokens
-from dogubako.response.trim import Cut, cut_text, sentence_for, share_out
+from dogubako.response.trim import Cut, cut_text, sentence_for, share_out, take_whole
 
 DEFAULT_MAX_TOKENS = 25_000
 
@@ -194,21 +194,21 @@ class ToolResponseBuilder:
         )
 
     def _share(self, texts: Mapping[int, Content | str], budget: int) -> dict[int, ToolResult]:
-        """Short texts whole, long ones cut to equal shares; a last block counts those that found no room at all."""
+        """Short texts whole, long ones cut to equal shares; of too many the last ones go, and are counted."""
         results = {index: self._build(part, budget - _BLOCK_TOKENS) for index, part in texts.items()}
-        costs = [result.tokens for result in results.values()]
-        if sum(costs) <= budget:
+        costs = {index: result.tokens for index, result in results.items()}
+        if sum(costs.values()) <= budget:
             return results
-        shares = dict(zip(texts, share_out(costs, budget - _NOTE_ROOM), strict=True))
-        for index, part in texts.items():
-            if shares[index] < results[index].tokens:
-                del results[index]
-                if shares[index] >= _SMALLEST_PART:
-                    results[index] = self._build(part, shares[index] - _BLOCK_TOKENS)
+        budget -= _NOTE_ROOM
+        shares = dict(zip(texts, share_out(list(costs.values()), budget), strict=True))
+        if any(share < min(costs[index], _SMALLEST_PART) for index, share in shares.items()):
+            shown = max(take_whole(costs.values(), budget), 1)
+            shares = {index: min(costs[index], budget) for index in list(texts)[:shown]}
+        results = {index: self._build(texts[index], share - _BLOCK_TOKENS) for index, share in shares.items()}
         if len(results) < len(texts):
             cut = Cut(path="", shown=len(results), total=len(texts), unit="parts")
-            note = f"[{sentence_for([cut], self.max_tokens)}]"
-            results[max(texts) + 1] = replace(self._build(note, budget), trimmed=True)
+            note = self._build(f"[{sentence_for([cut], self.max_tokens)}]", budget)
+            results[max(texts) + 1] = replace(note, trimmed=True)
         return results
 
     def _clean(self, block: dict[str, Any]) -> dict[str, Any]:

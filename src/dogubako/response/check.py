@@ -1,7 +1,6 @@
 """`assert_mcp_tool_response`: is this really a `tools/call` result?"""
 
 import base64
-import binascii
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -78,7 +77,7 @@ def _check_mime(value: object, where: str) -> None:
 def _check_base64(value: object, where: str) -> None:
     try:
         base64.b64decode(value if isinstance(value, str) else "!", validate=True)
-    except binascii.Error:
+    except ValueError:
         raise AssertionError(f"{where} is not base64") from None
 
 

@@ -74,18 +74,28 @@ class Continuation:
 
 
 def _json_rest(data: Any, resume: Resume) -> Any:
-    for key in resume.path.removeprefix("data.").split(".") if resume.path else ():
-        if isinstance(data, dict) and key in data:
-            data = data[key]
-        elif isinstance(data, list) and key.isdigit() and int(key) < len(data):
-            data = data[int(key)]
-        else:
-            raise _no_such_path()
+    path = resume.path
+    if not (isinstance(data, dict) and "data" in data):
+        # The note in the answer says `data.rows` for what is `rows` here.
+        path = path.removeprefix("data.")
+    keys = path.split(".") if path else []
+    while keys:
+        data, keys = _step(data, keys)
     if isinstance(data, dict):
         return dict(list(data.items())[resume.offset :])
     if isinstance(data, list | str):
         return data[resume.offset :]
     return data
+
+
+def _step(data: Any, keys: list[str]) -> tuple[Any, list[str]]:
+    if isinstance(data, list) and keys[0].isdigit() and int(keys[0]) < len(data):
+        return data[int(keys[0])], keys[1:]
+    # A key may have dots of its own.
+    for size in range(1, len(keys) + 1) if isinstance(data, dict) else ():
+        if (key := ".".join(keys[:size])) in data:
+            return data[key], keys[size:]
+    raise _no_such_path()
 
 
 def _xml_rest(root: XmlElement, resume: Resume) -> XmlElement:

@@ -10,7 +10,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
@@ -38,8 +38,8 @@ _LAST_ANSWERS_SECONDS: Final = 2.0
 async def serve_stdio(inside: Inside) -> None:
     """Serve one client until it closes stdin or we are told to stop."""
     async with _pipes() as (reader, writer), inside.running(), anyio.create_task_group() as tasks:
-        _stop_on_signals(tasks.cancel_scope)
         door = StdioDoor(inside, writer, tasks)
+        _stop_on_signals(door.stop)
         await door.run(reader)
         tasks.cancel_scope.cancel()
 
@@ -55,18 +55,28 @@ class StdioDoor:
         self._outstanding = Outstanding()
         self._sdk = SdkPeer(inside, tasks, self._write_encoded, self._outstanding)
         self._modern: bool | None = None
-        inside.registry.subscribe(lambda _: self._sdk.needed())
-        inside.catalog.subscribe(lambda _: self._sdk.needed())
+        self._listening = anyio.CancelScope()
+        self._grace = inside.settings.shutdown_grace
+        self._unsubscribe = inside.registry.subscribe(lambda _: self._tell("tools"))
+        inside.catalog.subscribe(lambda change: self._tell(change.kind))
 
     async def run(self, reader: asyncio.StreamReader) -> None:
         try:
-            while line := await _read_line(reader):
-                if line.strip():
-                    await self._take(line)
-            with anyio.move_on_after(_LAST_ANSWERS_SECONDS):
+            with self._listening:
+                while line := await _read_line(reader):
+                    if line.strip():
+                        await self._take(line)
+            with anyio.move_on_after(self._grace if self._listening.cancel_called else _LAST_ANSWERS_SECONDS):
                 await self._outstanding.all_answered()
         finally:
+            self._unsubscribe()
             self._sdk.close()
+
+    def stop(self) -> None:
+        """Take no more messages; what is running may finish. Told twice, stop at once."""
+        if self._listening.cancel_called:
+            self._tasks.cancel_scope.cancel()
+        self._listening.cancel()
 
     async def _take(self, line: bytes) -> None:
         try:
@@ -115,6 +125,12 @@ class StdioDoor:
     def _cancel(self, message: dict[str, Any]) -> bool:
         params = message.get("params")
         return isinstance(params, dict) and self._express.cancel("", params.get("requestId"))
+
+    def _tell(self, kind: str) -> None:
+        """A client that has shaken hands hears of changes from us, until the SDK is here to tell them."""
+        if self._modern is False and self._opening.opened and not self._sdk.here and kind != "updated":
+            notice = {"jsonrpc": "2.0", "method": f"notifications/{kind}/list_changed"}
+            self._tasks.start_soon(self._write, notice)
 
     async def _answer(self, call: Any) -> None:
         try:
@@ -173,11 +189,11 @@ async def _read_line(reader: asyncio.StreamReader) -> bytes:
         return beginning or line
 
 
-def _stop_on_signals(scope: anyio.CancelScope) -> None:
+def _stop_on_signals(stop: Callable[[], None]) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         with contextlib.suppress(NotImplementedError, ValueError):
-            loop.add_signal_handler(number, scope.cancel)
+            loop.add_signal_handler(number, stop)
 
 
 @asynccontextmanager

@@ -27,6 +27,7 @@ class SdkPeer:
         self._missed: list[bytes] = []
         self._answered: set[Any] = set()
         self._started = False
+        self.here = False
 
     def catch_up(self, message: dict[str, Any], line: bytes) -> None:
         """Remember a message that was answered without the SDK but that the SDK must know of."""
@@ -34,16 +35,11 @@ class SdkPeer:
             self._answered.add(message["id"])
             self._missed.append(line)
 
-    def needed(self) -> None:
-        """Load the SDK now: somebody may want to hear of a change."""
-        if not self._started:
-            self._started = True
-            self._tasks.start_soon(self._run)
-
     def close(self) -> None:
         """No more lines: the SDK may end, and one that was never needed leaves nothing open."""
         self._send.close()
-        self._receive.close()
+        if not self._started:
+            self._receive.close()
 
     async def send(self, line: bytes, message: dict[str, Any]) -> None:
         """Hand a message to the SDK. A notification alone is no reason to load it."""
@@ -51,7 +47,9 @@ class SdkPeer:
             self._missed.append(line)
             return
         self._expect(message)
-        self.needed()
+        if not self._started:
+            self._started = True
+            self._tasks.start_soon(self._run)
         await self._send.send(line)
 
     def _expect(self, message: dict[str, Any]) -> None:
@@ -64,9 +62,11 @@ class SdkPeer:
             self._outstanding.add(request_id)
 
     async def _run(self) -> None:
-        # In a thread, so that plain calls are answered while it loads.
-        loop = await anyio.to_thread.run_sync(load, "dogubako.transports.stdio_loop")
-        await loop.run(self._inside, self._missed, self._receive, self._written)
+        with self._receive:
+            # In a thread, so that plain calls are answered while it loads.
+            loop = await anyio.to_thread.run_sync(load, "dogubako.transports.stdio_loop")
+            self.here = True
+            await loop.run(self._inside, self._missed, self._receive, self._written)
 
     async def _written(self, request_id: Any, encoded: bytes) -> None:
         if request_id in self._answered:

@@ -1,0 +1,124 @@
+"""When a tool is switched, comes or goes, every client hears of it and sees it, whatever its era and door."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+import httpx2
+import mcp
+import mcp_types
+import pytest
+
+from .processes import HERE, PATIENCE, WORKBENCH, environment, serving, tool_words
+from .waiting import until
+
+_MOVING = HERE / "moving_pack.py"
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serving(WORKBENCH, _MOVING, folder=tmp_path_factory.mktemp("serve")) as server:
+        yield server.url()
+
+
+@pytest.fixture
+def echo_is_on_again(url: str) -> Iterator[None]:
+    yield
+    _switch(url, enabled=True)
+
+
+def _switch(url: str, *, enabled: bool) -> None:
+    answer = httpx2.patch(f"{url}/v1/tools/echo", json={"enabled": enabled})
+    assert answer.status_code == 200 and answer.json()["enabled"] is enabled
+
+
+class Ear:
+    """A client's message handler: remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.heard: list[object] = []
+
+    async def __call__(self, message: object) -> None:
+        self.heard.append(message)
+
+    async def tools_changed(self) -> None:
+        changed = mcp_types.ToolListChangedNotification
+        await until(lambda: any(isinstance(one, changed) for one in self.heard), "notifications/tools/list_changed")
+
+
+async def _names(client: mcp.Client) -> set[str]:
+    return {tool.name for tool in (await client.list_tools()).tools}
+
+
+async def _code(client: mcp.Client) -> str:
+    result = await client.call_tool("echo", {"text": "a"})
+    return str(result.meta["code"]) if result.is_error and result.meta else "OK"
+
+
+def _shown(url: str) -> dict[str, object]:
+    shown = httpx2.get(f"{url}/v1/tools/echo").json()
+    return {key: shown.get(key) for key in ("enabled", "reason")}
+
+
+@pytest.mark.usefixtures("echo_is_on_again")
+async def test_a_client_of_the_handshake_era_hears_of_a_switch(url: str) -> None:
+    ear = Ear()
+    async with mcp.Client(f"{url}/mcp", mode="legacy", message_handler=ear, read_timeout_seconds=PATIENCE) as client:
+        before = await _names(client)
+        assert client.server_capabilities.tools and client.server_capabilities.tools.list_changed
+        # The client opens its stream for news in the background; a switch before that would go unheard.
+        while not ear.heard:
+            _switch(url, enabled=False)
+            await anyio.sleep(0.05)
+        await ear.tools_changed()
+        after, code = await _names(client), await _code(client)
+
+    assert before - after == {"echo"} and code == "TOOL_DISABLED"
+    assert _shown(url) == {"enabled": False, "reason": "It was switched off; an administrator can enable it."}
+
+
+@pytest.mark.usefixtures("echo_is_on_again")
+async def test_a_modern_subscription_hears_of_a_switch(url: str) -> None:
+    async with mcp.Client(f"{url}/mcp", mode="2026-07-28", read_timeout_seconds=PATIENCE) as client:
+        before = await _names(client)
+        async with client.listen(tools_list_changed=True) as subscription:
+            _switch(url, enabled=False)
+            with anyio.fail_after(PATIENCE):
+                event = await anext(aiter(subscription))
+        after, code = await _names(client), await _code(client)
+
+    assert type(event).__name__ == "ToolsListChanged"
+    assert before - after == {"echo"} and code == "TOOL_DISABLED"
+
+
+async def test_a_tool_that_came_can_be_called_at_once_by_every_http_door(url: str) -> None:
+    call = {"name": "newcomer", "parameters": {"text": "hello"}}
+    async with mcp.Client(f"{url}/mcp", mode="2026-07-28", read_timeout_seconds=PATIENCE) as client:
+        await client.call_tool("come", {})
+        over_mcp = await client.call_tool("newcomer", {"text": "hello"})
+        listed = await _names(client)
+        over_rest = httpx2.post(f"{url}/v1/tools/call", json=call).json()
+        wrong = httpx2.post(f"{url}/v1/tools/call", json={**call, "parameters": {}}).json()
+        await client.call_tool("go", {})
+        gone = httpx2.post(f"{url}/v1/tools/call", json=call).json()
+
+    assert "newcomer" in listed
+    assert over_mcp.content[0].text == over_rest["result"] == "newcomer says hello"  # type: ignore[union-attr]
+    assert (wrong["code"], wrong["error"]) == ("VALIDATION_ERROR", "Required parameter missing: text")
+    assert gone["code"] == "TOOL_NOT_FOUND"
+
+
+async def test_over_stdio_a_client_hears_of_the_very_first_change(tmp_path: Path) -> None:
+    ear = Ear()
+    words = ["-m", "dogubako", "stdio", *tool_words(_MOVING)]
+    server = mcp.StdioServerParameters(command=sys.executable, args=words, env=environment(tmp_path), cwd=tmp_path)
+    with (tmp_path / "stderr").open("w") as errors:
+        transport = mcp.stdio_client(server, errlog=errors)
+        async with mcp.Client(transport, mode="legacy", message_handler=ear, read_timeout_seconds=PATIENCE) as client:
+            before = await _names(client)
+            await client.call_tool("come", {})
+            await ear.tools_changed()
+            after = await _names(client)
+
+    assert after - before == {"newcomer"}

@@ -1,0 +1,161 @@
+"""Told to stop, the server lets running calls finish, ends what only waits, leaves behind what never ends: code 0."""
+
+import signal
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from . import messages
+from .pipe import speaking
+from .processes import HERE, PATIENCE, WORKBENCH, Command, run, serving, tool_words
+from .waiting import says
+
+_ODD = HERE / "odd_tools.py"
+_TOOLS = (WORKBENCH, _ODD)
+_TALKATIVE = {"LOG_LEVEL": "debug"}
+QUICKLY = 4.0
+
+
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(4) as threads:
+        yield threads
+
+
+def _post(url: str, path: str, body: Any, headers: dict[str, str] | None = None) -> httpx2.Response:
+    return httpx2.post(f"{url}{path}", json=body, headers=headers, timeout=PATIENCE)
+
+
+def _stop(command: Command, number: int = signal.SIGTERM) -> tuple[int, float]:
+    """The exit code, and how long it took."""
+    started = time.monotonic()
+    command.signal(number)
+    return command.wait(), time.monotonic() - started
+
+
+async def test_serve_answers_its_running_calls_before_it_ends(tmp_path: Path, threads: ThreadPoolExecutor) -> None:
+    with serving(*_TOOLS, folder=tmp_path, settings=_TALKATIVE) as server:
+        url = server.url()
+        first, second = ({"marker": str(tmp_path / name), "seconds": 0.7} for name in ("rest", "mcp"))
+        modern = messages.request("tools/call", messages.call("pause", second, modern=True))
+        talking = messages.request("tools/call", messages.call("slow", {"seconds": 0.7}, modern=True))
+        answers = [
+            threads.submit(_post, url, "/v1/tools/call", {"name": "pause", "parameters": first}),
+            threads.submit(_post, url, "/mcp", modern, messages.modern_headers("tools/call", "pause")),
+            threads.submit(_post, url, "/mcp", talking, messages.modern_headers("tools/call", "slow")),
+        ]
+        await says(tmp_path / "rest", "started")
+        await says(tmp_path / "mcp", "started")
+        server.stderr.first(lambda line: b"Tool invoked" in line and b"slow" in line)
+        code, _ = _stop(server)
+
+        assert code == 0
+        assert answers[0].result().json()["result"] == "done"
+        assert answers[1].result().json()["result"]["content"][0]["text"] == "done"
+        assert answers[2].result().json()["result"]["content"][0]["text"] == "Took 0.7 s."
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+async def test_stdio_answers_its_running_calls_before_it_ends(number: int, tmp_path: Path) -> None:
+    with speaking(*_TOOLS, folder=tmp_path, settings=_TALKATIVE) as pipe:
+        pipe.open()
+        talking = pipe.start_call("slow", {"seconds": 1})
+        plain = pipe.start_call("pause", {"marker": str(tmp_path / "marker"), "seconds": 0.7})
+        await says(tmp_path / "marker", "started")
+        pipe.command.stderr.first(lambda line: b"Tool invoked" in line and b"slow" in line)
+        code, _ = _stop(pipe.command, number)
+
+        assert code == 0
+        assert pipe.response(plain)["result"]["content"][0]["text"] == "done"
+        assert pipe.response(talking)["result"]["content"][0]["text"] == "Took 1 s."
+
+
+async def test_a_call_that_outlasts_the_grace_time_is_cancelled(tmp_path: Path, threads: ThreadPoolExecutor) -> None:
+    markers = {door: tmp_path / door for door in ("rest", "stdio")}
+    grace = {"DOGUBAKO_SHUTDOWN_GRACE": "1"}
+    (tmp_path / "a").mkdir(), (tmp_path / "b").mkdir()
+    with (
+        serving(*_TOOLS, folder=tmp_path / "a", settings=grace) as server,
+        speaking(*_TOOLS, folder=tmp_path / "b", settings=grace) as pipe,
+    ):
+        body = {"name": "linger", "parameters": {"marker": str(markers["rest"])}}
+        threads.submit(_post, server.url(), "/v1/tools/call", body)
+        pipe.open()
+        pipe.start_call("linger", {"marker": str(markers["stdio"])})
+        for marker in markers.values():
+            await says(marker, "started")
+        ends = threads.submit(_stop, server), threads.submit(_stop, pipe.command)
+
+        for end in ends:
+            code, seconds = end.result()
+            assert code == 0 and seconds < QUICKLY
+    assert [marker.read_text() for marker in markers.values()] == ["cancelled", "cancelled"]
+
+
+def test_open_streams_do_not_keep_the_server(tmp_path: Path) -> None:
+    with serving(*_TOOLS, folder=tmp_path) as server, ExitStack() as stack:
+        client = stack.enter_context(httpx2.Client(base_url=server.url(), timeout=PATIENCE))
+        opened = client.post("/mcp", json=messages.request("initialize", messages.initialize()), headers=messages.legacy_headers())
+        listening = {"notifications": {"toolsListChanged": True}, "_meta": messages.envelope()}
+        modern = stack.enter_context(
+            client.stream(
+                "POST",
+                "/mcp",
+                json=messages.request("subscriptions/listen", listening),
+                headers=messages.modern_headers("subscriptions/listen"),
+            )
+        )
+        assert "acknowledged" in next(line for line in modern.iter_lines() if line.startswith("data:"))
+        legacy = stack.enter_context(
+            client.stream("GET", "/mcp", headers=messages.legacy_headers(opened.headers["mcp-session-id"]))
+        )
+        assert legacy.status_code == 200
+        code, seconds = _stop(server)
+
+        # The grace time is ten seconds; nothing was running that could need it.
+        assert code == 0 and seconds < QUICKLY
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [pytest.param("never_end", {}, id="refuses to end"), pytest.param("block", {"seconds": 60}, id="blocks a thread")],
+)
+def test_a_tool_that_never_ends_does_not_keep_the_process(
+    tool: str, arguments: dict[str, Any], tmp_path: Path, threads: ThreadPoolExecutor
+) -> None:
+    (tmp_path / "a").mkdir(), (tmp_path / "b").mkdir()
+    with serving(_ODD, folder=tmp_path / "a") as server, speaking(_ODD, folder=tmp_path / "b") as pipe:
+        pipe.open()
+        call = {"name": tool, "parameters": arguments, "options": {"timeout": 50}}
+        answer = threads.submit(_post, server.url(), "/v1/tools/call", call)
+        result = pipe.call(tool, arguments, options={"timeout": 50})["result"]
+        ends = threads.submit(_stop, server), threads.submit(_stop, pipe.command)
+
+        assert answer.result().json()["code"] == result["_meta"]["code"] == "TIMEOUT"
+        for end in ends:
+            code, seconds = end.result()
+            assert code == 0 and seconds < QUICKLY
+
+
+def test_requests_from_a_file_are_all_answered(tmp_path: Path) -> None:
+    script = [
+        messages.request("initialize", messages.initialize(), request_id=0),
+        messages.notification("notifications/initialized"),
+        messages.request("tools/call", messages.call("echo", {"text": "a"}, modern=False), request_id=1),
+        messages.request("tools/call", messages.call("slow", {"seconds": 0.2}, modern=False), request_id=2),
+        messages.request("tools/list", request_id=3),
+    ]
+    (tmp_path / "requests.jsonl").write_text("".join(messages.line(one) for one in script))
+    with (tmp_path / "requests.jsonl").open("rb") as requests:
+        ended = run("stdio", *tool_words(*_TOOLS), folder=tmp_path, stdin=requests)
+    answers = {one["id"]: one for one in messages.lines(ended.stdout) if "method" not in one}
+
+    assert ended.returncode == 0
+    assert answers.keys() == {0, 1, 2, 3}
+    assert answers[2]["result"]["content"][0]["text"] == "Took 0.2 s."
