@@ -50,6 +50,11 @@ class Sinks:
     # structlog calls the method of an event's level; here all of them do the same.
     debug = info = warning = error = critical = notset = write
 
+    def close(self) -> None:
+        """Give the file back."""
+        if self._file is not None:
+            self._file.close()
+
     def _to_people(self, level: str, fields: dict[str, Any]) -> None:
         name = fields.get("event", "")
         rest = " ".join(f"{key}={value}" for key, value in fields.items() if key != "event" and value is not None)

@@ -7,6 +7,7 @@ import msgspec
 from packaging.version import InvalidVersion, Version
 
 from dogubako.contract.metadata import ToolMetadata
+from dogubako.engine.plain_schema import compiled
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _HEADER_ANNOTATION = "x-mcp-header"
@@ -46,15 +47,14 @@ def _check_name(name: str) -> None:
 def _check_schema(name: str, which: str, schema: Any) -> None:
     if schema.get("type") != "object":
         raise RegistrationError(f'Tool "{name}": {which} must have "type": "object"')
-    if not all(isinstance(prop, dict) for prop in schema.get("properties", {}).values()):
+    properties = schema.get("properties", {})
+    if not isinstance(properties, dict) or not all(isinstance(prop, dict) for prop in properties.values()):
         raise RegistrationError(f'Tool "{name}": every property of {which} must be an object')
-    # Only servers with foreign schemas pay for this import.
-    import jsonschema_rs  # noqa: PLC0415
-
     try:
-        jsonschema_rs.validator_for(dict(schema))
-    except (ValueError, jsonschema_rs.ValidationError) as error:
-        raise RegistrationError(f'Tool "{name}": {which} is not valid JSON Schema: {error}') from None
+        compiled(schema)
+    except ValueError as error:
+        reason = str(error).split("\n", 1)[0]
+        raise RegistrationError(f'Tool "{name}": {which} is not valid JSON Schema: {reason}') from None
     if _HEADER_ANNOTATION in msgspec.json.encode(schema).decode():
         _check_header_annotations(name, schema)
 

@@ -1,17 +1,25 @@
 """What is wrong with an argument, in one sentence that names the field and what was expected of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, get_args
 
 from pydantic_core import ErrorDetails
+from pydantic_core.core_schema import ErrorType
 
 from dogubako.contract.errors import ValidationErrorContext
 from dogubako.contract.schema import type_name
+from dogubako.engine.quoting import quotes
 
 # pydantic's names for "this is of another type", apart from those that end in `_type` or `_parsing`.
-_TYPE_ERRORS = frozenset({"int_from_float", "is_instance_of", "none_required", "list_type", "dict_type"})
-_SCHEMA_KEYWORD_TYPE = "type"
+_TYPE_ERRORS = frozenset({"int_from_float", "is_instance_of", "none_required"})
+
+# pydantic's own sentences tell what it wanted. A check written by a tool's author may quote what it got.
+_TELL_NO_VALUE = frozenset(get_args(ErrorType)) - {"value_error", "assertion_error"}
+
+_LONGEST_NAME = 64
+
+Path = Sequence[str | int]
 
 
 class Complaints:
@@ -22,94 +30,102 @@ class Complaints:
         self._prefix = (prefix,) if prefix else ()
 
     def of_model(self, problem: ErrorDetails, received: Any) -> ValidationErrorContext:
-        path = _real_path(problem["loc"], received)
-        field, kind = self._dotted(path), problem["type"]
+        kind, said = problem["type"], problem["msg"]
+        path = _real_path(problem["loc"], received, missing=kind == "missing")
         if kind == "missing":
-            return _missing(field)
+            return self._missing(path)
         if kind == "extra_forbidden":
             return self._unknown(path)
+        if kind == "union_tag_invalid":
+            context = problem["ctx"]
+            return self._refused(path, f"{context['discriminator']} should be one of {context['expected_tags']}")
         if kind.endswith(("_type", "_parsing")) or kind in _TYPE_ERRORS:
             return self._mistyped(path, problem["input"])
-        return _refused(field, _without_value(problem["msg"], problem["input"]))
+        if kind not in _TELL_NO_VALUE and quotes(said, received):
+            return self._refused(path, "the value is not allowed")
+        return self._refused(path, said.removeprefix("Value error, ").removeprefix("Assertion failed, "))
 
-    def of_schema(self, problem: Any) -> ValidationErrorContext:
-        path: Sequence[str | int] = tuple(problem.instance_path)
-        keyword = problem.schema_path[-1] if problem.schema_path else ""
+    def of_schema(self, problem: Any) -> Iterator[ValidationErrorContext]:
+        path: Path = tuple(problem.instance_path)
         kind = type(problem.kind).__name__.rsplit("_", 1)[-1]
         if kind == "Required":
-            return _missing(self._dotted((*path, problem.kind.property)))
-        if kind in ("AdditionalProperties", "UnevaluatedProperties"):
-            return self._unknown((*path, problem.kind.unexpected[0]))
-        if kind == "Type" or keyword == _SCHEMA_KEYWORD_TYPE:
-            return self._mistyped(path, problem.instance)
-        return _refused(self._dotted(path) or "parameters", problem.message)
+            yield self._missing((*path, problem.kind.property))
+        elif kind in ("AdditionalProperties", "UnevaluatedProperties"):
+            for name in problem.kind.unexpected:
+                yield self._unknown((*path, name))
+        elif kind == "Type":
+            yield self._mistyped(path, problem.instance)
+        elif kind == "PropertyNames":
+            yield self._refused(path, "a name in it is not allowed")
+        else:
+            yield self._refused(path, problem.message)
 
-    def _mistyped(self, path: Sequence[str | int], received: Any) -> ValidationErrorContext:
-        field = self._dotted(path) or "parameters"
-        expected = type_name(self._at(path))
+    def _missing(self, path: Path) -> ValidationErrorContext:
+        field = self._dotted(path)
+        return ValidationErrorContext(field=field, message=f"Required parameter missing: {field}")
+
+    def _refused(self, path: Path, constraint: str) -> ValidationErrorContext:
+        field = self._dotted(path)
+        # `URL scheme …` keeps its capitals.
+        constraint = constraint if constraint[1:2].isupper() else constraint[:1].lower() + constraint[1:]
+        message = f"Invalid value for parameter {field}: {constraint}"
+        return ValidationErrorContext(field=field, message=message, constraint=constraint)
+
+    def _mistyped(self, path: Path, received: Any) -> ValidationErrorContext:
+        expected, found, schema = type_name(self._at(path)), _json_type(received), self._at(path)
+        if expected == found and "format" in schema:
+            return self._refused(path, f"must be a {expected} of format {schema['format']}")
+        field = self._dotted(path)
         return ValidationErrorContext(
             field=field,
             message=f"Invalid type for parameter {field}: expected {expected}",
             expected_type=expected,
-            received_type=_json_type(received),
+            received_type=found,
         )
 
-    def _unknown(self, path: Sequence[str | int]) -> ValidationErrorContext:
-        # An argument's name is shown only where it cannot be a misplaced value.
-        name = str(path[-1])
-        near = get_close_matches(name[:64], list(self._at(path[:-1]).get("properties", {})), n=1)
+    def _unknown(self, path: Path) -> ValidationErrorContext:
+        name = str(path[-1])[:_LONGEST_NAME]
+        near = get_close_matches(name, list(self._at(path[:-1]).get("properties", {})), n=1)
         suggestion = f" (did you mean {near[0]}?)" if near else ""
-        field = self._dotted((*path[:-1], name[:64]))
+        field = self._dotted(path)
         return ValidationErrorContext(field=field, message=f"Unknown parameter: {field}{suggestion}")
 
-    def _dotted(self, path: Sequence[str | int]) -> str:
-        return ".".join(str(key) for key in (*self._prefix, *path))
+    def _dotted(self, path: Path) -> str:
+        # The caller wrote these names, and may have written a very long one.
+        return ".".join(str(key)[:_LONGEST_NAME] for key in (*self._prefix, *path)) or "parameters"
 
-    def _at(self, path: Sequence[str | int]) -> Mapping[str, Any]:
+    def _at(self, path: Path) -> Mapping[str, Any]:
         """The schema of a field, as far down as it can be followed."""
-        node: Any = self._schema
+        node: Mapping[str, Any] = self._schema
         for key in path:
-            if isinstance(key, int):
-                node = node.get("items", {})
-            else:
-                node = node.get("properties", {}).get(key) or node.get("additionalProperties") or {}
-            if not isinstance(node, Mapping):
-                return {}
-        return node if isinstance(node, Mapping) else {}
+            members = (node, *node.get("anyOf", ()), *node.get("oneOf", ()))
+            node = next((found for one in members if (found := _child(one, key))), {})
+        return node
 
 
-def _missing(field: str) -> ValidationErrorContext:
-    return ValidationErrorContext(field=field, message=f"Required parameter missing: {field}")
+def _child(node: Any, key: str | int) -> Mapping[str, Any]:
+    if not isinstance(node, Mapping):
+        return {}
+    if isinstance(key, int):
+        first = node.get("prefixItems", ())
+        found = first[key] if key < len(first) else node.get("items")
+    else:
+        found = node.get("properties", {}).get(key) or node.get("additionalProperties")
+    return found if isinstance(found, Mapping) else {}
 
 
-def _refused(field: str, constraint: str) -> ValidationErrorContext:
-    constraint = constraint[:1].lower() + constraint[1:]
-    return ValidationErrorContext(
-        field=field, message=f"Invalid value for parameter {field}: {constraint}", constraint=constraint
-    )
-
-
-def _real_path(loc: Sequence[str | int], received: Any) -> tuple[str | int, ...]:
+def _real_path(loc: Path, received: Any, *, missing: bool) -> Path:
     """pydantic puts the names of union members into the path; what the caller did not write is not a field."""
     path: list[str | int] = []
     for position, key in enumerate(loc):
         known = isinstance(received, Mapping) and key in received
         known = known or (isinstance(received, list) and isinstance(key, int) and key < len(received))
-        last = position == len(loc) - 1
         if known:
             received = received[key]
-        elif not (last and isinstance(received, Mapping)):
+        elif not (missing and position == len(loc) - 1):
             continue
         path.append(key)
-    return tuple(path)
-
-
-def _without_value(message: str, received: Any) -> str:
-    """A check written by a tool's author may quote what it got; then only the fact remains."""
-    quoted = str(received)
-    if len(quoted) > 2 and quoted in message:
-        return "the value is not allowed"
-    return message.removeprefix("Value error, ")
+    return path
 
 
 def _json_type(value: Any) -> str:

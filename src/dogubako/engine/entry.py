@@ -11,6 +11,7 @@ from packaging.version import Version
 
 from dogubako.contract.metadata import ToolExample, ToolMetadata
 from dogubako.contract.tool import BaseTool
+from dogubako.engine.plain_schema import compiled
 from dogubako.engine.validation import ArgumentValidator
 
 
@@ -115,7 +116,5 @@ class ToolRegistryEntry:
         """Refuses data that breaks the tool's own promise, or nothing for a tool that promised none."""
         if self.metadata.output_schema is None:
             return None
-        # Few tools promise an output schema; a server without one starts faster.
-        import jsonschema_rs  # noqa: PLC0415
-
-        return jsonschema_rs.validator_for(dict(self.metadata.output_schema)).validate
+        validate: Callable[[Any], None] = compiled(self.metadata.output_schema).validate
+        return validate

@@ -12,6 +12,7 @@ from dogubako.contract.metadata import Effect
 from dogubako.contract.schema import schema_of
 from dogubako.contract.tool import BaseTool
 from dogubako.engine.complaints import Complaints
+from dogubako.engine.plain_schema import compiled
 
 ModelT = TypeVar("ModelT", bound=pydantic.BaseModel)
 
@@ -80,16 +81,14 @@ class SchemaValidator:
     """Checks plain data against a plain JSON Schema and hands it on unchanged."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
-        # Tools with a plain schema are rare; a server without one starts faster.
-        import jsonschema_rs  # noqa: PLC0415
-
-        self._validator = jsonschema_rs.validator_for(schema, mask="the value")
+        self._validator = compiled(schema, mask="the value")
         self._complaints = Complaints(schema)
 
     def check(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
         _encode(data)
         if not self._validator.is_valid(data):
-            raise _collected(self._complaints.of_schema(problem) for problem in self._validator.iter_errors(data))
+            problems = self._validator.iter_errors(data)
+            raise _collected(complaint for problem in problems for complaint in self._complaints.of_schema(problem))
         return data
 
 

@@ -1,0 +1,111 @@
+"""Tools of one's own: files and installed packages."""
+
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dogubako import ToolPack
+from dogubako.loading import find_packs, installed_packs, load_file
+from dogubako.settings import SettingsError
+
+HELLO = '''
+from dogubako import tool, ToolPack
+
+@tool
+async def hello(name: str) -> str:
+    """Greet."""
+    return name
+
+@tool
+async def bye(name: str) -> str:
+    """Part."""
+    return name
+'''
+
+
+def _file(folder: Path, text: str, name: str = "mine.py") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _names(pack: Any) -> list[str]:
+    return [tool.name for tool in pack.tools]
+
+
+def test_a_file_brings_every_tool_that_it_defines_in_order(tmp_path: Path) -> None:
+    pack = load_file(_file(tmp_path, HELLO))
+
+    assert pack.name == "mine"
+    assert _names(pack) == ["hello", "bye"]
+
+
+def test_a_file_may_choose_with_a_list(tmp_path: Path) -> None:
+    pack = load_file(_file(tmp_path, HELLO + "\nTOOLS = (bye,)\n"))
+
+    assert _names(pack) == ["bye"]
+
+
+def test_a_file_may_bring_a_whole_pack(tmp_path: Path) -> None:
+    pack = load_file(_file(tmp_path, HELLO + "\nPACK = ToolPack('greetings', (hello,))\n"))
+
+    assert pack.name == "greetings"
+    assert _names(pack) == ["hello"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        pytest.param("x = 1\n", "has no tools. Decorate a function with @tool from dogubako.", id="no tools"),
+        pytest.param("def broken(:\n", "could not be loaded: SyntaxError", id="a syntax error"),
+        pytest.param("raise RuntimeError('no')\n", "could not be loaded: RuntimeError: no", id="an exception"),
+        pytest.param("import sys; sys.exit(3)\n", "could not be loaded: SystemExit: 3", id="an exit"),
+        pytest.param(
+            "from dogubako import tool\n@tool\nasync def bad(text) -> str:\n    'x'\n    return text\n",
+            "could not be loaded: TypeError: bad: parameter text needs a type",
+            id="a tool without types",
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        load_file(_file(tmp_path, text))
+
+    assert sentence in str(caught.value)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"Tools file not found: .*nowhere\.py"):
+        load_file(tmp_path / "nowhere.py")
+
+
+SHELF = ToolPack("shelf", ())
+
+
+def _announce(monkeypatch: pytest.MonkeyPatch, target: str) -> None:
+    point = EntryPoint(name="shelf", value=target, group="dogubako.packs")
+    monkeypatch.setattr("dogubako.loading.entry_points", lambda group: [point] if group == "dogubako.packs" else [])
+
+
+def test_an_installed_package_announces_its_pack(monkeypatch: pytest.MonkeyPatch) -> None:
+    _announce(monkeypatch, f"{__name__}:SHELF")
+
+    assert installed_packs() == [SHELF]
+    assert SHELF in find_packs((), ())
+
+
+def test_an_entry_point_that_is_no_pack_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    _announce(monkeypatch, f"{__name__}:HELLO")
+
+    with pytest.raises(SettingsError, match=r"Entry point shelf of dogubako\.packs is not a Pack"):
+        installed_packs()
+
+
+def test_packs_are_chosen_by_name_and_the_core_is_always_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    _announce(monkeypatch, f"{__name__}:SHELF")
+
+    assert [pack.name for pack in find_packs(("shelf",), ())] == ["core", "shelf"]
+    with pytest.raises(SettingsError, match=r"Unknown pack 'shelv'\. Known packs: core, shelf\."):
+        find_packs(("shelv",), ())

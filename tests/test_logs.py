@@ -1,0 +1,168 @@
+"""Logs: a line for people, a JSON line in the file, and never a secret in either."""
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+
+from dogubako import logs
+from dogubako.contract.secrets import Redactor
+from dogubako.settings import LogLevelName
+
+
+_opened: list[logs.Sinks] = []
+
+
+@pytest.fixture(autouse=True)
+def _as_before() -> Iterator[None]:
+    handlers, level = logging.getLogger().handlers, logging.getLogger().level
+    yield
+    while _opened:
+        _opened.pop().close()
+    structlog.reset_defaults()
+    logging.getLogger().handlers = handlers
+    logging.getLogger().setLevel(level)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def _configure(folder: Path | None, level: LogLevelName = "info", secrets: tuple[str, ...] = ()) -> io.StringIO:
+    stderr = io.StringIO()
+    _opened.append(logs.configure(level, folder, Redactor(secrets), stderr=stderr))
+    return stderr
+
+
+def _lines(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "dogubako.log").read_text(encoding="utf-8").splitlines()]
+
+
+def test_a_failure_has_its_stack_in_the_file_and_not_before_people(tmp_path: Path) -> None:
+    stderr = _configure(tmp_path)
+    try:
+        raise RuntimeError("the valve is stuck")
+    except RuntimeError as error:
+        structlog.get_logger().error("[pump] Error", code="TOOL_EXECUTION_ERROR", exc_info=error)
+
+    [line] = _lines(tmp_path)
+    assert line["level"] == "ERROR"
+    assert line["event"] == "[pump] Error"
+    assert line["code"] == "TOOL_EXECUTION_ERROR"
+    assert 'raise RuntimeError("the valve is stuck")' in line["stack"]
+    assert "ERROR [pump] Error code=TOOL_EXECUTION_ERROR" in stderr.getvalue()
+    assert "valve" not in stderr.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("level", "seen"),
+    [
+        pytest.param("trace", ["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"], id="trace"),
+        pytest.param("debug", ["DEBUG", "INFO", "WARN", "ERROR", "FATAL"], id="debug"),
+        pytest.param("info", ["INFO", "WARN", "ERROR", "FATAL"], id="info"),
+        pytest.param("warn", ["WARN", "ERROR", "FATAL"], id="warn"),
+        pytest.param("error", ["ERROR", "FATAL"], id="error"),
+        pytest.param("fatal", ["FATAL"], id="fatal"),
+    ],
+)
+def test_a_level_hides_what_is_below_it(tmp_path: Path, level: LogLevelName, seen: list[str]) -> None:
+    _configure(tmp_path, level)
+    log = structlog.get_logger()
+    log.log(0, "event")
+    log.debug("event")
+    log.info("event")
+    log.warning("event")
+    log.error("event")
+    log.critical("event")
+
+    assert [line["level"] for line in _lines(tmp_path)] == seen
+
+
+def test_a_secret_is_masked_in_names_values_lists_and_stacks(tmp_path: Path) -> None:
+    stderr = _configure(tmp_path, secrets=("k3y-of-gold",))
+    try:
+        raise RuntimeError("refused k3y-of-gold")
+    except RuntimeError as error:
+        structlog.get_logger().error(
+            "k3y-of-gold",
+            url="https://me:pa55word@example.com/?api_key=abcdef123",
+            nested={"list": ["k3y-of-gold", 5]},
+            other=Path("k3y-of-gold"),
+            header="Authorization: Bearer abcdefgh12345",
+            exc_info=error,
+        )
+
+    written = stderr.getvalue() + (tmp_path / "dogubako.log").read_text(encoding="utf-8")
+    for secret in ("k3y-of-gold", "pa55word", "abcdef123", "abcdefgh12345"):
+        assert secret not in written
+    assert _lines(tmp_path)[0]["nested"] == {"list": ["***", 5]}
+
+
+def test_a_folder_that_cannot_be_written_is_a_warning_and_not_the_end(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder", encoding="utf-8")
+
+    stderr = _configure(blocked)
+    structlog.get_logger().info("still here")
+
+    assert "WARN  No log file:" in stderr.getvalue()
+    assert "still here" in stderr.getvalue()
+
+
+def test_a_disk_that_fills_up_does_not_stop_the_work(tmp_path: Path) -> None:
+    sinks = logs.Sinks(Redactor(), tmp_path, stderr=io.StringIO())
+    assert sinks._file is not None
+    sinks._file.close()
+
+    sinks.write({"event": "after the disk was full", "level": "INFO"})
+
+    assert sinks.problem is not None
+    assert sinks.problem.startswith("The log file cannot be written any more")
+
+
+def test_people_who_stopped_reading_do_not_stop_the_work(tmp_path: Path) -> None:
+    closed = io.StringIO()
+    sinks = logs.Sinks(Redactor(), tmp_path, stderr=closed)
+    closed.close()
+
+    sinks.write({"event": "into the file only", "level": "INFO"})
+    sinks.close()
+
+    assert _lines(tmp_path)[0]["event"] == "into the file only"
+
+
+def test_colours_show_on_a_terminal_only(tmp_path: Path) -> None:
+    terminal, pipe = Terminal(), io.StringIO()
+    logs.Sinks(Redactor(), None, stderr=terminal).write({"event": "x", "level": "ERROR"})
+    logs.Sinks(Redactor(), None, stderr=pipe).write({"event": "x", "level": "ERROR"})
+
+    assert "\x1b[31m" in terminal.getvalue()
+    assert "\x1b" not in pipe.getvalue()
+
+
+def test_what_libraries_log_goes_the_same_way_with_its_stack(tmp_path: Path) -> None:
+    _configure(tmp_path, secrets=("k3y-of-gold",))
+    try:
+        raise ValueError("k3y-of-gold")
+    except ValueError:
+        logging.getLogger("some.library").exception("it broke with %s", "k3y-of-gold")
+    logging.getLogger("httpx2").info("chatter")
+
+    [line] = _lines(tmp_path)
+    assert (line["logger"], line["level"], line["event"]) == ("some.library", "ERROR", "it broke with ***")
+    assert "ValueError: ***" in line["stack"]
+
+
+def test_one_event_is_one_line_whatever_it_contains(tmp_path: Path) -> None:
+    stderr = _configure(tmp_path)
+
+    structlog.get_logger().info("two\nlines", half="\ud800", emoji="🧰")
+
+    assert len(stderr.getvalue().splitlines()) == 1
+    assert _lines(tmp_path)[0]["emoji"] == "🧰"

@@ -1,0 +1,166 @@
+"""Settings: who wins, and what a mistake sounds like."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from dogubako import Pack, PackSettings, Unconfigured, setting
+from dogubako.app import build
+from dogubako.contract.setting import env_name, secrets_of
+from dogubako.settings import Settings, SettingsError, Sources
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No settings of the person who runs the tests."""
+    monkeypatch.chdir(tmp_path)
+
+
+def _sources(
+    environ: dict[str, str] | None = None, overrides: dict[str, object] | None = None, toml: str | None = None
+) -> Sources:
+    if toml is not None:
+        Path("dogubako.toml").write_text(toml, encoding="utf-8")
+    return Sources(overrides=overrides, environ=environ or {})
+
+
+def test_every_source_wins_over_the_ones_below_it() -> None:
+    Path(".env").write_text("PORT=4002\n", encoding="utf-8")
+    toml = "port = 4001\n"
+
+    assert _sources().load().port == 4002
+    assert _sources(toml=toml).load().port == 4002
+    assert _sources({"PORT": "4003"}, toml=toml).load().port == 4003
+    assert _sources({"PORT": "4003"}, {"port": 4004}, toml).load().port == 4004
+    Path(".env").unlink()
+    assert _sources(toml=toml).load().port == 4001
+    Path("dogubako.toml").unlink()
+    assert _sources().load().port == 3000
+
+
+def test_lists_are_written_with_commas_or_as_lists() -> None:
+    assert _sources({"CORS_ORIGIN": "https://a.example, https://b.example"}).load().cors_origin == (
+        "https://a.example",
+        "https://b.example",
+    )
+    assert _sources(toml='packs = ["n8n", "web"]\n').load().packs == ("n8n", "web")
+
+
+@pytest.mark.parametrize(
+    ("environ", "toml", "sentence"),
+    [
+        pytest.param(
+            {"DOGUBAKO_REED_ONLY": "true"},
+            None,
+            "Unknown setting DOGUBAKO_REED_ONLY. Did you mean DOGUBAKO_READ_ONLY?",
+            id="unknown variable",
+        ),
+        pytest.param(
+            {}, "prot = 1\n", "dogubako.toml: unknown key 'prot'. Did you mean port?", id="unknown key in the file"
+        ),
+        pytest.param(
+            {"PORT": "many"},
+            None,
+            "Invalid setting: PORT: Input should be a valid integer, unable to parse string as an integer.",
+            id="not a number",
+        ),
+        pytest.param(
+            {"PORT": "70000"},
+            None,
+            "Invalid setting: PORT: Input should be less than or equal to 65535.",
+            id="out of range",
+        ),
+        pytest.param(
+            {}, 'log_level = "loud"\n', "Invalid setting: LOG_LEVEL: Input should be 'fatal', 'error'", id="not a level"
+        ),
+        pytest.param(
+            {"DOGUBAKO_REQUEST_STATE_KEY": "short"},
+            None,
+            "Invalid setting: DOGUBAKO_REQUEST_STATE_KEY: must have at least 32 characters.",
+            id="a short key",
+        ),
+        pytest.param(
+            {"DOGUBAKO_AUTH": "keys"},
+            None,
+            "Invalid setting: DOGUBAKO_AUTH has a value that this version does not support yet.",
+            id="a guard that is not there yet",
+        ),
+        pytest.param({}, "port = = 1\n", "dogubako.toml: not valid TOML", id="a broken file"),
+    ],
+)
+def test_a_mistake_is_one_sentence_that_names_the_setting(
+    environ: dict[str, str], toml: str | None, sentence: str
+) -> None:
+    with pytest.raises(SettingsError) as caught:
+        _sources(environ, toml=toml).load()
+
+    assert str(caught.value).startswith(sentence)
+    assert "short" not in str(caught.value)
+
+
+def test_a_settings_file_that_was_named_must_exist() -> None:
+    with pytest.raises(SettingsError, match=r"Configuration file not found: nowhere\.toml"):
+        Sources(environ={}, config_file=Path("nowhere.toml"))
+
+
+def test_every_setting_has_a_variable_and_a_line_that_explains_it() -> None:
+    variables = [env_name(Settings, name) for name in Settings.model_fields]
+
+    assert len(set(variables)) == len(variables)
+    assert not [name for name, field in Settings.model_fields.items() if not field.description]
+
+
+class ShelfSettings(PackSettings):
+    url: str | None = setting(None, "SHELF_URL", "Where the shelf is.")
+    api_key: SecretStr | None = setting(None, "SHELF_API_KEY", "Its key.")
+
+
+class ShelfPack(Pack[ShelfSettings, None]):
+    name = "shelf"
+    settings = ShelfSettings
+
+    def unconfigured(self, settings: ShelfSettings) -> Unconfigured | None:
+        return None if settings.url else Unconfigured(reason="No shelf is configured.", setting="SHELF_URL")
+
+
+def test_a_pack_reads_its_variables_and_its_table() -> None:
+    sources = _sources({"SHELF_API_KEY": "topsecret"}, toml='[shelf]\nurl = "http://127.0.0.1"\n')
+
+    box = build(sources, packs=[ShelfPack()])
+
+    settings = box.packs["shelf"].settings
+    assert isinstance(settings, ShelfSettings)
+    assert settings.url == "http://127.0.0.1"
+    assert secrets_of(settings) == ["topsecret"]
+    assert box.packs["shelf"].unconfigured is None
+    assert box.redactor.mask("the key is topsecret!") == "the key is ***!"
+
+
+@pytest.mark.parametrize(
+    ("toml", "sentence"),
+    [
+        pytest.param(
+            "[shelf]\nulr = 1\n", "dogubako.toml: unknown key 'ulr'. Did you mean url?", id="unknown key of a pack"
+        ),
+        pytest.param(
+            "[shelv]\n", r"dogubako.toml: unknown table '[shelv]'. Did you mean shelf?", id="table of no pack"
+        ),
+        pytest.param(
+            "[shelf]\nurl = 5\n", "Invalid setting: SHELF_URL: Input should be a valid string.", id="bad value"
+        ),
+    ],
+)
+def test_a_mistake_in_a_packs_settings_is_named_too(toml: str, sentence: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        build(_sources(toml=toml), packs=[ShelfPack()])
+
+    assert str(caught.value) == sentence
+
+
+def test_a_field_without_a_variable_is_a_mistake_of_its_author() -> None:
+    class Careless(PackSettings):
+        url: str = ""
+
+    with pytest.raises(TypeError, match=r"Careless\.url must be made with setting"):
+        env_name(Careless, "url")
