@@ -14,7 +14,6 @@ from dogubako import logs
 from dogubako.contract.secrets import Redactor
 from dogubako.settings import LogLevelName
 
-
 _opened: list[logs.Sinks] = []
 
 
@@ -74,7 +73,7 @@ def test_a_failure_has_its_stack_in_the_file_and_not_before_people(tmp_path: Pat
 def test_a_level_hides_what_is_below_it(tmp_path: Path, level: LogLevelName, seen: list[str]) -> None:
     _configure(tmp_path, level)
     log = structlog.get_logger()
-    log.log(0, "event")
+    log.debug("event", trace=True)
     log.debug("event")
     log.info("event")
     log.warning("event")

@@ -16,7 +16,7 @@ from dogubako.contract.secrets import Redactor
 from dogubako.response.plain import clean_text
 from dogubako.settings import LogLevelName
 
-_LEVELS: dict[LogLevelName, int] = {"fatal": 50, "error": 40, "warn": 30, "info": 20, "debug": 10, "trace": 0}
+_LEVELS: dict[LogLevelName, int] = {"fatal": 50, "error": 40, "warn": 30, "info": 20, "debug": 10, "trace": 10}
 _NAMES = {50: "FATAL", 40: "ERROR", 30: "WARN", 20: "INFO", 10: "DEBUG", 0: "TRACE"}
 _COLOURS = {"FATAL": "\x1b[41m", "ERROR": "\x1b[31m", "WARN": "\x1b[33m", "INFO": "\x1b[32m"}
 _RESET = "\x1b[0m"
@@ -48,7 +48,7 @@ class Sinks:
             self._to_file(level, fields, error)
 
     # structlog calls the method of an event's level; here all of them do the same.
-    debug = info = warning = error = critical = notset = write
+    debug = info = warning = error = critical = write
 
     def close(self) -> None:
         """Give the file back."""
@@ -103,7 +103,7 @@ def configure(level: LogLevelName, folder: Path | None, redactor: Redactor, *, s
     """Send structlog's events and the standard library's records to the same two places."""
     sinks = Sinks(redactor, folder, stderr=stderr)
     structlog.configure(
-        processors=[_add_level, _exception_of, _as_argument],
+        processors=[_add_level, _exception_of, _trace if level == "trace" else _no_trace, _as_argument],
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
         logger_factory=lambda *_: sinks,
         cache_logger_on_first_use=False,
@@ -125,8 +125,20 @@ _METHOD_LEVELS = {
     "critical": "FATAL",
     "fatal": "FATAL",
     "exception": "ERROR",
-    "notset": "TRACE",
 }
+
+
+def _trace(_logger: Any, _method: str, event: Event) -> Event:
+    """structlog knows no level below debug: `log.debug(…, trace=True)` is one."""
+    if event.pop("trace", False):
+        event["level"] = "TRACE"
+    return event
+
+
+def _no_trace(_logger: Any, _method: str, event: Event) -> Event:
+    if event.pop("trace", False):
+        raise structlog.DropEvent
+    return event
 
 
 def _exception_of(_logger: Any, method: str, event: Event) -> Event:

@@ -25,7 +25,7 @@ def _is_in(value: str, sentence: str, words: set[str]) -> bool:
         return True
     heard = set(_WORD.findall(value))
     telling = {word for word in heard if len(word) >= _TELLING_LENGTH or not word.isalpha()}
-    return bool(telling & words) or (0 < len(heard) and heard <= words)
+    return bool(telling & words) or (len(heard) > 0 and heard <= words)
 
 
 def _values(received: Any) -> Iterator[str]:
