@@ -74,6 +74,8 @@ class Toolbox:
     async def running(self) -> AsyncIterator["Toolbox"]:
         """Connect the configured packs for as long as the server runs."""
         async with AsyncExitStack() as stack:
+            if isinstance(self.cache, RedisCache):
+                stack.push_async_callback(self.cache.aclose)
             for state in self.packs.values():
                 if state.unconfigured is None:
                     await self._connect(state, stack)

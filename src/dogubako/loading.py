@@ -19,12 +19,12 @@ ENTRY_POINT_GROUP = "dogubako.packs"
 
 def find_packs(wanted: Sequence[str], files: Iterable[Path]) -> list[Pack[Any, Any]]:
     """The packs to serve. Files are always served: somebody named them one by one."""
-    known = {pack.name: pack for pack in (*PACKS, *installed_packs())}
+    known = _by_name([*PACKS, *installed_packs()])
     for name in wanted:
         if name not in known:
             raise SettingsError(f"Unknown pack '{name}'. Known packs: {', '.join(sorted(known)) or 'none'}.")
     chosen = [pack for name, pack in known.items() if not wanted or name in wanted or pack is CORE]
-    return [*chosen, *(load_file(path) for path in files)]
+    return list(_by_name([*chosen, *(load_file(path) for path in files)]).values())
 
 
 def installed_packs() -> list[Pack[Any, Any]]:
@@ -49,7 +49,22 @@ def load_file(path: Path) -> Pack[Any, Any]:
     tools = getattr(module, "TOOLS", None) or _tools_in(module)
     if not tools:
         raise SettingsError(f"{path} has no tools. Decorate a function with @tool from dogubako.")
+    for one in tools:
+        if not (isinstance(one, BaseTool) or (isinstance(one, type) and issubclass(one, BaseTool))):
+            raise SettingsError(f"{path}: TOOLS holds {getattr(one, '__name__', one)!r}, which is not a tool.")
     return ToolPack(path.stem, tuple(tools))
+
+
+def _by_name(packs: Iterable[Pack[Any, Any]]) -> dict[str, Pack[Any, Any]]:
+    """Two packs of one name stop the start: one of them would have lost its settings and its client."""
+    named: dict[str, Pack[Any, Any]] = {}
+    for pack in packs:
+        if pack.name in named:
+            raise SettingsError(
+                f"Two packs are called '{pack.name}'. Rename one of them (or its file)."
+            )
+        named[pack.name] = pack
+    return named
 
 
 def _import(path: Path) -> ModuleType:

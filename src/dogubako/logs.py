@@ -70,7 +70,7 @@ class Sinks:
     def _to_file(self, level: str, fields: dict[str, Any], error: Any) -> None:
         line = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "level": level, **fields}
         if error is not None:
-            line["stack"] = self._redactor.mask(_stack(error))
+            line["stack"] = clean_text(self._redactor.mask(_stack(error)))
         assert self._file is not None
         try:
             self._file.write(msgspec.json.encode(line) + b"\n")
@@ -87,7 +87,7 @@ class Sinks:
         if isinstance(value, list | tuple):
             return [self._clean(item) for item in value]
         if isinstance(value, dict):
-            return {str(key): self._clean(item) for key, item in value.items()}
+            return {clean_text(str(key)): self._clean(item) for key, item in value.items()}
         return clean_text(self._redactor.mask(str(value)))
 
     def _open(self, folder: Path) -> None:

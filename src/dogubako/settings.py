@@ -63,7 +63,7 @@ class Settings(BaseModel):
         "off",
         "DOGUBAKO_CACHE",
         "Where unchanging answers are kept: off, memory, or redis://…",
-        pattern=r"off|memory|rediss?://.+",
+        pattern=r"^(off|memory|rediss?://.+)$",
     )
     lang: Language = setting("en", "DOGUBAKO_LANG", "Language of success messages.")
     data_dir: Path = setting(

@@ -30,7 +30,7 @@ def _call(url: str, name: str, arguments: dict[str, Any], **more: Any) -> dict[s
     """One call on a connection of its own, so that any worker may take it."""
     params = {**messages.call(name, arguments, modern=True, capabilities=_CAN_BE_ASKED), **more}
     headers = {**messages.modern_headers("tools/call", name), "connection": "close"}
-    with httpx2.Client(timeout=PATIENCE, transport=httpx2.HTTPTransport(retries=3)) as client:
+    with httpx2.Client(timeout=PATIENCE, verify=False) as client:
         response = client.post(f"{url}/mcp", json=messages.request("tools/call", params), headers=headers)
     return messages.response_in(response.headers["content-type"], response.content)
 

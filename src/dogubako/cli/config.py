@@ -6,7 +6,7 @@ from pydantic import BaseModel, SecretStr
 
 from dogubako.cli.options import AsJson, Chosen, Config, Tools, friendly
 from dogubako.cli.terminal import print_json, print_table
-from dogubako.contract.secrets import MASK
+from dogubako.contract.secrets import MASK, Redactor
 from dogubako.contract.setting import env_name
 
 
@@ -32,4 +32,5 @@ def _shown(value: Any) -> Any:
         return MASK
     if isinstance(value, tuple):
         return ", ".join(str(item) for item in value)
-    return value if isinstance(value, int | float | bool | None) else str(value)
+    # An address may hold a password.
+    return value if isinstance(value, int | float | bool | None) else Redactor().mask(str(value))

@@ -94,8 +94,9 @@ class ToolRegistryEntry:
         return self.status.enabled
 
     @cached_property
-    def order(self) -> Version:
-        return Version(self.version)
+    def order(self) -> tuple[Version, str]:
+        """By version; of two spellings of one version (1.0, 1.0.0) always the same comes first."""
+        return Version(self.version), self.version
 
     @cached_property
     def definition(self) -> dict[str, Any]:

@@ -107,7 +107,9 @@ class ToolExecutor:
         if isinstance(self.cache, NoCache) or entry.metadata.effect is not Effect.READ:
             return None
         said = args.model_dump_json() if hasattr(args, "model_dump_json") else msgspec.json.encode(args, order="sorted")
-        named = f"{entry.name}\n{entry.version}\n{plan.max_tokens}\n{resume}\n{said!r}"
+        # Servers with different budgets may share one cache, and an answer must fit where it is given.
+        budget = min(plan.max_tokens or self.limits.max_tokens, self.limits.max_tokens)
+        named = f"{entry.name}\n{entry.version}\n{budget}\n{resume}\n{said!r}"
         return f"dogubako:answer:{hashlib.sha256(named.encode()).hexdigest()}"
 
 

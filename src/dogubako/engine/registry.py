@@ -168,10 +168,12 @@ class ToolRegistry:
         return f"Did you mean {' or '.join(near)}?" if near else "tools/list or `dogubako tools list` has the names."
 
     def _switch(self, name: str, version: str | None, enabled: bool) -> ToolRegistryEntry:
-        entry = self.get(name, version)
-        self._switches.set(name, entry.version, enabled)
-        self._changed("enabled" if enabled else "disabled", entry)
-        return entry
+        """Without a version the tool is meant, not its newest version: an older one must not answer in its place."""
+        versions = self._known(name, version)
+        for entry in [versions[version]] if version else list(versions.values()):
+            self._switches.set(name, entry.version, enabled)
+            self._changed("enabled" if enabled else "disabled", entry)
+        return self.get(name, version)
 
     def _status_of(self, entry: ToolRegistryEntry) -> Status:
         key = (entry.name, entry.version)
@@ -194,12 +196,14 @@ class ToolRegistry:
 
     def _refuse_cycle(self, name: str, dependencies: Iterable[str]) -> None:
         waiting: list[tuple[str, tuple[str, ...]]] = [(one, (name, one)) for one in dependencies]
+        seen: set[str] = set()
         while waiting:
             current, trail = waiting.pop()
             if current == name:
                 raise RegistrationError(f"Dependency cycle: {' → '.join(trail)}")
-            for entry in self._versions.get(current, {}).values():
-                waiting += [(one, (*trail, one)) for one in entry.dependencies if one == name or one not in trail]
+            for entry in self._versions.get(current, {}).values() if current not in seen else ():
+                waiting += [(one, (*trail, one)) for one in entry.dependencies]
+            seen.add(current)
 
     def _changed(self, kind: ChangeKind, entry: ToolRegistryEntry) -> None:
         self._current.clear()

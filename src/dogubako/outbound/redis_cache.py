@@ -19,7 +19,11 @@ class RedisCache:
             from redis.exceptions import RedisError  # noqa: PLC0415
         except ImportError:
             raise SettingsError("DOGUBAKO_CACHE is a redis:// address: install dogubako[redis] for it.") from None
-        self._client: Any = redis.from_url(url, socket_timeout=1, socket_connect_timeout=1)
+        try:
+            self._client: Any = redis.from_url(url, socket_timeout=1, socket_connect_timeout=1)
+        except ValueError:
+            # The address may hold a password; it is not repeated.
+            raise SettingsError("Invalid setting: DOGUBAKO_CACHE: not a valid redis:// address.") from None
         self._trouble = (RedisError, OSError)
         self._ttl = ttl_seconds
 
