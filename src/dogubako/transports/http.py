@@ -3,6 +3,7 @@
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import structlog
@@ -48,8 +49,9 @@ class HttpDoor:
         self._direct: dict[tuple[str, str], ASGIApp] = {("POST", CALL_PATH): rest.call}
         self._rest: ASGIApp = self._route
         if settings.cors_enabled:
+            # A page that may read answers may read failures too, so these are made inside.
             self._rest = CORSMiddleware(
-                self._route,
+                partial(self._edge, self._route),
                 allow_origins=settings.cors_origin,
                 allow_methods=["GET", "POST", "PATCH"],
                 allow_headers=["authorization", "content-type", "x-api-key"],
@@ -63,22 +65,25 @@ class HttpDoor:
         if scope["type"] == "lifespan":
             await self._router(scope, receive, send)
         elif scope["type"] == "http":
-            await self._answer(scope, receive, send)
+            await self._edge(self._answer, scope, receive, send)
         else:
             await send({"type": "websocket.close", "code": 1000})
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._check_host(scope)
+        if scope["path"] != _MCP_PATH:
+            await self._rest(scope, receive, send)
+        elif scope["method"] in _MCP_METHODS:
+            await self.mcp(scope, receive, send)
+        else:
+            allowed = ", ".join(sorted(_MCP_METHODS))
+            raise MethodNotAllowedError(f"Method not allowed: {scope['method'][:20]} {_MCP_PATH}", allowed=allowed)
+
+    async def _edge(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
         watched = _Started(send)
         try:
-            self._check_host(scope)
-            if scope["path"] != _MCP_PATH:
-                await self._rest(scope, receive, watched)
-            elif scope["method"] in _MCP_METHODS:
-                await self.mcp(scope, receive, watched)
-            else:
-                allowed = ", ".join(sorted(_MCP_METHODS))
-                raise MethodNotAllowedError(f"Method not allowed: {scope['method'][:20]} {_MCP_PATH}", allowed=allowed)
+            await app(scope, receive, watched)
         except DogubakoError as error:
             await self._fail(error, scope, watched, started)
         except HTTPException as error:
