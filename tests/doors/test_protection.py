@@ -150,7 +150,7 @@ async def test_without_cors_no_page_is_invited(web: Client) -> None:
     assert not [name for name in visit.headers if name.startswith("access-control")]
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "box.example"])
+@pytest.mark.parametrize("host", ["0.0.0.0", "box.example"])
 def test_a_server_that_others_can_reach_needs_a_word_that_it_is_meant(host: str, tmp_path: Path) -> None:
     ended = run("serve", "--port", "0", folder=tmp_path, settings={"HOST": host})
 
