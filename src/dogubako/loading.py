@@ -60,9 +60,7 @@ def _by_name(packs: Iterable[Pack[Any, Any]]) -> dict[str, Pack[Any, Any]]:
     named: dict[str, Pack[Any, Any]] = {}
     for pack in packs:
         if pack.name in named:
-            raise SettingsError(
-                f"Two packs are called '{pack.name}'. Rename one of them (or its file)."
-            )
+            raise SettingsError(f"Two packs are called '{pack.name}'. Rename one of them (or its file).")
         named[pack.name] = pack
     return named
 

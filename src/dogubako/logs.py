@@ -1,5 +1,8 @@
 """Logs: a line for people on stderr, a JSON line in the file, and never a secret in either."""
 
+import asyncio
+import atexit
+import contextlib
 import logging
 import sys
 import time
@@ -18,6 +21,7 @@ from dogubako.settings import LogLevelName
 
 _LEVELS: dict[LogLevelName, int] = {"fatal": 50, "error": 40, "warn": 30, "info": 20, "debug": 10, "trace": 10}
 _NAMES = {50: "FATAL", 40: "ERROR", 30: "WARN", 20: "INFO", 10: "DEBUG", 0: "TRACE"}
+_CAN_WAIT = frozenset({"INFO", "DEBUG", "TRACE"})
 _COLOURS = {"FATAL": "\x1b[41m", "ERROR": "\x1b[31m", "WARN": "\x1b[33m", "INFO": "\x1b[32m"}
 _RESET = "\x1b[0m"
 
@@ -36,6 +40,9 @@ class Sinks:
         self._colour = self._stderr.isatty()
         self._file: IO[bytes] | None = None
         self.problem: str | None = None
+        self._for_people: list[str] = []
+        self._for_file: list[bytes] = []
+        self._flushes_in: asyncio.AbstractEventLoop | None = None
         if folder is not None:
             self._open(folder)
 
@@ -43,40 +50,60 @@ class Sinks:
         level = str(event.pop("level"))
         error = event.pop("exc_info", None)
         fields = {key: self._clean(value) for key, value in event.items()}
-        self._to_people(level, fields)
+        self._for_people.append(self._line_for_people(level, fields))
         if self._file is not None:
-            self._to_file(level, fields, error)
+            self._for_file.append(self._line_for_file(level, fields, error))
+        if level not in _CAN_WAIT or not self._flush_soon():
+            self.flush()
 
     # structlog calls the method of an event's level; here all of them do the same.
     debug = info = warning = error = critical = write
 
-    def close(self) -> None:
-        """Give the file back."""
-        if self._file is not None:
-            self._file.close()
-
-    def _to_people(self, level: str, fields: dict[str, Any]) -> None:
-        name = fields.get("event", "")
-        rest = " ".join(f"{key}={value}" for key, value in fields.items() if key != "event" and value is not None)
-        shown = f"{_COLOURS.get(level, '')}{level:5}{_RESET}" if self._colour else f"{level:5}"
-        line = f"{name} {rest}".rstrip().replace("\n", "\\n")
-        try:
-            # Text streams on stderr are line-buffered: no flush is needed.
-            self._stderr.write(f"{time.strftime('%H:%M:%S')} {shown} {line}\n")
-        except (OSError, ValueError):
-            # Whoever read our stderr is gone; the file still has everything.
+    def flush(self) -> None:
+        """Write what has been collected. A reader who left or a full disk never stops the work that is logged."""
+        people, self._for_people = "".join(self._for_people), []
+        lines, self._for_file = b"".join(self._for_file), []
+        self._flushes_in = None
+        with contextlib.suppress(OSError, ValueError):
+            # Text streams on stderr are line-buffered: nothing stays behind.
+            self._stderr.write(people)
+        if self._file is None:
             return
-
-    def _to_file(self, level: str, fields: dict[str, Any], error: Any) -> None:
-        line = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "level": level, **fields}
-        if error is not None:
-            line["stack"] = clean_text(self._redactor.mask(_stack(error)))
-        assert self._file is not None
         try:
-            self._file.write(msgspec.json.encode(line) + b"\n")
+            self._file.write(lines)
         except (OSError, ValueError) as failure:
             self._file = None
             self.problem = f"The log file cannot be written any more: {failure}"
+
+    def close(self) -> None:
+        """Write the last lines and give the file back."""
+        self.flush()
+        if self._file is not None:
+            self._file.close()
+
+    def _flush_soon(self) -> bool:
+        """Under load many calls end in one turn of the loop; their lines are written together when it is over."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return False
+        if self._flushes_in is not loop:
+            self._flushes_in = loop
+            loop.call_soon(self.flush)
+        return True
+
+    def _line_for_people(self, level: str, fields: dict[str, Any]) -> str:
+        name = fields.get("event", "")
+        rest = " ".join([f"{key}={value}" for key, value in fields.items() if key != "event" and value is not None])
+        shown = f"{_COLOURS.get(level, '')}{level:5}{_RESET}" if self._colour else f"{level:5}"
+        line = f"{name} {rest}".rstrip().replace("\n", "\\n")
+        return f"{time.strftime('%H:%M:%S')} {shown} {line}\n"
+
+    def _line_for_file(self, level: str, fields: dict[str, Any], error: Any) -> bytes:
+        line = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "level": level, **fields}
+        if error is not None:
+            line["stack"] = self._redactor.mask(_stack(error))
+        return msgspec.json.encode(line) + b"\n"
 
     def _clean(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -93,7 +120,7 @@ class Sinks:
     def _open(self, folder: Path) -> None:
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            # Unbuffered: a line is in the file when the call that wrote it is answered.
+            # Unbuffered: we collect lines ourselves, and never longer than one turn of the loop.
             self._file = (folder / "dogubako.log").open("ab", buffering=0)
         except OSError as failure:
             self.problem = f"No log file: {failure.strerror or failure} ({folder})"
@@ -102,6 +129,8 @@ class Sinks:
 def configure(level: LogLevelName, folder: Path | None, redactor: Redactor, *, stderr: IO[str] | None = None) -> Sinks:
     """Send structlog's events and the standard library's records to the same two places."""
     sinks = Sinks(redactor, folder, stderr=stderr)
+    # The last turn of a loop may end before its lines are written.
+    atexit.register(sinks.flush)
     structlog.configure(
         processors=[_add_level, _exception_of, _trace if level == "trace" else _no_trace, _as_argument],
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),

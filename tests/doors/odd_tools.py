@@ -66,6 +66,11 @@ async def never_end() -> str:
     return "at last"
 
 
+class _Wordless(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("not even its message can be read")
+
+
 @read
 async def explode(how: str) -> str:
     """Raise what no tool should raise."""
@@ -78,6 +83,8 @@ async def explode(how: str) -> str:
         "group": BaseExceptionGroup("two", [ValueError("one"), SystemExit(2)]),
         "RecursionError": RecursionError(),
         "MemoryError": MemoryError(),
+        "half a character": RuntimeError("half \ud800 a character"),
+        "no words": _Wordless(),
     }[how]
 
 

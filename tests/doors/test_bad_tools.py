@@ -44,7 +44,7 @@ def serves_on(door: Speaker) -> bool:
 
 
 EXPLOSIONS = ["SystemExit", "KeyboardInterrupt", "BaseException", "GeneratorExit", "CancelledError", "group"]
-EXPLOSIONS += ["RecursionError", "MemoryError"]
+EXPLOSIONS += ["RecursionError", "MemoryError", "half a character", "no words"]
 RUBBISH = ["object", "function", "lock", "circle", "depth", "mixed list", "complex"]
 
 

@@ -131,7 +131,7 @@ async def test_a_tool_that_destroys_nothing_knows_no_such_word() -> None:
     assert result.content[0]["text"] == "Unknown parameter: confirm"
 
 
-async def test_an_argument_confirm_of_the_author_does_not_confirm() -> None:
+async def test_a_tool_that_has_the_word_among_its_own_arguments_hears_it_as_well() -> None:
     class Ship(BaseTool[NoArgs]):
         """Ship it."""
 
@@ -146,9 +146,8 @@ async def test_an_argument_confirm_of_the_author_does_not_confirm() -> None:
         async def execute(self, args: Any) -> Any:
             return f"shipped, {args.confirm}"
 
-    result = await box_of(Ship).call("ship", {"confirm": True})
-
-    assert result.code == "CONFIRMATION_REQUIRED"
+    assert (await box_of(Ship).call("ship")).code == "CONFIRMATION_REQUIRED"
+    assert (await box_of(Ship).call("ship", {"confirm": True})).value == "shipped, True"
 
 
 async def test_another_policy_can_take_its_place() -> None:

@@ -11,6 +11,7 @@ from dogubako.contract.errors import AnswerTooLargeError, NotFoundError, Validat
 from dogubako.contract.output import Text
 from dogubako.contract.prompt import Prompt
 from dogubako.contract.resource import Complete, Resource, ResourceTemplate
+from dogubako.engine.discretion import Discreet
 from dogubako.response.builder import ToolResponseBuilder
 from dogubako.response.fitting import plain_text
 from dogubako.response.tokens import count_tokens
@@ -126,7 +127,8 @@ class Catalog:
 
     def _context(self, pack: str, conversation: Conversation) -> ToolContext[Any]:
         client, settings = self._surroundings(pack)
-        return ToolContext(client=client, settings=settings, responses=self._responses, conversation=conversation)
+        discreet = Discreet(conversation, self._responses.redactor)
+        return ToolContext(client=client, settings=settings, responses=self._responses, conversation=discreet)
 
 
 def _put(table: dict[str, Any], key: str, value: Any) -> None:

@@ -13,10 +13,11 @@ import structlog
 
 from dogubako.contract.call import Resume, ToolCall, ToolResult
 from dogubako.contract.context import ToolContext
-from dogubako.contract.conversation import SILENCE
+from dogubako.contract.conversation import SILENCE, Conversation
 from dogubako.contract.errors import DogubakoError, InternalError, ValidationError
 from dogubako.contract.metadata import Effect
 from dogubako.contract.tool import BaseTool
+from dogubako.engine.discretion import Discreet
 from dogubako.engine.entry import ToolRegistryEntry
 from dogubako.engine.executor import ToolExecutor
 from dogubako.engine.limits import Plan
@@ -106,7 +107,7 @@ class Pipeline:
             settings=settings,
             responses=self.responses.for_call(plan.max_tokens, entry.check_structured, continuation),
             # A tool that does not talk must not be able to tell one door from another.
-            conversation=call.conversation if entry.implementation.talks else SILENCE,
+            conversation=self._discreet(call.conversation) if entry.implementation.talks else SILENCE,
             caller=call.caller,
             door=call.door,
             call_id=call.id,
@@ -114,6 +115,9 @@ class Pipeline:
             call_tool=call_tool,
         )
         return entry.implementation.bind(context)
+
+    def _discreet(self, conversation: Conversation) -> Conversation:
+        return Discreet(conversation, self.responses.redactor)
 
     def broken(self, error: BaseException, **fields: Any) -> ToolResult:
         """Something of ours failed: the log gets all of it, the caller a reference to it."""

@@ -18,6 +18,7 @@ ModelT = TypeVar("ModelT", bound=pydantic.BaseModel)
 
 _CONFIRM = "confirm"
 _MOST_ERRORS = 20
+_to_json = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
 _TOO_DEEP = "Invalid parameters: nested too deeply"
 
 
@@ -62,7 +63,8 @@ class ArgumentValidator:
     def __init__(self, tool: BaseTool[Any, Any]) -> None:
         schema = dict(tool.metadata.input_schema)
         declared = tool.args_model.model_fields if tool.args_model else tool.input_schema().get("properties", {})
-        self._asks_confirmation = tool.effect is Effect.DESTROY and _CONFIRM not in declared
+        self._asks_confirmation = tool.effect is Effect.DESTROY
+        self._takes_confirmation = _CONFIRM in declared
         self._validator: ModelValidator[Any] | SchemaValidator
         self._validator = ModelValidator(tool.args_model, schema=schema) if tool.args_model else SchemaValidator(schema)
 
@@ -73,7 +75,8 @@ class ArgumentValidator:
         confirmed = False
         if self._asks_confirmation and _CONFIRM in parameters:
             confirmed = _confirmation(parameters[_CONFIRM])
-            parameters = {name: value for name, value in parameters.items() if name != _CONFIRM}
+            if not self._takes_confirmation:
+                parameters = {name: value for name, value in parameters.items() if name != _CONFIRM}
         return Checked(self._validator.check(parameters), confirmed)
 
 
@@ -101,7 +104,7 @@ def _confirmation(value: Any) -> bool:
 def _encode(parameters: Mapping[str, Any]) -> str:
     """The arguments as JSON; what JSON cannot say is refused here, before it reaches a tool."""
     try:
-        encoded = json.dumps(parameters, allow_nan=False, ensure_ascii=False)
+        encoded = _to_json(parameters)
         encoded.encode()
     except UnicodeEncodeError:
         raise ValidationError.of("parameters", "Invalid parameters: text contains half a Unicode character") from None

@@ -6,7 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 from dogubako.contract.call import ToolResult
-from dogubako.contract.errors import AnswerTooLargeError, DogubakoError
+from dogubako.contract.errors import (
+    AnswerTooLargeError,
+    DogubakoError,
+    ValidationError,
+    ValidationErrorContext,
+)
 from dogubako.contract.output import (
     Audio,
     Content,
@@ -99,6 +104,8 @@ class ToolResponseBuilder:
         room = self.max_tokens - 2 * _BLOCK_TOKENS
         error.message = self._short(self.redactor.mask(clean_text(error.message)), room * 2 // 3)
         error.hint = self._short(self.redactor.mask(clean_text(error.hint)), room // 3) if error.hint else None
+        if isinstance(error, ValidationError):
+            error.errors = [self._discreet(one) for one in error.errors]
         texts = [error.message or error.code, *([error.hint] if error.hint else [])]
         return ToolResult(
             content=tuple({"type": "text", "text": text} for text in texts),
@@ -108,6 +115,10 @@ class ToolResponseBuilder:
             tokens=sum(count_tokens(text) + _BLOCK_TOKENS for text in texts),
             count=None if error.is_error else 0,
         )
+
+    def _discreet(self, wrong: ValidationErrorContext) -> ValidationErrorContext:
+        mask = self.redactor.mask
+        return replace(wrong, field=mask(clean_text(wrong.field)), message=mask(clean_text(wrong.message)))
 
     def _build(self, answer: Any, budget: int) -> ToolResult:
         mask = self.redactor.known

@@ -7,7 +7,7 @@ from typing import Literal
 from dogubako.contract.output import Markdown, Page, Text, Xml, XmlElement
 from dogubako.response.plain import clean_text
 from dogubako.response.text_fit import fit_blocks
-from dogubako.response.tokens import count_tokens, fits
+from dogubako.response.tokens import count_tokens
 from dogubako.response.trim import Cut, sentence_for, worth_saying
 from dogubako.response.xml import fit_xml, masked, render
 
@@ -32,18 +32,21 @@ class Fitted:
 
 def whole_or_cut(whole: str, cut_to: Callable[[int], str], nothing: Callable[[], str], budget: int) -> Fitted:
     """The whole text if it fits, else the largest cut that does, else what says that nothing could be shown."""
-    if fits(whole, budget):
-        return Fitted(text=whole, tokens=count_tokens(whole), trimmed=False)
+    if (tokens := count_tokens(whole)) <= budget:
+        return Fitted(text=whole, tokens=tokens, trimmed=False)
     for attempt in range(_ROUNDS):
         text = cut_to(budget * (_ROUNDS - attempt) // _ROUNDS)
-        if fits(text, budget):
-            return Fitted(text=text, tokens=count_tokens(text), trimmed=True)
+        if (tokens := count_tokens(text)) <= budget:
+            return Fitted(text=text, tokens=tokens, trimmed=True)
     text = nothing()
     return Fitted(text=text, tokens=count_tokens(text), trimmed=True)
 
 
 def plain_text(answer: Text, budget: int, next_call: Next, mask: Mask) -> Fitted:
     text = mask(clean_text(answer.text))
+    if (tokens := count_tokens(text)) <= budget:
+        # Nearly every text: nothing has to be prepared for cutting it.
+        return Fitted(text=text, tokens=tokens, trimmed=False)
     return _blocks(text, text.split("\n"), "\n", "lines", answer.page, budget, next_call)
 
 

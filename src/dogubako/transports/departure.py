@@ -7,6 +7,8 @@ from typing import Final, Self
 import anyio
 from starlette.types import Receive
 
+from dogubako.transports.stopping import Stop
+
 # Fast calls should not pay for a watcher; a call this slow can.
 WATCH_AFTER_SECONDS: Final = 0.05
 # A silent connection is cut by proxies; this often we may say that we are still here.
@@ -14,13 +16,11 @@ STILL_HERE_SECONDS: Final = 15.0
 
 
 class Departure:
-    """While inside, watches the client and cancels `scope` when it is gone: nobody needs the answer any more."""
+    """While inside, watches the client and stops the work when it is gone: nobody needs the answer any more."""
 
-    def __init__(
-        self, receive: Receive, scope: anyio.CancelScope, still_here: Callable[[], Awaitable[None]] | None = None
-    ) -> None:
+    def __init__(self, receive: Receive, stop: Stop, still_here: Callable[[], Awaitable[None]] | None = None) -> None:
         self._receive = receive
-        self._scope = scope
+        self._stop = stop
         self._still_here = still_here
         self._watcher: asyncio.Task[None] | None = None
 
@@ -46,7 +46,7 @@ class Departure:
                 await asyncio.wait({gone}, timeout=STILL_HERE_SECONDS)
                 if not gone.done() and self._still_here is not None:
                     await self._still_here()
-            self._scope.cancel()
+            self._stop.cancel()
         finally:
             gone.cancel()
 

@@ -3,12 +3,12 @@
 from collections.abc import Coroutine
 from typing import Any, Final
 
-import anyio
 import msgspec
 from starlette.types import Receive, Send
 
 from dogubako.transports.departure import Departure
 from dogubako.transports.express import PlainCall
+from dogubako.transports.stopping import Stop
 
 _encode = msgspec.json.Encoder().encode
 
@@ -33,8 +33,8 @@ class Exchange:
 
     async def run(self, answer: Coroutine[Any, Any, dict[str, Any]]) -> None:
         response: dict[str, Any] | None = None
-        with anyio.CancelScope() as scope:
-            async with Departure(self._receive, scope, self._ping):
+        with Stop() as stop:
+            async with Departure(self._receive, stop, self._ping):
                 response = await answer
         if response is not None:
             await self._finish(response)

@@ -7,13 +7,13 @@ unusual field, nothing to negotiate. Everything else is left for the SDK, unread
 from collections.abc import Mapping
 from typing import Any, Final
 
-import anyio
 import msgspec
 
 from dogubako import __version__
 from dogubako.contract.call import ANONYMOUS, Caller, Door, ToolCall
 from dogubako.contract.errors import ToolNotFoundError
 from dogubako.transports.inside import SERVER_NAME, Inside
+from dogubako.transports.stopping import Stop
 from dogubako.transports.wire import (
     CAPABILITIES_KEY,
     CLIENT_INFO_KEY,
@@ -51,7 +51,7 @@ class Express:
     def __init__(self, inside: Inside) -> None:
         self._inside = inside
         self._envelopes: set[bytes] = set()
-        self._running: dict[tuple[str, str | int], anyio.CancelScope] = {}
+        self._running: dict[tuple[str, str | int], Stop] = {}
         self.taken = 0
 
     def recognise(self, message: Any, *, modern: bool) -> PlainCall | None:
@@ -75,8 +75,8 @@ class Express:
         """The JSON-RPC response. A call that is cancelled by its id is answered with an error, as the SDK does."""
         self.taken += 1
         key = (session, call.id)
-        with anyio.CancelScope() as scope:
-            self._running[key] = scope
+        with Stop() as stop:
+            self._running[key] = stop
             try:
                 return await self._answer(call, door, caller)
             finally:
@@ -85,10 +85,10 @@ class Express:
 
     def cancel(self, session: str, request_id: Any) -> bool:
         """Stop a call that is running on the short way; False if there is none of this id."""
-        scope = self._running.get((session, request_id)) if _is_id(request_id) else None
-        if scope is None:
+        stop = self._running.get((session, request_id)) if _is_id(request_id) else None
+        if stop is None:
             return False
-        scope.cancel()
+        stop.cancel()
         return True
 
     async def _answer(self, call: PlainCall, door: Door, caller: Caller) -> dict[str, Any]:

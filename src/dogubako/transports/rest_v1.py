@@ -4,7 +4,6 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-import anyio
 import msgspec
 from pydantic import ValidationError as ModelError
 from starlette.requests import Request
@@ -21,6 +20,7 @@ from dogubako.transports.departure import Departure
 from dogubako.transports.inside import Inside
 from dogubako.transports.problems import elapsed_ms, json_response, log_problem, problem, timestamp
 from dogubako.transports.rest_models import CallRequest, ListQuery, SearchRequest, SwitchRequest
+from dogubako.transports.stopping import Stop
 from dogubako.transports.tool_info import tool_detail, tool_info
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -65,8 +65,8 @@ class CallRoute:
         )
 
     async def _handle(self, call: ToolCall, receive: Receive) -> ToolResult:
-        with anyio.CancelScope() as scope:
-            async with Departure(receive, scope):
+        with Stop() as stop:
+            async with Departure(receive, stop):
                 return await self._inside.pipeline.handle(call)
         raise CancelledError("The client went away.")
 
