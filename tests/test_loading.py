@@ -67,6 +67,10 @@ def test_a_file_may_bring_a_whole_pack(tmp_path: Path) -> None:
             "could not be loaded: TypeError: bad: parameter text needs a type",
             id="a tool without types",
         ),
+        pytest.param(
+            "def hello() -> str: ...\nTOOLS = (hello,)\n", "TOOLS holds 'hello', which is not a tool", id="no tool"
+        ),
+        pytest.param("TOOLS = (5,)\n", "TOOLS holds 5, which is not a tool", id="a number"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
@@ -76,12 +80,47 @@ def test_a_file_that_cannot_be_used_is_one_sentence(tmp_path: Path, text: str, s
     assert sentence in str(caught.value)
 
 
+def test_a_file_that_is_not_python_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"tools\.txt is not a Python file"):
+        load_file(_file(tmp_path, "hello", "tools.txt"))
+
+
+def test_a_list_may_hold_classes(tmp_path: Path) -> None:
+    text = """
+from dogubako import BaseTool, NoArgs
+
+class Wave(BaseTool[NoArgs]):
+    \"\"\"Wave.\"\"\"
+    name = "wave"
+    async def execute(self, args: NoArgs) -> str:
+        return "wave"
+
+TOOLS = (Wave,)
+"""
+
+    assert _names(load_file(_file(tmp_path, text))) == ["wave"]
+
+
+def test_two_packs_of_one_name_stop_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "other").mkdir()
+    twins = [_file(tmp_path, HELLO), _file(tmp_path / "other", HELLO)]
+    with pytest.raises(SettingsError, match="Two packs are called 'mine'"):
+        find_packs((), twins)
+    with pytest.raises(SettingsError, match="Two packs are called 'core'"):
+        find_packs((), [_file(tmp_path, HELLO, "core.py")])
+
+    _announce(monkeypatch, f"{__name__}:CORE_TWIN")
+    with pytest.raises(SettingsError, match="Two packs are called 'core'"):
+        find_packs((), ())
+
+
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"Tools file not found: .*nowhere\.py"):
         load_file(tmp_path / "nowhere.py")
 
 
 SHELF = ToolPack("shelf", ())
+CORE_TWIN = ToolPack("core", ())
 
 
 def _announce(monkeypatch: pytest.MonkeyPatch, target: str) -> None:

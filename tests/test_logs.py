@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import anyio.lowlevel
 import pytest
 import structlog
 
-from dogubako import logs
+from dogubako import ToolPack, logs, tool
+from dogubako.app import build
 from dogubako.contract.secrets import Redactor
-from dogubako.settings import LogLevelName
+from dogubako.settings import LogLevelName, Sources
 
 _opened: list[logs.Sinks] = []
 
@@ -101,6 +103,39 @@ def test_a_secret_is_masked_in_names_values_lists_and_stacks(tmp_path: Path) -> 
     for secret in ("k3y-of-gold", "pa55word", "abcdef123", "abcdefgh12345"):
         assert secret not in written
     assert _lines(tmp_path)[0]["nested"] == {"list": ["***", 5]}
+
+
+def test_half_a_character_in_a_failure_does_not_end_the_log(tmp_path: Path) -> None:
+    _configure(tmp_path)
+    log = structlog.get_logger()
+
+    log.error("[pump] Error", exc_info=RuntimeError("half \ud800"), fields={"\udfff": ["\ud800"]})
+    log.info("the next line")
+
+    first, second = _lines(tmp_path)
+    assert "RuntimeError: half \ufffd" in first["stack"]
+    assert first["fields"] == {"\ufffd": ["\ufffd"]}
+    assert second["event"] == "the next line"
+
+
+async def test_a_failed_call_leaves_its_stack_in_the_file_and_not_in_the_answer(tmp_path: Path) -> None:
+    @tool
+    async def pump() -> str:
+        """Pump."""
+        raise RuntimeError("the valve is stuck")
+
+    stderr = _configure(tmp_path)
+    box = build(Sources(environ={}, env_file=None), packs=[ToolPack("house", (pump,))])
+
+    result = await box.call("pump")
+    await anyio.lowlevel.checkpoint()
+
+    failed, completed = _lines(tmp_path)
+    assert (failed["event"], failed["error_id"]) == ("[pump] Error", (result.meta or {})["errorId"])
+    assert 'raise RuntimeError("the valve is stuck")' in failed["stack"]
+    assert (completed["event"], completed["code"]) == ("Tool completed", "TOOL_EXECUTION_ERROR")
+    assert completed["call_id"] == failed["call_id"]
+    assert "valve" not in str(result.to_mcp()) + stderr.getvalue()
 
 
 def test_a_folder_that_cannot_be_written_is_a_warning_and_not_the_end(tmp_path: Path) -> None:

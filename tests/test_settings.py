@@ -1,5 +1,8 @@
 """Settings: who wins, and what a mistake sounds like."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -87,6 +90,18 @@ def test_lists_are_written_with_commas_or_as_lists() -> None:
             id="a guard that is not there yet",
         ),
         pytest.param({}, "port = = 1\n", "dogubako.toml: not valid TOML", id="a broken file"),
+        pytest.param(
+            {"DOGUBAKO_CACHE": "coffee"},
+            None,
+            "Invalid setting: DOGUBAKO_CACHE: String should match pattern",
+            id="a word that contains a right one",
+        ),
+        pytest.param(
+            {"PORT": "70000", "ENVIRONMENT": "testing"},
+            None,
+            "Invalid setting: PORT: Input should be less than or equal to 65535; ENVIRONMENT: Input should be",
+            id="two mistakes at once",
+        ),
     ],
 )
 def test_a_mistake_is_one_sentence_that_names_the_setting(
@@ -97,6 +112,23 @@ def test_a_mistake_is_one_sentence_that_names_the_setting(
 
     assert str(caught.value).startswith(sentence)
     assert "short" not in str(caught.value)
+
+
+def test_a_mistake_in_the_env_file_is_named_as_well() -> None:
+    Path(".env").write_text("DOGUBAKO_LNAG=ja\n", encoding="utf-8")
+
+    with pytest.raises(SettingsError, match=r"Unknown setting DOGUBAKO_LNAG\. Did you mean DOGUBAKO_LANG\?"):
+        _sources().load()
+
+
+def test_a_password_inside_of_an_address_is_not_printed() -> None:
+    command = [sys.executable, "-m", "dogubako", "config", "--json"]
+    environ = {**os.environ, "DOGUBAKO_CACHE": "redis://:pa55word@127.0.0.1:6379/0"}
+
+    said = subprocess.run(command, env=environ, capture_output=True, text=True, check=True, timeout=60)
+
+    assert "redis://***@127.0.0.1:6379/0" in said.stdout
+    assert "pa55word" not in said.stdout + said.stderr
 
 
 def test_a_settings_file_that_was_named_must_exist() -> None:

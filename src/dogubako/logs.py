@@ -5,16 +5,15 @@ import atexit
 import contextlib
 import logging
 import sys
-import time
 import traceback
 from collections.abc import MutableMapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
 import msgspec
 import structlog
 
+from dogubako.contract.moment import local_text, utc_text
 from dogubako.contract.secrets import Redactor
 from dogubako.response.plain import clean_text
 from dogubako.settings import LogLevelName
@@ -97,12 +96,12 @@ class Sinks:
         rest = " ".join([f"{key}={value}" for key, value in fields.items() if key != "event" and value is not None])
         shown = f"{_COLOURS.get(level, '')}{level:5}{_RESET}" if self._colour else f"{level:5}"
         line = f"{name} {rest}".rstrip().replace("\n", "\\n")
-        return f"{time.strftime('%H:%M:%S')} {shown} {line}\n"
+        return f"{local_text()} {shown} {line}\n"
 
     def _line_for_file(self, level: str, fields: dict[str, Any], error: Any) -> bytes:
-        line = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "level": level, **fields}
+        line = {"time": utc_text(), "level": level, **fields}
         if error is not None:
-            line["stack"] = self._redactor.mask(_stack(error))
+            line["stack"] = clean_text(self._redactor.mask(_stack(error)))
         return msgspec.json.encode(line) + b"\n"
 
     def _clean(self, value: Any) -> Any:
@@ -132,7 +131,7 @@ def configure(level: LogLevelName, folder: Path | None, redactor: Redactor, *, s
     # The last turn of a loop may end before its lines are written.
     atexit.register(sinks.flush)
     structlog.configure(
-        processors=[_add_level, _exception_of, _trace if level == "trace" else _no_trace, _as_argument],
+        processors=[_finish(level == "trace")],
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
         logger_factory=lambda *_: sinks,
         cache_logger_on_first_use=False,
@@ -143,41 +142,33 @@ def configure(level: LogLevelName, folder: Path | None, redactor: Redactor, *, s
     return sinks
 
 
-def _add_level(_logger: Any, method: str, event: Event) -> Event:
-    event["level"] = _METHOD_LEVELS.get(method, method.upper())
-    return event
+def _finish(traced: bool) -> Any:
+    """The last step of an event: its level, its exception, and the form that `Sinks.write` takes.
+
+    structlog knows no level below debug: `log.debug(…, trace=True)` is one.
+    """
+
+    def finish(_logger: Any, method: str, event: Event) -> tuple[tuple[Event], dict[str, Any]]:
+        event["level"] = _METHOD_LEVELS.get(method) or method.upper()
+        if event.pop("trace", False):
+            if not traced:
+                raise structlog.DropEvent
+            event["level"] = "TRACE"
+        if event.get("exc_info") is True or method == "exception":
+            event["exc_info"] = sys.exc_info()[1]
+        return (event,), {}
+
+    return finish
 
 
 _METHOD_LEVELS = {
+    "info": "INFO",
     "warning": "WARN",
     "warn": "WARN",
     "critical": "FATAL",
     "fatal": "FATAL",
     "exception": "ERROR",
 }
-
-
-def _trace(_logger: Any, _method: str, event: Event) -> Event:
-    """structlog knows no level below debug: `log.debug(…, trace=True)` is one."""
-    if event.pop("trace", False):
-        event["level"] = "TRACE"
-    return event
-
-
-def _no_trace(_logger: Any, _method: str, event: Event) -> Event:
-    if event.pop("trace", False):
-        raise structlog.DropEvent
-    return event
-
-
-def _exception_of(_logger: Any, method: str, event: Event) -> Event:
-    if event.get("exc_info") is True or method == "exception":
-        event["exc_info"] = sys.exc_info()[1]
-    return event
-
-
-def _as_argument(_logger: Any, _method: str, event: Event) -> tuple[tuple[Event], dict[str, Any]]:
-    return (event,), {}
 
 
 class _Records(logging.Handler):

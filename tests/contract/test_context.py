@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -49,7 +50,7 @@ def context_with(listener: Listener | None = None) -> ToolContext[None]:
 
 async def test_frequent_progress_is_thinned_out_and_the_last_report_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr("dogubako.contract.context.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("dogubako.contract.context.time", SimpleNamespace(monotonic=lambda: now[0]))
     listener = Listener()
     context = context_with(listener)
 

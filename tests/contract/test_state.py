@@ -1,5 +1,7 @@
 """The in-process state: a cache that forgets, and switches that remember."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from dogubako.contract.state import LocalSwitches, MemoryCache, NoCache
@@ -8,7 +10,7 @@ from dogubako.contract.state import LocalSwitches, MemoryCache, NoCache
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [1000.0]
-    monkeypatch.setattr("dogubako.contract.state.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("dogubako.contract.state.time", SimpleNamespace(monotonic=lambda: now[0]))
     return now
 
 

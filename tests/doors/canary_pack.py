@@ -44,6 +44,12 @@ class CanarySettings(PackSettings):
     key: SecretStr = setting(SecretStr(""), "CANARY_KEY", "The secret that must not be seen.")
 
 
+def _caused(key: str) -> BaseException:
+    error = RuntimeError("outer")
+    error.__cause__ = ValueError(f"inner {key}")
+    return error
+
+
 FAILURES: dict[str, Callable[[str], BaseException]] = {
     "upstream message": lambda key: errors.ApiError(f"Failed to update workflow: key {key} is wrong", status_code=401),
     "hint": lambda key: errors.NotFoundError("Nothing here", hint=f"Try it with {key}."),
@@ -52,9 +58,11 @@ FAILURES: dict[str, Callable[[str], BaseException]] = {
     "header": lambda _: errors.ApiError(f"Refused: X-N8N-API-KEY: {FOREIGN['header']}"),
     "bearer": lambda _: errors.ApiError(f"Refused: Authorization: Bearer {FOREIGN['bearer']}"),
     "query": lambda _: errors.HttpError(f"GET https://api.example/?api_key={FOREIGN['query']}&x=1 failed"),
-    "exception": lambda key: RuntimeError(f"connection with key={key} to https://bob:{FOREIGN['url']}@h.example failed"),
+    "exception": lambda key: RuntimeError(
+        f"connection with key={key} to https://bob:{FOREIGN['url']}@h.example failed"
+    ),
     "exception group": lambda key: ExceptionGroup(key, [ValueError(key), KeyError(key)]),
-    "cause": lambda key: _caused(key),
+    "cause": _caused,
 }
 
 SUCCESSES: dict[str, Callable[[str], Any]] = {
@@ -70,12 +78,6 @@ SUCCESSES: dict[str, Callable[[str], Any]] = {
     "link": lambda key: Link(uri=f"https://x.example/?k={key}", name=key, title=key, description=key),
     "mixed": lambda key: Mixed(parts=[key, Text(text=key), Output(data=key)]),
 }
-
-
-def _caused(key: str) -> BaseException:
-    error = RuntimeError("outer")
-    error.__cause__ = ValueError(f"inner {key}")
-    return error
 
 
 def _key(context: ToolContext[Any]) -> str:

@@ -37,8 +37,8 @@ class Heard:
     progress: list[tuple[float, float | None, str | None]] = field(default_factory=list)
     messages: list[Any] = field(default_factory=list)
 
-    async def on_progress(self, done: float, total: float | None, message: str | None) -> None:
-        self.progress.append((done, total, message))
+    async def on_progress(self, progress: float, total: float | None, message: str | None) -> None:
+        self.progress.append((progress, total, message))
 
 
 class ForeignClient(Protocol):

@@ -92,6 +92,7 @@ async def web(box: Toolbox) -> AsyncIterator[Client]:
     async with opened(HttpDoor(box)) as client:
         yield client
 
+
 @pytest.fixture
 async def rest(box: Toolbox) -> AsyncIterator[DescribedClient]:
     """The REST door; each answer is also held against the server's own description."""

@@ -17,7 +17,9 @@ class DescribedClient(Client):
     def __init__(self, door: HttpDoor, description: dict[str, Any]) -> None:
         super().__init__(door)
         self._description = description
-        self._components = {"schemas": {name: _strict(one) for name, one in description["components"]["schemas"].items()}}
+        self._components = {
+            "schemas": {name: _strict(one) for name, one in description["components"]["schemas"].items()}
+        }
         self.checked = 0
 
     async def request(self, method: str, path: str, *, headers: Headers = (), body: Any = b"", **more: Any) -> Visit:
@@ -38,7 +40,9 @@ class DescribedClient(Client):
 
     def _check(self, operation: dict[str, Any], visit: Visit) -> None:
         answers = operation["responses"]
-        assert str(visit.status) in answers, f"{operation['operationId']} answered {visit.status}, which is not described"
+        assert str(visit.status) in answers, (
+            f"{operation['operationId']} answered {visit.status}, which is not described"
+        )
         assert visit.headers["content-type"] == "application/json"
         schema = answers[str(visit.status)]["content"]["application/json"]["schema"]
         jsonschema_rs.validator_for({**schema, "components": self._components}).validate(visit.json)

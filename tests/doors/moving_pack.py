@@ -11,7 +11,12 @@ class MovingSettings(PackSettings):
     pass
 
 
-_SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"], "additionalProperties": False}
+_SCHEMA = {
+    "type": "object",
+    "properties": {"text": {"type": "string"}},
+    "required": ["text"],
+    "additionalProperties": False,
+}
 
 
 async def _repeat(arguments: Mapping[str, Any], context: ToolContext[Any]) -> str:

@@ -7,71 +7,7 @@ from random import Random
 from typing import Any, Final
 
 from . import messages
-
-_SESSION: Final = b"{session}"
-
-_CALLS: Final[tuple[tuple[str, Any], ...]] = (
-    ("echo", {"text": "hello"}),
-    ("echo", {"text": "道具箱 🧰 \u0000 \u2028"}),
-    ("echo", {"text": 1, "more": None}),
-    ("echo", {}),
-    ("big", {"items": 2}),
-    ("big", {"items": 2**63, "offset": 0.5}),
-    ("picture", {}),
-    ("fail", {"kind": "API_ERROR"}),
-    ("fail", {"kind": "TOOL_NOT_FOUND"}),
-    ("fail", {"kind": "CAPABILITY_REQUIRED"}),
-    ("fail", {"kind": "RATE_LIMIT_EXCEEDED"}),
-    ("fail", {"kind": "unexpected"}),
-    ("locked", {}),
-    ("nothing", {}),
-    ("slow", {"seconds": 0}),
-)
-
-_ODD_VALUES: Final[tuple[Any, ...]] = (
-    None, True, False, 0, -1, 1.0, 1.5, 2**53, 2**63, 2**64, 2**70, "", " ", "1", "日本", "echo", "tools/call", "2.0",
-    [], [1], {}, {"a": 1}, "\u0000", "x" * 300, ["tools/call"], {"name": "echo"},
-)  # fmt: skip
-
-_HEADER_VALUES: Final[dict[bytes, tuple[bytes, ...]]] = {
-    b"accept": (
-        b"application/json", b"text/event-stream", b"*/*", b"application/*, text/*", b"", b"text/html",
-        b"Application/JSON , Text/Event-Stream", b"application/json;q=0.5,text/event-stream;q=0", b"application/jsonx, */*;q=0.1",
-    ),
-    b"content-type": (
-        b"application/json; charset=utf-8", b"APPLICATION/JSON", b"text/plain", b"", b"application/json+x", b"application/jsonx",
-        b"application/json, text/plain", b" application/json ",
-    ),
-    b"mcp-protocol-version": (
-        b"2026-07-28", b"2025-11-25", b"2024-11-05", b"2025-06-18", b"2099-01-01", b"", b"latest", b" 2026-07-28 ", b"\xff",
-    ),
-    b"mcp-method": (b"tools/call", b"tools/list", b"", b"TOOLS/CALL", b" tools/call\t", b"=?base64?dG9vbHMvY2FsbA==?="),
-    b"mcp-name": (b"echo", b"Echo", b"", b"big", b" echo ", b"=?base64?ZWNobw==?=", b"\xe9", b"nothing"),
-    b"mcp-session-id": (b"", b"unknown", _SESSION, b" {session} ", b"\xff"),
-    b"mcp-param-text": (b"hello", b""),
-    b"last-event-id": (b"1",),
-    b"x-other": (b"1",),
-}  # fmt: skip
-
-_META_KEYS: Final = (
-    "io.modelcontextprotocol/protocolVersion",
-    "io.modelcontextprotocol/clientInfo",
-    "io.modelcontextprotocol/clientCapabilities",
-    "io.modelcontextprotocol/logLevel",
-    "progressToken",
-    "dogubako/options",
-    "traceparent",
-    "x/other",
-)
-_META_VALUES: Final[tuple[Any, ...]] = (
-    "2026-07-28", "2025-11-25", messages.CLIENT_INFO, {"name": "x"}, {"elicitation": {}}, {"elicitation": {"form": {}}},
-    {"roots": None}, {"unknown": {"a": 1}}, "info", {"maxTokens": 500}, {"maxTokens": 1}, {"timeout": 10**9}, "token",
-)  # fmt: skip
-
-_TOKENS: Final = (
-    "NaN", "-Infinity", "1e999", "9" * 400, "9" * 5000, '"\\ud800"', '"\\udc00\\ud800"', '"\\ud83e\\uddf0"', "01", "'x'", "nul",
-    '{"text": "a", "text": "b"}', '{"text": "a" "b"}', "[" * 50 + "]" * 50, "-0", "1.0", '"\\u0000"', "{,}", '"\t"',
-)  # fmt: skip
+from .oddities import CALLS, HEADER_VALUES, META_KEYS, META_VALUES, ODD_VALUES, SESSION, TOKENS
 
 
 @dataclass(frozen=True)
@@ -91,7 +27,7 @@ class Attempt:
 
     def headers_in(self, session: str) -> list[tuple[bytes, bytes]]:
         """The headers, with the id of a session that is open at this very server."""
-        return [(name, value.replace(_SESSION, session.encode())) for name, value in self.headers]
+        return [(name, value.replace(SESSION, session.encode())) for name, value in self.headers]
 
 
 Mutation = Callable[[Attempt, Random], Attempt]
@@ -108,7 +44,7 @@ def attempts(count: int, *, seed: int, modern: bool) -> Iterator[Attempt]:
 
 
 def _valid(random: Random, number: int, *, modern: bool) -> Attempt:
-    name, arguments = random.choice(_CALLS)
+    name, arguments = random.choice(CALLS)
     params = messages.call(name, arguments, modern=modern)
     if not modern and random.random() < 0.3:
         params["_meta"] = {"progressToken": random.choice((number, f"t{number}"))}
@@ -118,9 +54,9 @@ def _valid(random: Random, number: int, *, modern: bool) -> Attempt:
 
 
 def _change_header(attempt: Attempt, random: Random) -> Attempt:
-    name = random.choice(tuple(_HEADER_VALUES))
+    name = random.choice(tuple(HEADER_VALUES))
     kept = tuple(pair for pair in attempt.headers if pair[0] != name)
-    return replace(attempt, headers=(*kept, (name, random.choice(_HEADER_VALUES[name]))))
+    return replace(attempt, headers=(*kept, (name, random.choice(HEADER_VALUES[name]))))
 
 
 def _drop_header(attempt: Attempt, random: Random) -> Attempt:
@@ -132,12 +68,12 @@ def _double_header(attempt: Attempt, random: Random) -> Attempt:
     if not attempt.headers:
         return attempt
     name, value = random.choice(attempt.headers)
-    second = random.choice((value, *_HEADER_VALUES.get(name, (value,))))
+    second = random.choice((value, *HEADER_VALUES.get(name, (value,))))
     return replace(attempt, headers=(*attempt.headers, (name, second)))
 
 
 def _change_field(attempt: Attempt, random: Random) -> Attempt:
-    return _at_random_place(attempt, random, lambda parent, key: parent.__setitem__(key, random.choice(_ODD_VALUES)))
+    return _at_random_place(attempt, random, lambda parent, key: parent.__setitem__(key, random.choice(ODD_VALUES)))
 
 
 def _drop_field(attempt: Attempt, random: Random) -> Attempt:
@@ -146,7 +82,7 @@ def _drop_field(attempt: Attempt, random: Random) -> Attempt:
 
 def _add_field(attempt: Attempt, random: Random) -> Attempt:
     name = random.choice(("task", "inputResponses", "requestState", "cursor", "uri", "extra", "error", "result", "id"))
-    return _at_random_place(attempt, random, lambda parent, _: parent.__setitem__(name, random.choice(_ODD_VALUES)))
+    return _at_random_place(attempt, random, lambda parent, _: parent.__setitem__(name, random.choice(ODD_VALUES)))
 
 
 def _change_meta(attempt: Attempt, random: Random) -> Attempt:
@@ -155,13 +91,13 @@ def _change_meta(attempt: Attempt, random: Random) -> Attempt:
     if isinstance(params, dict):
         meta = params.setdefault("_meta", {})
         if isinstance(meta, dict):
-            meta[random.choice(_META_KEYS)] = random.choice((*_META_VALUES, *_ODD_VALUES))
+            meta[random.choice(META_KEYS)] = random.choice((*META_VALUES, *ODD_VALUES))
     return replace(attempt, message=message)
 
 
 def _plant_token(attempt: Attempt, random: Random) -> Attempt:
     planted = _at_random_place(attempt, random, lambda parent, key: parent.__setitem__(key, "{hole}"))
-    return replace(planted, token=random.choice(_TOKENS))
+    return replace(planted, token=random.choice(TOKENS))
 
 
 def _wrap(attempt: Attempt, random: Random) -> Attempt:

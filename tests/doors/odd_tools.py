@@ -17,14 +17,17 @@ _LONG = 30.0
 
 
 async def _linger(marker: str) -> str:
-    note = Path(marker)
-    await anyio.to_thread.run_sync(note.write_text, "started")
+    _note(marker, "started")
     try:
         await anyio.sleep(_LONG)
     except asyncio.CancelledError:
-        note.write_text("cancelled")
+        _note(marker, "cancelled")
         raise
     return "nobody stopped me"
+
+
+def _note(marker: str, word: str) -> None:
+    Path(marker).write_text(word)
 
 
 @read
@@ -43,7 +46,7 @@ async def linger_talking(marker: str, context: ToolContext) -> str:
 @read
 async def pause(marker: str, seconds: float) -> str:
     """Wait for a moment. Takes the short way."""
-    await anyio.to_thread.run_sync(Path(marker).write_text, "started")
+    _note(marker, "started")
     await anyio.sleep(seconds)
     return "done"
 

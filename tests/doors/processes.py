@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Final
 
@@ -104,11 +104,9 @@ class Command:
 
     def close(self) -> None:
         if not self.stdin.closed:
-            try:
+            # It may have ended before it had read everything; its exit code tells why.
+            with suppress(BrokenPipeError):
                 self.stdin.close()
-            except BrokenPipeError:
-                # It ended before it had read everything; its exit code tells why.
-                pass
         if self.process.poll() is None:
             self.process.terminate()
             try:

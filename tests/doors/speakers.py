@@ -39,9 +39,7 @@ class Speaker(Protocol):
 
     kind: Kind
 
-    def call(
-        self, name: str, arguments: Mapping[str, Any], options: Mapping[str, Any] | None = None
-    ) -> Answer: ...
+    def call(self, name: str, arguments: Mapping[str, Any], options: Mapping[str, Any] | None = None) -> Answer: ...
 
 
 class InMemory:
@@ -132,4 +130,3 @@ class OnCommandLine:
         answer = from_mcp(json.loads(outcome.stdout))
         assert outcome.exit_code == (1 if answer.is_error else 0), outcome.stderr
         return answer
-

@@ -12,7 +12,9 @@ ERAS = pytest.mark.parametrize("modern", [False, True], ids=["2025", "2026"])
 
 async def post(web: Client, body: bytes, *, modern: bool, **changes: str) -> Visit:
     """Send any bytes as a call of `echo`, in a session where the era has them."""
-    headers = messages.modern_headers("tools/call", "echo") if modern else messages.legacy_headers(await web.open_session())
+    headers = (
+        messages.modern_headers("tools/call", "echo") if modern else messages.legacy_headers(await web.open_session())
+    )
     return await web.request("POST", "/mcp", body=body, headers={**headers, **changes})
 
 

@@ -65,8 +65,12 @@ NOT_A_MESSAGE = [
     pytest.param(b'{"jsonrpc": "2.0", "id": 1, "method": 5}\n', "not a JSON-RPC message", id="method 5"),
     pytest.param(b'{"jsonrpc": "1.0", "id": 1, "method": "ping"}\n', "not a JSON-RPC message", id="JSON-RPC 1.0"),
     pytest.param(b'{"id": 1, "method": "ping"}\n', "not a JSON-RPC message", id="no version"),
-    pytest.param(b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": [1]}\n', "not a JSON-RPC", id="params a list"),
-    pytest.param(b'\xef\xbb\xbf{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n', "not a JSON-RPC", id="byte order mark"),
+    pytest.param(
+        b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": [1]}\n', "not a JSON-RPC", id="params a list"
+    ),
+    pytest.param(
+        b'\xef\xbb\xbf{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n', "not a JSON-RPC", id="byte order mark"
+    ),
     pytest.param(b'{"jsonrpc": "2.0", "id": "\\ud800", "method": "ping"}\n', "not a JSON-RPC", id="half a character"),
 ]
 

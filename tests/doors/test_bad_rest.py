@@ -52,11 +52,15 @@ BAD_CALLS = [
     pytest.param(b'{"name": "echo", "parameters": {"text": 1e999}}', "no NaN, no Infinity", id="beyond all numbers"),
     pytest.param(b'{"name": "echo", "parameters": {"text": "\\ud800"}}', "half a Unicode character", id="half"),
     pytest.param(b'{"name": "\\udfff"}', "half a Unicode character", id="half a character in the name"),
-    pytest.param(b'{"name": "echo", "parameters": {"text": ' + b"[" * 500 + b"]" * 500 + b"}}", "too deeply", id="deep"),
+    pytest.param(
+        b'{"name": "echo", "parameters": {"text": ' + b"[" * 500 + b"]" * 500 + b"}}", "too deeply", id="deep"
+    ),
     pytest.param(b'{"name": "echo", "parameters": {"text": 1, "text": 2}}', "expected string", id="twice"),
     pytest.param(b'{"name": "big", "parameters": {"items": ' + b"9" * 400 + b"}}", "parameter items", id="huge"),
     pytest.param(b'{"name": "echo", "options": {"timeout": 0}}', "parameter options.timeout", id="no time"),
-    pytest.param(b'{"name": "echo", "options": {"timeout": 1.5}}', "parameter options.timeout", id="half a millisecond"),
+    pytest.param(
+        b'{"name": "echo", "options": {"timeout": 1.5}}', "parameter options.timeout", id="half a millisecond"
+    ),
     pytest.param(b'{"name": "echo", "options": {"speed": 1}}', "Unknown parameter: options.speed", id="unknown option"),
     pytest.param(b'{"name": "echo", "options": []}', "parameter options: expected", id="options as a list"),
 ]
@@ -138,7 +142,9 @@ async def test_a_wrong_method_is_refused_with_the_right_ones(
     assert visit.headers["allow"] == allowed and visit.json["hint"] == f"Allowed: {allowed}."
 
 
-@pytest.mark.parametrize("path", ["/nowhere", "/v1", "/v1/tools/", "/V1/tools", "//", "/v1/tools/a/b", "/mcp/", "/.env"])
+@pytest.mark.parametrize(
+    "path", ["/nowhere", "/v1", "/v1/tools/", "/V1/tools", "//", "/v1/tools/a/b", "/mcp/", "/.env"]
+)
 async def test_an_unknown_route_has_the_body_of_every_error(rest: DescribedClient, path: str) -> None:
     visit = await rest.get(path)
     timed = {"executionTime": visit.json["executionTime"], "timestamp": visit.json["timestamp"]}

@@ -18,9 +18,11 @@ _DOORS: tuple[Kind, ...] = ("rest", "http-2025", "http-2026", "stdio-2025")
 
 @pytest.fixture(scope="module")
 def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx2.Client]:
-    with serving(_ODD, folder=tmp_path_factory.mktemp("serve")) as server:
-        with httpx2.Client(base_url=server.url(), timeout=PATIENCE) as client:
-            yield client
+    with (
+        serving(_ODD, folder=tmp_path_factory.mktemp("serve")) as server,
+        httpx2.Client(base_url=server.url(), timeout=PATIENCE) as client,
+    ):
+        yield client
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +42,7 @@ def odd_door(request: pytest.FixtureRequest) -> Speaker:
 
 
 def serves_on(door: Speaker) -> bool:
-    return door.call("oddity", {"kind": "empty list"}).envelope["data"] == []
+    return bool(door.call("oddity", {"kind": "empty list"}).envelope["data"] == [])
 
 
 EXPLOSIONS = ["SystemExit", "KeyboardInterrupt", "BaseException", "GeneratorExit", "CancelledError", "group"]
@@ -89,9 +91,7 @@ def _timed_out(answer: Answer) -> bool:
     ("tool", "arguments"),
     [pytest.param("block", {"seconds": 3}, id="blocks its thread"), pytest.param("never_end", {}, id="never ends")],
 )
-def test_a_tool_that_does_not_come_back_is_left_behind(
-    odd_door: Speaker, tool: str, arguments: dict[str, Any]
-) -> None:
+def test_a_tool_that_does_not_come_back_is_left_behind(odd_door: Speaker, tool: str, arguments: dict[str, Any]) -> None:
     answer = odd_door.call(tool, arguments, {"timeout": 50})
 
     assert _timed_out(answer) and answer.facts["retryable"] is True

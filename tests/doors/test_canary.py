@@ -92,7 +92,9 @@ def test_stdio_and_its_logs_keep_the_secret(pipe: Pipe, tool: str) -> None:
 @pytest.mark.parametrize("words", [["--json"], []], ids=["json", "plain"])
 @pytest.mark.parametrize("how", ["upstream message", "exception", "data"])
 def test_the_command_line_keeps_the_secret(how: str, words: list[str], tmp_path: Path) -> None:
-    called = run("tools", "call", "spill", f"how={how}", *tool_words(_PACK), *words, folder=tmp_path, settings=_SETTINGS)
+    called = run(
+        "tools", "call", "spill", f"how={how}", *tool_words(_PACK), *words, folder=tmp_path, settings=_SETTINGS
+    )
 
     assert called.returncode == (0 if how == "data" else 1)
     assert silent(called.stdout) and silent(called.stderr) and called.stdout + called.stderr
@@ -112,7 +114,7 @@ def test_settings_are_shown_without_their_secrets(tmp_path: Path) -> None:
 @pytest.mark.parametrize("way", ["log", "progress", "ask"])
 def test_what_a_tool_tells_the_client_meanwhile_keeps_the_secret(web: httpx2.Client, way: str) -> None:
     token = {"progressToken": "p", "io.modelcontextprotocol/logLevel": "debug"}
-    can = {"elicitation": {"form": {}}}
+    can: dict[str, Any] = {"elicitation": {"form": {}}}
     params = messages.call("chat", {"way": way}, modern=True, meta=token, capabilities=can)
     body = messages.request("tools/call", params)
     answer = web.post("/mcp", json=body, headers=messages.modern_headers("tools/call", "chat"))

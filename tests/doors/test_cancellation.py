@@ -17,7 +17,9 @@ from .processes import HERE, WORKBENCH
 from .waiting import says
 
 _TOOLS = (WORKBENCH, HERE / "odd_tools.py")
-BOTH_WAYS = pytest.mark.parametrize("tool", [pytest.param("linger", id="short"), pytest.param("linger_talking", id="long")])
+BOTH_WAYS = pytest.mark.parametrize(
+    "tool", [pytest.param("linger", id="short"), pytest.param("linger_talking", id="long")]
+)
 
 
 @pytest.fixture
@@ -28,7 +30,9 @@ async def client() -> AsyncIterator[Client]:
 
 
 async def _call(client: Client, session: str, tool: str, marker: Path, answers: list[Visit]) -> None:
-    body = messages.request("tools/call", messages.call(tool, {"marker": str(marker)}, modern=False), request_id="the-call")
+    body = messages.request(
+        "tools/call", messages.call(tool, {"marker": str(marker)}, modern=False), request_id="the-call"
+    )
     answers.append(await client.post("/mcp", body, messages.legacy_headers(session)))
 
 

@@ -1,6 +1,5 @@
 """The short way answers exactly as the SDK would: every request goes both ways, and the answers are compared."""
 
-import json
 from typing import Any
 
 import pytest
@@ -11,10 +10,14 @@ from dogubako.transports.http import HttpDoor
 from .asgi import Client, Visit, opened
 from .mutations import Attempt, attempts
 
-_EACH = 2_000
+_EACH = 1_600
+# References and times differ from call to call.
+_OWN_TO_EACH = ("errorId", "executionTime", "timestamp")
 
 
-@pytest.mark.parametrize(("modern", "least_taken"), [pytest.param(True, 400, id="2026"), pytest.param(False, 400, id="2025")])
+@pytest.mark.parametrize(
+    ("modern", "least_taken"), [pytest.param(True, 400, id="2026"), pytest.param(False, 400, id="2025")]
+)
 async def test_mutated_calls_get_the_same_answer_on_both_ways(
     box: Toolbox, monkeypatch: pytest.MonkeyPatch, modern: bool, least_taken: int
 ) -> None:
@@ -45,5 +48,5 @@ def _seen(visit: Visit) -> dict[str, Any]:
 
 def _without_ids(node: Any) -> Any:
     if isinstance(node, dict):
-        return {key: "given" if key == "errorId" else _without_ids(value) for key, value in node.items()}
+        return {key: "given" if key in _OWN_TO_EACH else _without_ids(value) for key, value in node.items()}
     return [_without_ids(one) for one in node] if isinstance(node, list) else node

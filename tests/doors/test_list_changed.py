@@ -33,6 +33,11 @@ def _switch(url: str, *, enabled: bool) -> None:
     assert answer.status_code == 200 and answer.json()["enabled"] is enabled
 
 
+def _switched_off(url: str) -> bool:
+    _switch(url, enabled=False)
+    return True
+
+
 class Ear:
     """A client's message handler: remembers what it was told."""
 
@@ -68,9 +73,7 @@ async def test_a_client_of_the_handshake_era_hears_of_a_switch(url: str) -> None
         before = await _names(client)
         assert client.server_capabilities.tools and client.server_capabilities.tools.list_changed
         # The client opens its stream for news in the background; a switch before that would go unheard.
-        while not ear.heard:
-            _switch(url, enabled=False)
-            await anyio.sleep(0.05)
+        await until(lambda: _switched_off(url) and bool(ear.heard), "the client hears of a switch")
         await ear.tools_changed()
         after, code = await _names(client), await _code(client)
 

@@ -82,11 +82,17 @@ SCRIPTS = [
     pytest.param([_opening("2025-11-25"), _LIST], id="impatient"),
     pytest.param([_opening("2025-11-25", capabilities=_EVERYTHING), _READY, _LIST], id="capable"),
     pytest.param(
-        [_opening("2025-11-25", clientInfo={"name": "x", "version": "1", "title": "X", "websiteUrl": "https://x.example"})],
+        [
+            _opening(
+                "2025-11-25", clientInfo={"name": "x", "version": "1", "title": "X", "websiteUrl": "https://x.example"}
+            )
+        ],
         id="well introduced",
     ),
     pytest.param([_asking("ping"), _opening("2025-11-25")], id="ping first"),
-    pytest.param([_opening("2025-11-25"), _READY, _asking("ping", {}), _asking("tools/list", {}, "s")], id="empty params"),
+    pytest.param(
+        [_opening("2025-11-25"), _READY, _asking("ping", {}), _asking("tools/list", {}, "s")], id="empty params"
+    ),
     pytest.param([_opening("2025-11-25"), _READY, _asking("tools/list", {"cursor": "0"})], id="with a cursor"),
     pytest.param([_opening("2025-11-25"), _READY, _asking("tools/list", {"cursor": "x"})], id="with a wrong cursor"),
     pytest.param([_opening("2025-11-25"), _READY, _asking("tools/list", {"_meta": {"a": 1}})], id="with meta"),
@@ -101,7 +107,9 @@ SCRIPTS = [
     pytest.param([_opening("2025-11-25", capabilities={"sampling": {"tools": 1}})], id="wrong detail"),
     pytest.param([_opening("2025-11-25", capabilities={"elicitation": None})], id="capability of nothing"),
     pytest.param([_opening("2025-11-25", capabilities={"x/unknown": "y"})], id="unknown capability"),
-    pytest.param([_opening("2025-11-25", clientInfo={"name": "x", "version": "1", "websiteUrl": "::"})], id="wrong site"),
+    pytest.param(
+        [_opening("2025-11-25", clientInfo={"name": "x", "version": "1", "websiteUrl": "::"})], id="wrong site"
+    ),
     pytest.param([_opening("2025-11-25", clientInfo={"name": "", "version": "", "more": []})], id="no name at all"),
     pytest.param([_opening("2025-11-25", capabilities={"tasks": {"list": {}}})], id="capability of tasks"),
     pytest.param([_opening("2025-11-25", clientInfo={"name": "x", "version": "1", "icons": "no"})], id="wrong icons"),

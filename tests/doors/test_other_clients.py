@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -15,7 +16,7 @@ from .waiting import says
 
 _TOOLS = (WORKBENCH, HERE / "odd_tools.py")
 
-_SAME_EVERYWHERE = [
+_SAME_EVERYWHERE: list[tuple[str, dict[str, Any]]] = [
     ("echo", {"text": "道具箱 🧰 \u0001"}),
     ("big", {"items": 3}),
     ("picture", {}),

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from dogubako.app import build
@@ -12,7 +13,7 @@ from dogubako.transports.http import HttpDoor
 
 from . import messages
 from .asgi import Client, Visit, opened
-from .processes import WORKBENCH, run
+from .processes import WORKBENCH, run, serving
 
 _JSON = {"content-type": "application/json"}
 _CALL = b'{"name": "echo", "parameters": {"text": "a"}}'
@@ -148,6 +149,17 @@ async def test_without_cors_no_page_is_invited(web: Client) -> None:
     visit = await web.get("/v1/tools")
 
     assert not [name for name in visit.headers if name.startswith("access-control")]
+
+
+def test_whoever_means_it_may_serve_others_under_names_that_were_allowed(tmp_path: Path) -> None:
+    settings = {"HOST": "0.0.0.0", "DOGUBAKO_ALLOWED_HOSTS": "box.example"}
+    with serving(WORKBENCH, folder=tmp_path, words=["--allow-unauthenticated"], settings=settings) as server:
+        url = server.url().replace("0.0.0.0", "127.0.0.1")
+        statuses = [
+            httpx2.get(url, headers={"host": host}).status_code for host in ("127.0.0.1", "box.example", "evil.example")
+        ]
+
+    assert statuses == [200, 200, 403]
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "box.example"])

@@ -38,7 +38,12 @@ async def test_health_and_readiness_are_for_operators(rest: DescribedClient) -> 
     assert (health.status, health.json) == (200, {"status": "ok"})
     # A pack that is not configured is no reason not to serve the others.
     assert (ready.status, ready.json["ready"]) == (200, True)
-    assert {"ok": False, "subject": "closed", "message": "The closed service is not configured.", "advice": "Set CLOSED_URL."} in ready.json["checks"]
+    assert {
+        "ok": False,
+        "subject": "closed",
+        "message": "The closed service is not configured.",
+        "advice": "Set CLOSED_URL.",
+    } in ready.json["checks"]
 
 
 async def test_a_list_holds_all_tools_also_those_that_cannot_be_called(rest: DescribedClient) -> None:
@@ -72,7 +77,9 @@ FILTERS = [
     pytest.param("category=nothing", set(), id="unknown category"),
     pytest.param("tag=nothing", set(), id="unknown tag"),
     pytest.param("enabled=false", {"locked"}, id="disabled"),
-    pytest.param("category=workbench&enabled=true", {"ask", "big", "echo", "fail", "picture", "slow"}, id="two filters"),
+    pytest.param(
+        "category=workbench&enabled=true", {"ask", "big", "echo", "fail", "picture", "slow"}, id="two filters"
+    ),
 ]
 
 

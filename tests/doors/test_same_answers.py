@@ -11,7 +11,7 @@ from dogubako.loading import load_file
 
 from .answers import Answer
 from .processes import WORKBENCH
-from .speakers import InMemory, Speaker, prescribed_frame
+from .speakers import KINDS, InMemory, Speaker, prescribed_frame
 
 CONTROL_CHARACTERS = "".join(map(chr, range(32))) + "\x7f\x85\u2028\u2029\ufeff"
 
@@ -173,7 +173,27 @@ def test_a_smaller_budget_is_kept(door: Speaker, memory: InMemory) -> None:
     answer = ask_both(door, memory, "big", {"items": 100}, {"maxTokens": 500})
 
     assert 0 < len(answer.envelope["data"]["items"]) < 100
-    assert "500 tokens" in answer.envelope["_truncated"]["message"] or "tokens" in answer.envelope["_truncated"]["message"]
+    assert answer.envelope["_truncated"]["message"].startswith("Left out to fit ")
+    assert answer.envelope["_truncated"]["next"].startswith("big(")
+
+
+BAD_OPTIONS = [
+    pytest.param({"timeout": 0}, "Invalid value for parameter options.timeout", id="no time"),
+    pytest.param({"maxTokens": 1}, "Invalid value for parameter options.maxTokens", id="no budget"),
+    pytest.param({"timeout": 120_001}, "parameter options.timeout: must be at most 120000", id="too much time"),
+    pytest.param({"maxTokens": 25_001}, "parameter options.maxTokens: must be at most 25000", id="too large a budget"),
+    pytest.param({"timeout": 0, "maxTokens": 1}, "parameter options.maxTokens", id="both"),
+]
+
+
+@pytest.mark.parametrize(("options", "sentence"), BAD_OPTIONS)
+@pytest.mark.parametrize("door", [kind for kind in KINDS if kind != "memory"], indirect=True)
+def test_wrong_options_are_named_like_wrong_arguments(door: Speaker, options: dict[str, Any], sentence: str) -> None:
+    answer = door.call("echo", {"text": "a"}, options)
+
+    assert (answer.is_error, answer.code) == (True, "VALIDATION_ERROR")
+    assert sentence in answer.text
+    assert [one["field"] for one in answer.facts["details"]] == [f"options.{name}" for name in options]
 
 
 def test_a_shorter_timeout_ends_the_call(door: Speaker, memory: InMemory) -> None:

@@ -2,7 +2,6 @@
 
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -11,7 +10,7 @@ import pytest
 from . import messages
 from .processes import HERE, PATIENCE, WORKBENCH, Command, serving
 
-_CAN_BE_ASKED = {"elicitation": {"form": {}}}
+_CAN_BE_ASKED: dict[str, Any] = {"elicitation": {"form": {}}}
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +77,9 @@ def test_what_workers_do_is_in_the_log_and_not_on_stdout(server: Command) -> Non
 def test_a_client_of_the_handshake_era_is_served_without_a_session(server: Command) -> None:
     body = messages.request("tools/call", messages.call("echo", {"text": "a"}, modern=False))
     with httpx2.Client(base_url=server.url(), timeout=PATIENCE) as client:
-        opened = client.post("/mcp", json=messages.request("initialize", messages.initialize()), headers=messages.legacy_headers())
+        opened = client.post(
+            "/mcp", json=messages.request("initialize", messages.initialize()), headers=messages.legacy_headers()
+        )
         answer = client.post("/mcp", json=body, headers=messages.legacy_headers())
 
     assert opened.status_code == 200 and "mcp-session-id" not in opened.headers
@@ -86,10 +87,9 @@ def test_a_client_of_the_handshake_era_is_served_without_a_session(server: Comma
     assert response["result"]["content"][0]["text"] == "a"
 
 
-def test_workers_stop_with_their_parent(tmp_path: Path) -> None:
-    with serving(WORKBENCH, folder=tmp_path, words=["--workers", "2"]) as server:
-        server.stderr.first(lambda one: b"Application startup complete" in one)
-        server.signal(signal.SIGTERM)
+def test_workers_stop_with_their_parent(server: Command) -> None:
+    # The last one here, because it stops the server that the others share.
+    server.signal(signal.SIGTERM)
 
-        assert server.wait() == 0
-        assert "Traceback" not in server.stderr.text()
+    assert server.wait() == 0
+    assert "Traceback" not in server.stderr.text()

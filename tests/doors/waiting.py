@@ -12,10 +12,11 @@ _TICK = 0.01
 
 async def until(happened: Callable[[], bool], what: str, seconds: float = PATIENCE) -> None:
     """Look again and again until it has happened, or fail with what was waited for."""
-    with anyio.move_on_after(seconds):
-        while not happened():
-            await anyio.sleep(_TICK)
-    assert happened(), f"within {seconds:g} s this did not happen: {what}"
+    for _ in range(round(seconds / _TICK)):
+        if happened():
+            return
+        await anyio.sleep(_TICK)
+    raise AssertionError(f"within {seconds:g} s this did not happen: {what}")
 
 
 async def says(marker: Path, word: str, seconds: float = PATIENCE) -> None:

@@ -1,12 +1,25 @@
 """Why a tool does not answer: switched off, not configured, or in need of another that does not."""
 
 from collections import Counter
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
-from dogubako import BaseTool, FunctionTool, NoArgs, Pack, PackSettings, ToolCall, Unconfigured, setting, tool
+from dogubako import (
+    BaseTool,
+    FunctionTool,
+    NoArgs,
+    Pack,
+    PackSettings,
+    ToolCall,
+    ToolMetadata,
+    Unconfigured,
+    setting,
+    tool,
+)
 from dogubako.contract.state import LocalSwitches
 from dogubako.engine.admission import RegistrationError
 from dogubako.engine.entry import RegisterOptions
@@ -69,7 +82,9 @@ async def test_a_tool_that_is_off_answers_why_and_how_to_change_it() -> None:
         pytest.param([made("a", "a")], "a → a", id="itself"),
         pytest.param([made("a", "b"), made("b", "a")], "b → a → b", id="each other"),
         pytest.param([made("a", "b"), made("b", "c"), made("c", "a")], "c → a → b → c", id="round three corners"),
-        pytest.param([made("a", "b"), made("b", "x"), made("b", "a", version="2.0")], "b → a → b", id="by a new version"),
+        pytest.param(
+            [made("a", "b"), made("b", "x"), made("b", "a", version="2.0")], "b → a → b", id="by a new version"
+        ),
     ],
 )
 def test_a_circle_of_dependencies_is_refused_and_named(tools: list[FunctionTool], trail: str) -> None:
@@ -149,8 +164,16 @@ class Numbered(BaseTool[NoArgs]):
         super().__init__()
         self.name = f"tool_{number}"
 
+    @cached_property
+    def metadata(self) -> ToolMetadata:
+        # Deriving the same schema ten thousand times would take longer than all that is tested here.
+        return replace(_ONE.metadata, name=self.name)
+
     async def execute(self, args: NoArgs) -> Any:
         return self.name
+
+
+_ONE = made("template")
 
 
 def test_ten_thousand_tools_cost_a_lookup_no_more_than_ten() -> None:

@@ -1,6 +1,6 @@
 """Disabled is disabled, read-only is read-only, and destruction wants a word."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -35,7 +35,7 @@ class Drop(BaseTool[DropArgs]):
 
     name = "drop_table"
     effect = Effect.DESTROY
-    dropped: list[str] = []
+    dropped: ClassVar[list[str]] = []
 
     def consequence(self, args: DropArgs) -> str:
         return f"Table {args.name} and its 7 rows would be gone."

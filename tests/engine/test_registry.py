@@ -55,7 +55,7 @@ def test_a_tool_without_a_description_is_refused(doc: str) -> None:
 
 
 def test_a_version_that_cannot_be_compared_is_refused() -> None:
-    with pytest.raises(RegistrationError, match='has version "newest", which is not like 1.0.0'):
+    with pytest.raises(RegistrationError, match='has version "newest", which is not like'):
         ToolRegistry().register(made(version="newest"))
 
 
@@ -63,7 +63,7 @@ def test_the_same_name_and_version_twice_is_refused_unless_it_is_meant() -> None
     registry = ToolRegistry()
     registry.register(made())
 
-    with pytest.raises(RegistrationError, match='Tool "echo" 1.0.0 is already registered'):
+    with pytest.raises(RegistrationError, match=r'Tool "echo" 1\.0\.0 is already registered'):
         registry.register(made())
 
     newer = made(doc="Another.")
@@ -164,7 +164,7 @@ def test_an_unknown_version_gets_the_known_ones() -> None:
     for version in ("1.10", "1.9"):
         registry.register(made(version=version))
 
-    with pytest.raises(ToolNotFoundError, match="Tool not found: echo 3.0") as caught:
+    with pytest.raises(ToolNotFoundError, match=r"Tool not found: echo 3\.0") as caught:
         registry.get("echo", "3.0")
     assert caught.value.hint == "Known versions: 1.9, 1.10."
 

@@ -33,9 +33,9 @@ class Many(ToolArgs):
     count: int = Field(5, ge=1, le=9)
     ratio: float = 0.5
     flag: bool = False
-    items: list[int] = []
+    items: list[int] = Field(default_factory=list)
     inner: Inner | None = None
-    table: dict[str, Inner] = {}
+    table: dict[str, Inner] = Field(default_factory=dict)
     either: int | str = 1
     pet: Annotated[Cat | Dog, Field(discriminator="kind")] | None = None
     anyone: Cat | Dog | None = None
@@ -87,7 +87,9 @@ def complaints(**arguments: Any) -> list[str]:
             id="in a table",
         ),
         pytest.param({"either": {}}, ["Invalid type for parameter either: expected integer or string"], id="union"),
-        pytest.param({"either": []}, ["Invalid type for parameter either: expected integer or string"], id="union, list"),
+        pytest.param(
+            {"either": []}, ["Invalid type for parameter either: expected integer or string"], id="union, list"
+        ),
         pytest.param({"pet": {"kind": "cat"}}, ["Required parameter missing: pet.lives"], id="a chosen model"),
         pytest.param(
             {"pet": {"kind": "cat", "lives": "nine"}},

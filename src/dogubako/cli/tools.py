@@ -16,6 +16,7 @@ from dogubako.contract.call import ExecutionOptions, ToolCall, ToolResult
 from dogubako.contract.errors import DogubakoError, ValidationError
 from dogubako.contract.guidance import parse_call
 from dogubako.engine.entry import ListFilter
+from dogubako.settings import SettingsError
 from dogubako.transports.tool_info import tool_detail, tool_info
 from dogubako.transports.wire import NOT_JSON, checked_options
 
@@ -160,9 +161,12 @@ def _describe(block: dict[str, Any], index: int, save: Path | None) -> str:
         data = msgspec.json.decode(msgspec.json.encode(block["data"]), type=bytes)
         if save is None:
             return f"[{block['type']} {block['mimeType']}, {len(data):,} bytes; --save FOLDER keeps it]"
-        save.mkdir(parents=True, exist_ok=True)
         path = save / f"{block['type']}-{index + 1}.{block['mimeType'].rsplit('/', 1)[-1]}"
-        path.write_bytes(data)
+        try:
+            save.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        except OSError as failure:
+            raise SettingsError(f"Cannot save to {path}: {failure.strerror}") from None
         return f"[{block['type']} saved: {path}]"
     return msgspec.json.encode(block).decode()
 

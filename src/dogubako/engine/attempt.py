@@ -8,6 +8,7 @@ import anyio
 import structlog
 
 from dogubako.contract.conversation import ClientLogLevel, Conversation, InputAnswer, InputRequests
+from dogubako.engine.alarm import Alarm, set_alarm
 
 log = structlog.get_logger("dogubako.engine")
 
@@ -38,7 +39,7 @@ class Attempt:
         self._name = name
         self._finished: asyncio.Future[None] = self._loop.create_future()
         self._task: asyncio.Task[Any] | None = None
-        self._timer: asyncio.TimerHandle | None = None
+        self._alarm: Alarm | None = None
 
     async def run(self, coroutine: Coroutine[Any, Any, ResultT]) -> ResultT:
         """The tool's result, or TimedOut."""
@@ -75,16 +76,16 @@ class Attempt:
     def _arm(self, seconds: float) -> None:
         self._disarm()
         self._armed_at = self._loop.time()
-        self._timer = self._loop.call_later(seconds, self._expire)
+        self._alarm = set_alarm(seconds, self._expire)
 
     def _disarm(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
+        if self._alarm is not None:
+            self._alarm.cancel()
 
     def _expire(self) -> None:
         if self._task is not None:
             self._task.cancel()
-        self._timer = self._loop.call_later(GRACE_SECONDS, self._finish)
+        self._alarm = set_alarm(GRACE_SECONDS, self._finish)
 
     def _finish(self, _: object = None) -> None:
         if not self._finished.done():

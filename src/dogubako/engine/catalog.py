@@ -1,13 +1,21 @@
 """Resources and prompts of all packs: found, read and rendered under the same budget and masking as tools."""
 
 import base64
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
+
+import anyio
 
 from dogubako.contract.context import ToolContext
 from dogubako.contract.conversation import SILENCE, Conversation
-from dogubako.contract.errors import AnswerTooLargeError, NotFoundError, ValidationError, ValidationErrorContext
+from dogubako.contract.errors import (
+    AnswerTooLargeError,
+    NotFoundError,
+    ToolTimeoutError,
+    ValidationError,
+    ValidationErrorContext,
+)
 from dogubako.contract.output import Text
 from dogubako.contract.prompt import Prompt
 from dogubako.contract.resource import Complete, Resource, ResourceTemplate
@@ -15,11 +23,16 @@ from dogubako.engine.discretion import Discreet
 from dogubako.response.builder import ToolResponseBuilder
 from dogubako.response.fitting import plain_text
 from dogubako.response.tokens import count_tokens
+from dogubako.response.trim import share_out
 
 Kind = Literal["resources", "prompts", "updated"]
 Surroundings = Callable[[str], tuple[Any, Any]]
 
+ResultT = TypeVar("ResultT")
+
 _MOST_COMPLETIONS = 100
+# As long as a call of a tool may take with all its attempts.
+_MOST_SECONDS = 120.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,7 +81,7 @@ class Catalog:
     async def read(self, uri: str, conversation: Conversation = SILENCE) -> dict[str, Any]:
         """The contents of one resource, as `resources/read` shows them."""
         pack, resource, variables = self._find(uri)
-        body = await resource.read(self._context(pack, conversation), variables)
+        body = await _in_time(resource.read(self._context(pack, conversation), variables))
         if isinstance(body, str):
             mask = self._responses.redactor.known
             text = plain_text(Text(text=body), self._responses.max_tokens, lambda _page, _cuts: None, mask).text
@@ -84,17 +97,23 @@ class Catalog:
         """The messages of a prompt, with its blanks filled in."""
         pack, prompt = self._prompt(name)
         _check_arguments(prompt, arguments)
-        messages = await prompt.render(self._context(pack, conversation), arguments)
-        budget = self._responses.for_call(max(self._responses.max_tokens // max(len(messages), 1), 1))
-        rendered = [(message.role, budget.success(message.content).content) for message in messages]
-        return prompt, [{"role": role, "content": block} for role, blocks in rendered for block in blocks]
+        messages = await _in_time(prompt.render(self._context(pack, conversation), arguments))
+        built = [self._responses.success(message.content) for message in messages]
+        shares = share_out([result.tokens for result in built], self._responses.max_tokens)
+        if any(share < result.tokens for share, result in zip(shares, built, strict=True)):
+            fitted = zip(messages, shares, strict=True)
+            built = [self._responses.for_call(max(share, 1)).success(message.content) for message, share in fitted]
+        rendered = zip(messages, built, strict=True)
+        return prompt, [
+            {"role": message.role, "content": block} for message, result in rendered for block in result.content
+        ]
 
     async def complete(self, reference: str, argument: str, value: str, others: Mapping[str, str]) -> list[str]:
         """What could stand in this blank. `reference` is a prompt's name or a template's address."""
         pack, complete = self._completer(reference, argument)
         if complete is None:
             return []
-        found = await complete(self._context(pack, SILENCE), value, others)
+        found = await _in_time(complete(self._context(pack, SILENCE), value, others))
         return found[:_MOST_COMPLETIONS]
 
     def subscribe(self, listener: Callable[[CatalogChange], None]) -> None:
@@ -129,6 +148,12 @@ class Catalog:
         client, settings = self._surroundings(pack)
         discreet = Discreet(conversation, self._responses.redactor)
         return ToolContext(client=client, settings=settings, responses=self._responses, conversation=discreet)
+
+
+async def _in_time(work: Awaitable[ResultT]) -> ResultT:
+    with anyio.move_on_after(_MOST_SECONDS):
+        return await work
+    raise ToolTimeoutError(f"Execution timeout after {round(_MOST_SECONDS * 1000)}ms")
 
 
 def _put(table: dict[str, Any], key: str, value: Any) -> None:

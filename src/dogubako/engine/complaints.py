@@ -57,6 +57,8 @@ class Complaints:
             yield self._mistyped(path, problem.instance)
         elif kind == "PropertyNames":
             yield self._refused(path, "a name in it is not allowed")
+        elif kind == "FalseSchema":
+            yield self._refused(path, "nothing is allowed here")
         else:
             yield self._refused(path, problem.message)
 

@@ -63,8 +63,8 @@ class ToolExecutor:
         """One call, as often as it takes and is allowed. `bind` makes the tool ready, once the plan is known."""
         plan = self.limits.plan(entry, call.options, self._packs.get(entry.pack, _ORDINARY).retry)
         key = self._cache_key(entry, args, plan, call.resume)
-        if key is not None and (cached := await self.cache.get(key)) is not None:
-            return _thawed(cached)
+        if key is not None and (kept := _thawed(await self.cache.get(key))) is not None:
+            return kept
         bulkhead = self._bulkhead(entry.pack)
         await bulkhead.enter()
         try:
@@ -144,6 +144,12 @@ def _frozen(result: ToolResult) -> bytes:
     )
 
 
-def _thawed(frozen: bytes) -> ToolResult:
-    fields = msgspec.json.decode(frozen)
-    return ToolResult(**{**fields, "content": tuple(fields["content"])}, cacheable=True)
+def _thawed(frozen: bytes | None) -> ToolResult | None:
+    if frozen is None:
+        return None
+    try:
+        fields = msgspec.json.decode(frozen)
+        return ToolResult(**{**fields, "content": tuple(fields["content"])}, cacheable=True)
+    except (msgspec.DecodeError, TypeError, KeyError):
+        # Another version of us may have written it; asking again is always right.
+        return None

@@ -84,7 +84,8 @@ class SchemaValidator:
     """Checks plain data against a plain JSON Schema and hands it on unchanged."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
-        self._validator = compiled(schema, mask="the value")
+        # Without a list of properties a validator does not say which one it refuses.
+        self._validator = compiled({"properties": {}, **schema}, mask="the value")
         self._complaints = Complaints(schema)
 
     def check(self, data: Mapping[str, Any]) -> Mapping[str, Any]:

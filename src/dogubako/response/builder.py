@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -75,13 +76,11 @@ class ToolResponseBuilder:
         continuation: Continuation | None = None,
     ) -> "ToolResponseBuilder":
         """The same builder with a smaller budget, for a tool's own output schema, for one call's rest."""
-        return ToolResponseBuilder(
-            language=self.language,
-            max_tokens=min(max_tokens or self.max_tokens, self.max_tokens),
-            redactor=self.redactor,
-            check_structured=check_structured,
-            continuation=continuation,
-        )
+        tailored = copy(self)
+        tailored.max_tokens = min(max_tokens or self.max_tokens, self.max_tokens)
+        tailored.check_structured = check_structured
+        tailored.continuation = continuation
+        return tailored
 
     def success(self, answer: Any) -> ToolResult:
         """Build the answer to a call that worked. What another tool has answered already passes unchanged."""
@@ -124,7 +123,7 @@ class ToolResponseBuilder:
         mask = self.redactor.known
         match answer:
             case str():
-                return self._text_result(fitting.plain_text(Text(text=answer), budget, self._next, mask), answer=None)
+                return self._plain_text(answer, budget)
             case Text():
                 return self._text_result(fitting.plain_text(answer, budget, self._next, mask), answer)
             case Markdown():
@@ -141,6 +140,14 @@ class ToolResponseBuilder:
                 return self._json(answer, budget)
             case _:
                 return self._json(Output(data=answer), budget)
+
+    def _plain_text(self, answer: str, budget: int) -> ToolResult:
+        text = self.redactor.known(clean_text(answer))
+        tokens = count_tokens(text)
+        if tokens <= budget:
+            return ToolResult(content=({"type": "text", "text": text},), kind="text", tokens=tokens + _BLOCK_TOKENS)
+        fitted = fitting.plain_text(Text(text=text), budget, self._next, self.redactor.known)
+        return self._text_result(fitted, answer=None)
 
     def _text_result(self, fitted: fitting.Fitted, answer: Content | None) -> ToolResult:
         return ToolResult(

@@ -49,7 +49,7 @@ def _with_guidance(output: Output) -> Any:
 
 
 def _short(message: str, budget: int, said: list[Cut]) -> str:
-    if worth_saying(message, budget):
+    if worth_saying(encode(message), budget):
         return message
     shortened = cut_text(message, budget // 4, encode)
     said.append(Cut(path="message", shown=shortened.rfind("… ["), total=len(message), unit="characters"))
@@ -70,6 +70,6 @@ def _guidance_of(data: Any, budget: int, said: list[Cut]) -> dict[str, Any]:
 def _encode(frame: dict[str, Any], data: Any, cuts: Sequence[Cut], call: str | None, budget: int) -> str:
     named = [cut.as_json() for cut in named_of(cuts, budget)]
     note: dict[str, Any] = {"message": sentence_for(cuts, budget), "leftOut": named}
-    if call is not None and worth_saying(call, budget):
+    if call is not None and worth_saying(encode(call), budget):
         note["next"] = call
     return encode({**frame, "data": data, "_truncated": note})

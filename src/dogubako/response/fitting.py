@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Literal
 
 from dogubako.contract.output import Markdown, Page, Text, Xml, XmlElement
@@ -95,7 +96,7 @@ def _blocks(
 
 
 def _with_note(root: XmlElement, cuts: Sequence[Cut], call: str | None, budget: int) -> XmlElement:
-    attributes = {"next": call} if call and worth_saying(call, budget) else {}
+    attributes = {"next": call} if call and worth_saying(escape(call), budget) else {}
     note = XmlElement("truncated", attributes, sentence_for(cuts, budget))
     children = [XmlElement("text", {}, root.children)] if isinstance(root.children, str) else list(root.children)
     return XmlElement(root.tag, root.attributes, [*children, note])

@@ -95,5 +95,5 @@ def sentence_for(cuts: Sequence[Cut], max_tokens: int) -> str:
 
 
 def worth_saying(call: str, max_tokens: int) -> bool:
-    """A call is said whole or not at all, and must not take the room of the answer itself."""
+    """A call, as it will be written, is said whole or not at all, and must leave room for the answer itself."""
     return count_tokens(call) <= max_tokens // 4

@@ -1,11 +1,11 @@
 """Read a request's body: all of it, soon enough, and not more than we want."""
 
-import asyncio
 import json
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
-from starlette.types import Receive, Scope
+from starlette.types import Receive, Scope, Send
 
 from dogubako.contract.errors import (
     CancelledError,
@@ -14,6 +14,8 @@ from dogubako.contract.errors import (
     UnsupportedMediaTypeError,
     ValidationError,
 )
+from dogubako.engine.alarm import set_alarm
+from dogubako.transports.stopping import Stop
 from dogubako.transports.wire import MAX_BODY_BYTES, NOT_JSON
 
 BODY_SECONDS: Final = 30.0
@@ -23,15 +25,16 @@ _decode = msgspec.json.Decoder().decode
 
 async def read_body(receive: Receive) -> bytes:
     """The whole body. A client that dawdles or leaves does not keep us."""
-    try:
-        # asyncio's own timeout, because every request pays for it and anyio's costs twice as much.
-        async with asyncio.timeout(BODY_SECONDS):
+    with Stop() as stop:
+        late = set_alarm(BODY_SECONDS, stop.cancel)
+        try:
             message = await receive()
             if message["type"] == "http.request" and not message.get("more_body", False):
                 return _bounded(message.get("body", b""))
             return await _read_on(message, receive)
-    except TimeoutError:
-        raise ToolTimeoutError(f"The request body did not arrive within {BODY_SECONDS:g} seconds.") from None
+        finally:
+            late.cancel()
+    raise ToolTimeoutError(f"The request body did not arrive within {BODY_SECONDS:g} seconds.")
 
 
 async def _read_on(message: Any, receive: Receive) -> bytes:
@@ -65,6 +68,13 @@ def header(scope: Scope, name: bytes) -> bytes:
         if key == name:
             return bytes(value)
     return b""
+
+
+async def send_json(send: Send, body: bytes, status: int = 200, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
+    """A JSON answer in two ASGI messages, without a response object in between."""
+    known = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), *headers]
+    await send({"type": "http.response.start", "status": status, "headers": known})
+    await send({"type": "http.response.body", "body": body})
 
 
 def decode_json(body: bytes) -> Any:

@@ -7,6 +7,7 @@ from typing import Final, Self
 import anyio
 from starlette.types import Receive
 
+from dogubako.engine.alarm import set_alarm
 from dogubako.transports.stopping import Stop
 
 # Fast calls should not pay for a watcher; a call this slow can.
@@ -25,12 +26,11 @@ class Departure:
         self._watcher: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
-        loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(WATCH_AFTER_SECONDS, self._start)
+        self._alarm = set_alarm(WATCH_AFTER_SECONDS, self._start)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._timer.cancel()
+        self._alarm.cancel()
         if self._watcher is not None:
             self._watcher.cancel()
             with anyio.CancelScope(shield=True):

@@ -6,6 +6,7 @@ from typing import Any, Final
 import msgspec
 from starlette.types import Receive, Send
 
+from dogubako.transports.body import send_json
 from dogubako.transports.departure import Departure
 from dogubako.transports.express import PlainCall
 from dogubako.transports.stopping import Stop
@@ -53,9 +54,7 @@ class Exchange:
             frame = b"event: message\r\ndata: " + body + b"\r\n\r\n"
             await self._send({"type": "http.response.body", "body": frame, "more_body": False})
             return
-        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), *self._own_headers()]
-        await self._send({"type": "http.response.start", "status": self._status(response), "headers": headers})
-        await self._send({"type": "http.response.body", "body": body})
+        await send_json(self._send, body, self._status(response), self._own_headers())
 
     def _status(self, response: dict[str, Any]) -> int:
         """Clients of the handshake era take an error status for a broken transport."""

@@ -16,13 +16,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dogubako import __version__
 from dogubako.contract.errors import DogubakoError, MethodNotAllowedError, RouteNotFoundError
+from dogubako.contract.moment import utc_text
 from dogubako.transports.body import header
 from dogubako.transports.docs_page import PAGE
 from dogubako.transports.hosts import HostGuard
 from dogubako.transports.inside import Inside
 from dogubako.transports.mcp_http import McpEndpoint
 from dogubako.transports.openapi import describe
-from dogubako.transports.problems import json_response, log_problem, problem, timestamp
+from dogubako.transports.problems import json_response, log_problem, problem
 from dogubako.transports.rest_v1 import CALL_PATH, RestV1
 
 log = structlog.get_logger("dogubako.http")
@@ -134,7 +135,7 @@ class HttpDoor:
                 "message": "MCP Server is running",
                 "version": __version__,
                 "uptime": round(time.monotonic() - self._started, 3),
-                "timestamp": timestamp(),
+                "timestamp": utc_text(),
             }
         )
 

@@ -2,7 +2,6 @@
 
 import math
 import time
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -12,6 +11,7 @@ from starlette.types import Scope
 
 from dogubako.contract.call import error_facts
 from dogubako.contract.errors import DogubakoError, MethodNotAllowedError
+from dogubako.contract.moment import utc_text
 
 log = structlog.get_logger("dogubako.http")
 
@@ -33,7 +33,7 @@ def problem(error: DogubakoError, started: float) -> Response:
         **facts,
         "details": error.details,
         "executionTime": elapsed_ms(started),
-        "timestamp": timestamp(),
+        "timestamp": utc_text(),
     }
     return json_response(body, status=error.http_status, headers=_headers(error))
 
@@ -53,10 +53,6 @@ def log_problem(error: DogubakoError, scope: Scope) -> None:
 
 def elapsed_ms(started: float) -> int:
     return round((time.perf_counter() - started) * 1000)
-
-
-def timestamp() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _headers(error: DogubakoError) -> dict[str, str]:

@@ -13,12 +13,13 @@ from starlette.types import Receive, Scope, Send
 
 from dogubako.contract.call import ANONYMOUS, NO_OPTIONS, ToolCall, ToolResult
 from dogubako.contract.errors import CancelledError, ValidationError, ValidationErrorContext
+from dogubako.contract.moment import utc_text
 from dogubako.engine.entry import ListFilter
 from dogubako.engine.validation import ModelValidator
-from dogubako.transports.body import decode_object, read_body, require_json
+from dogubako.transports.body import decode_object, read_body, require_json, send_json
 from dogubako.transports.departure import Departure
 from dogubako.transports.inside import Inside
-from dogubako.transports.problems import elapsed_ms, json_response, log_problem, problem, timestamp
+from dogubako.transports.problems import elapsed_ms, json_response, log_problem, problem
 from dogubako.transports.rest_models import CallRequest, ListQuery, SearchRequest, SwitchRequest
 from dogubako.transports.stopping import Stop
 from dogubako.transports.tool_info import tool_detail, tool_info
@@ -27,6 +28,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 CALL_PATH = "/v1/tools/call"
 
+_encode = msgspec.json.Encoder().encode
 _CALL = ModelValidator(CallRequest)
 _SEARCH = ModelValidator(SearchRequest)
 _SWITCH = ModelValidator(SwitchRequest)
@@ -39,10 +41,6 @@ class CallRoute:
         self._inside = inside
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        response = await self._answer(scope, receive)
-        await response(scope, receive, send)
-
-    async def _answer(self, scope: Scope, receive: Receive) -> Response:
         started = time.perf_counter()
         require_json(scope)
         encoded = await read_body(receive)
@@ -58,11 +56,11 @@ class CallRoute:
         result = await self._handle(call, receive)
         if result.error is not None:
             log_problem(result.error, scope)
-            return problem(result.error, started)
+            await problem(result.error, started)(scope, receive, send)
+            return
         value = msgspec.Raw(result.content[0]["text"].encode()) if result.kind == "json" else result.value
-        return json_response(
-            {"success": True, "result": value, "executionTime": elapsed_ms(started), "timestamp": timestamp()}
-        )
+        answer = {"success": True, "result": value, "executionTime": elapsed_ms(started), "timestamp": utc_text()}
+        await send_json(send, _encode(answer))
 
     async def _handle(self, call: ToolCall, receive: Receive) -> ToolResult:
         with Stop() as stop:

@@ -12,9 +12,12 @@ from dogubako.transports.inside import Inside
 from dogubako.transports.mcp import McpDoor
 
 Written = Callable[[Any, bytes], Awaitable[None]]
+Refused = Callable[[bytes, bytes], Awaitable[None]]
 
 
-async def run(inside: Inside, missed: Sequence[bytes], lines: AsyncIterable[bytes], written: Written) -> None:
+async def run(
+    inside: Inside, missed: Sequence[bytes], lines: AsyncIterable[bytes], written: Written, refused: Refused
+) -> None:
     """Serve until the lines end."""
     door = McpDoor(inside)
     to_server, server_reads = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -23,9 +26,9 @@ async def run(inside: Inside, missed: Sequence[bytes], lines: AsyncIterable[byte
     async def feed() -> None:
         async with to_server:
             for line in missed:
-                await _feed_line(to_server.send, line, written)
+                await _feed_line(to_server.send, line, refused)
             async for line in lines:
-                await _feed_line(to_server.send, line, written)
+                await _feed_line(to_server.send, line, refused)
 
     async def drain() -> None:
         async with from_server:
@@ -43,12 +46,12 @@ async def run(inside: Inside, missed: Sequence[bytes], lines: AsyncIterable[byte
         tasks.cancel_scope.cancel()
 
 
-async def _feed_line(send: Callable[[SessionMessage], Awaitable[None]], line: bytes, written: Written) -> None:
+async def _feed_line(send: Callable[[SessionMessage], Awaitable[None]], line: bytes, refused: Refused) -> None:
     try:
         message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValidationError:
         error = types.ErrorData(code=types.INVALID_REQUEST, message="This is not a JSON-RPC message.")
-        refused = types.JSONRPCError(jsonrpc="2.0", id=None, error=error)
-        await written(None, refused.model_dump_json(by_alias=True, exclude_unset=True).encode())
+        answer = types.JSONRPCError(jsonrpc="2.0", id=None, error=error)
+        await refused(line, answer.model_dump_json(by_alias=True, exclude_unset=True).encode())
         return
     await send(SessionMessage(message))

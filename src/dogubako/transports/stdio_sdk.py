@@ -1,5 +1,6 @@
 """The SDK behind stdio, loaded when it is needed and told what it missed."""
 
+import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -66,7 +67,13 @@ class SdkPeer:
             # In a thread, so that plain calls are answered while it loads.
             loop = await anyio.to_thread.run_sync(load, "dogubako.transports.stdio_loop")
             self.here = True
-            await loop.run(self._inside, self._missed, self._receive, self._written)
+            await loop.run(self._inside, self._missed, self._receive, self._written, self._refused)
+
+    async def _refused(self, line: bytes, encoded: bytes) -> None:
+        """The SDK cannot read this line and answers without its id; nobody should wait for another answer."""
+        request_id = json.loads(line).get("id")
+        self._outstanding.discard(request_id if isinstance(request_id, str | int) else None)
+        await self._write(encoded)
 
     async def _written(self, request_id: Any, encoded: bytes) -> None:
         if request_id in self._answered:

@@ -1,0 +1,26 @@
+"""The time as text. Every call writes it three times, so the part that changes once a second is kept."""
+
+import time
+from functools import lru_cache
+
+
+def utc_text() -> str:
+    """Now, as `2026-11-15T12:00:00.000Z`."""
+    now = time.time()
+    second = int(now)
+    return f"{_utc_second(second)}.{int((now - second) * 1000):03d}Z"
+
+
+def local_text() -> str:
+    """Now, as people at this machine read a clock: `12:00:00`."""
+    return _local_second(int(time.time()))
+
+
+@lru_cache(maxsize=4)
+def _utc_second(second: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+
+
+@lru_cache(maxsize=4)
+def _local_second(second: int) -> str:
+    return time.strftime("%H:%M:%S", time.localtime(second))
