@@ -93,7 +93,12 @@ class Toolbox:
 
     def _admit(self, state: PackState) -> None:
         pack = state.pack
-        limits = PackLimits(max_running=pack.max_running, max_waiting=pack.max_waiting, retry=pack.default_retry)
+        limits = PackLimits(
+            max_running=pack.max_running,
+            max_waiting=pack.max_waiting,
+            retry=pack.default_retry,
+            scope=f"{self.settings.lang} {state.settings!r} {secrets_of(state.settings)}",
+        )
         self.pipeline.executor.set_pack_limits(pack.name, limits)
         missing = state.unconfigured
         unavailable = f"{missing.reason} Set {missing.setting}." if missing else None

@@ -1,12 +1,15 @@
 """A canary in the settings: whatever spills it, it is seen in no answer and in no log, by no door."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
+
+from dogubako import parse_call
 
 from . import messages
 from .canary_pack import FAILURES, SUCCESSES
@@ -89,8 +92,38 @@ def test_stdio_and_its_logs_keep_the_secret(pipe: Pipe, tool: str) -> None:
     assert _logs_are_silent(pipe.command, "Spilling *** by mixed")
 
 
-@pytest.mark.parametrize("words", [["--json"], []], ids=["json", "plain"])
-@pytest.mark.parametrize("how", ["upstream message", "exception", "data"])
+@pytest.mark.parametrize("how", ["long text", "one long line"])
+def test_reading_on_in_a_cut_answer_keeps_the_secret(web: httpx2.Client, how: str) -> None:
+    name, arguments, pages = "spill", {"how": how}, 0
+    while name:
+        text = web.post("/v1/tools/call", json={"name": name, "parameters": arguments}).json()["result"]
+        assert silent(text), text[:200]
+        pages += 1
+        following = re.search(r"Next: (read_more\(.*\))\]$", text)
+        name, arguments = parse_call(following[1]) if following and pages < 20 else ("", {})
+
+    assert 1 < pages < 20
+
+
+@pytest.mark.parametrize(
+    ("how", "path"), [("text", ""), ("markdown", ""), ("data", "key"), ("data", "nested.0.deep"), ("xml", "c")]
+)
+def test_whoever_begins_in_the_middle_of_the_secret_sees_nothing_of_it(web: httpx2.Client, how: str, path: str) -> None:
+    for offset in range(1, 30):
+        where = {"tool": "spill", "arguments": {"how": how}, "offset": offset} | ({"path": path} if path else {})
+        answer = web.post("/v1/tools/call", json={"name": "read_more", "parameters": where})
+        assert answer.status_code == 200
+        assert silent(answer.content), answer.text
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        pytest.param("upstream message", [], id="a failure, plain"),
+        pytest.param("exception", ["--json"], id="a failure as JSON"),
+        pytest.param("data", ["--json"], id="an answer as JSON"),
+    ],
+)
 def test_the_command_line_keeps_the_secret(how: str, words: list[str], tmp_path: Path) -> None:
     called = run(
         "tools", "call", "spill", f"how={how}", *tool_words(_PACK), *words, folder=tmp_path, settings=_SETTINGS

@@ -101,14 +101,14 @@ async def test_over_stdio_a_cancelled_call_stops_and_is_never_answered(pipe: Pip
     assert not pipe.answered(request_id)
 
 
-@BOTH_WAYS
-async def test_over_stdio_the_end_of_input_stops_what_runs(tool: str, tmp_path: Path) -> None:
-    marker = tmp_path / "marker"
+async def test_over_stdio_the_end_of_input_stops_what_runs(tmp_path: Path) -> None:
+    markers = {tool: tmp_path / tool for tool in ("linger", "linger_talking")}
     with speaking(*_TOOLS, folder=tmp_path) as pipe:
         pipe.open()
-        pipe.start_call(tool, {"marker": str(marker)})
-        await says(marker, "started")
+        for tool, marker in markers.items():
+            pipe.start_call(tool, {"marker": str(marker)})
+            await says(marker, "started")
         pipe.command.stdin.close()
 
         assert pipe.command.wait() == 0
-    assert marker.read_text() == "cancelled"
+    assert [marker.read_text() for marker in markers.values()] == ["cancelled", "cancelled"]

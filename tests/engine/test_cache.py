@@ -3,8 +3,23 @@
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
-from dogubako import Effect, ExecutionOptions, FunctionTool, Image, Output, SchemaTool, Text, ToolContext, tool
+from dogubako import (
+    Effect,
+    ExecutionOptions,
+    FunctionTool,
+    Image,
+    Output,
+    Pack,
+    PackSettings,
+    SchemaTool,
+    Text,
+    ToolContext,
+    setting,
+    tool,
+)
+from dogubako.app import build
 from dogubako.contract.errors import NotFoundError
 from dogubako.contract.state import MemoryCache
 from dogubako.engine.executor import ToolExecutor
@@ -12,6 +27,7 @@ from dogubako.engine.limits import ExecutionLimits
 from dogubako.engine.pipeline import Pipeline
 from dogubako.engine.registry import ToolRegistry
 from dogubako.response.builder import ToolResponseBuilder
+from dogubako.settings import Sources
 
 from .boxes import box_of
 
@@ -122,6 +138,38 @@ async def test_servers_with_different_budgets_do_not_share_answers() -> None:
 
     assert (await server(20_000).execute("get_run", {})).tokens > 500
     assert (await server(500).execute("get_run", {})).tokens <= 500
+
+
+class ServiceSettings(PackSettings):
+    url: str = setting("", "SERVICE_URL", "Where the service is.")
+    key: SecretStr = setting(SecretStr(""), "SERVICE_KEY", "Its key.")
+
+
+class Service(Pack[ServiceSettings, None]):
+    name = "service"
+    settings = ServiceSettings
+
+    def __init__(self, counted: Counted) -> None:
+        self.tools = (counted.tool(),)
+
+
+@pytest.mark.parametrize(
+    ("other", "runs"),
+    [
+        pytest.param({"SERVICE_URL": "https://a", "SERVICE_KEY": "key-1"}, 1, id="the same service"),
+        pytest.param({"SERVICE_URL": "https://b", "SERVICE_KEY": "key-1"}, 2, id="another service"),
+        pytest.param({"SERVICE_URL": "https://a", "SERVICE_KEY": "key-2"}, 2, id="other rights"),
+        pytest.param({"SERVICE_URL": "https://a", "SERVICE_KEY": "key-1", "DOGUBAKO_LANG": "ja"}, 2, id="language"),
+    ],
+)
+async def test_only_servers_of_the_same_service_share_answers(other: dict[str, str], runs: int) -> None:
+    shared, counted = MemoryCache(), Counted()
+    for environ in ({"SERVICE_URL": "https://a", "SERVICE_KEY": "key-1"}, other):
+        box = build(Sources(environ=environ, env_file=None), packs=[Service(counted)])
+        box.pipeline.executor.cache = shared
+        await box.call("get_run")
+
+    assert counted.runs == runs
 
 
 async def test_a_foreign_tool_is_remembered_by_its_plain_arguments() -> None:

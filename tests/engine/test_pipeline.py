@@ -11,6 +11,7 @@ from dogubako import (
     Answer,
     Caller,
     Effect,
+    ExecutionOptions,
     Output,
     Pack,
     PackSettings,
@@ -21,6 +22,7 @@ from dogubako import (
     ToolCall,
     ToolContext,
     ToolResult,
+    parse_call,
     setting,
     tool,
 )
@@ -218,6 +220,22 @@ async def test_a_tool_may_call_another_down_the_same_path() -> None:
     result = await box_of(ask_around, find).call("ask_around")
 
     assert result.value["data"] == {"found": [1, 2, 3], "missing": "TOOL_NOT_FOUND"}
+
+
+async def test_a_caller_may_ask_for_a_smaller_answer() -> None:
+    @tool(effect=Effect.READ)
+    async def much() -> Output:
+        """Answer a lot."""
+        return Output(data=[f"word {number}" for number in range(2_000)])
+
+    box = box_of(much)
+
+    whole = await box.call("much")
+    small = await box.call("much", options=ExecutionOptions(max_tokens=700))
+
+    assert not whole.trimmed
+    assert small.tokens <= 700
+    assert parse_call(small.value["_truncated"]["next"])[0] == "read_more"
 
 
 async def test_only_what_reads_can_be_read_on() -> None:

@@ -71,9 +71,9 @@ async def stand_in() -> AsyncIterator[str]:
     server = await asyncio.start_server(redis.talk, "127.0.0.1", 0)
     async with server:
         yield f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}/0"
-    for line in redis.lines:
-        line.close()
-        await line.wait_closed()
+        for line in redis.lines:
+            line.close()
+            await line.wait_closed()
 
 
 @asynccontextmanager

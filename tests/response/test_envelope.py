@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections import UserDict
+from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import Enum
@@ -12,11 +13,25 @@ import jsonschema_rs
 import pytest
 from pydantic import BaseModel, Field
 
-from dogubako import Guidance, Message, Mixed, Output, Page, ToolResponseBuilder, example_call, parse_call
+from dogubako import (
+    Guidance,
+    Markdown,
+    Message,
+    Mixed,
+    Output,
+    Page,
+    ToolResponseBuilder,
+    Xml,
+    XmlElement,
+    example_call,
+    parse_call,
+)
 from dogubako.contract.errors import AnswerTooLargeError
 from dogubako.contract.secrets import Redactor
 from dogubako.response.plain import encode, to_plain
 from dogubako.response.tokens import count_tokens
+
+SECRET = "S3CRET" * 12
 
 
 def text_of(builder: ToolResponseBuilder, answer: Any) -> str:
@@ -146,15 +161,27 @@ def test_secrets_are_masked_in_every_kind_of_answer() -> None:
         assert "***" in text_of(builder, answer)
 
 
-@pytest.mark.parametrize("filler", [pytest.param(number, id=f"{number} before") for number in range(880, 1_010, 9)])
-def test_a_cut_never_leaves_half_a_secret(filler: int) -> None:
-    """Wherever the cut falls, also inside of the secret, nothing of it is shown."""
-    secret = "S3CRET" * 12
-    builder = ToolResponseBuilder(max_tokens=500, redactor=Redactor([secret]))
-    text = "x" * filler + secret + "y" * 9_000
+@pytest.mark.parametrize(
+    "answer_of",
+    [
+        pytest.param(lambda text: text, id="text"),
+        pytest.param(lambda text: Markdown(blocks=[text, text]), id="Markdown"),
+        pytest.param(lambda text: {"field": text}, id="JSON"),
+        pytest.param(lambda text: Output(data={"items": [text]}, page=Page("items", str)), id="a page"),
+        pytest.param(lambda text: Output(data=1, message=text), id="a message"),
+        pytest.param(lambda text: Xml(root=XmlElement("log", {"a": SECRET}, text)), id="XML"),
+        pytest.param(lambda text: Mixed(parts=[text, text]), id="parts"),
+    ],
+)
+def test_a_cut_never_leaves_half_a_secret(answer_of: Callable[[str], Any]) -> None:
+    """The text is made of nothing but the secret: wherever a cut falls, it falls into one."""
+    builder = ToolResponseBuilder(max_tokens=900, redactor=Redactor([SECRET]))
 
-    for answer in (text, {"field": text}, Output(data={"items": [text]}, page=Page("items", str))):
-        assert "S3CRET" not in text_of(builder, answer)
+    result = builder.success(answer_of(f"{SECRET} " * 900))
+
+    assert result.trimmed
+    assert "S3C" not in str(result.content)
+    assert "***" in str(result.content)
 
 
 CHECK = jsonschema_rs.validator_for(

@@ -3,10 +3,12 @@
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dogubako import Guidance, Output, Page, ToolResponseBuilder, ToolResult, example_call, parse_call
+from dogubako.response.json_fit import fit_page
 from dogubako.response.plain import to_plain
 from dogubako.response.tokens import count_tokens
 
@@ -40,7 +42,7 @@ def envelope(result: ToolResult) -> dict[str, Any]:
 
 def at(data: Any, path: str) -> Any:
     for key in path.split(".")[1:]:
-        data = data[int(key)] if isinstance(data, list) else data[key]
+        data = data[int(key)] if isinstance(data, list) else data.get(key)
     return data
 
 
@@ -56,19 +58,37 @@ def test_any_data_fits_any_budget_and_still_parses(data: Any, max_tokens: int) -
     assert result.trimmed is (body["data"] != to_plain(data))
 
 
-@given(JSON, BUDGETS)
-@settings(max_examples=150, deadline=None)
-def test_the_note_counts_exactly_what_is_shown_and_what_there_was(data: Any, max_tokens: int) -> None:
-    body = envelope(ToolResponseBuilder(max_tokens=max_tokens).success(Output(data=data)))
-
-    for note in body.get("_truncated", {}).get("leftOut", ()):
-        shown, there_was = at(body["data"], note["path"]), at(to_plain(data), note["path"])
+def check_note(body: dict[str, Any], whole: Any) -> None:
+    """Each place is named once, with the numbers that one can count in the answer and in what there was."""
+    notes = body.get("_truncated", {}).get("leftOut", [])
+    assert len({note["path"] for note in notes}) == len(notes)
+    for note in notes:
+        shown, there_was = at(body["data"], note["path"]), at(whole, note["path"])
         if note["unit"] == "characters":
             assert (note["total"], shown[: note["shown"]]) == (len(there_was), there_was[: note["shown"]])
         elif shown is not None:
             assert (note["shown"], note["total"]) == (len(shown), len(there_was))
         assert note["shown"] < note["total"]
         assert f"{note['total'] - note['shown']:,} of {note['total']:,} {note['unit']}" in body["_truncated"]["message"]
+
+
+@given(JSON, BUDGETS)
+@settings(max_examples=150, deadline=None)
+def test_the_note_counts_exactly_what_is_shown_and_what_there_was(data: Any, max_tokens: int) -> None:
+    check_note(envelope(ToolResponseBuilder(max_tokens=max_tokens).success(Output(data=data))), to_plain(data))
+
+
+@given(st.lists(JSON, max_size=5), st.dictionaries(KEYS, JSON, max_size=4), BUDGETS)
+@settings(max_examples=150, deadline=None)
+def test_the_note_of_a_page_counts_as_well(items: list[Any], others: dict[str, Any], max_tokens: int) -> None:
+    data = {**others, "items": items}
+    page = Page("items", lambda shown: example_call("list_things", offset=shown))
+
+    body = envelope(ToolResponseBuilder(max_tokens=max_tokens).success(Output(data=data, page=page)))
+
+    check_note(body, to_plain(data))
+    if "next" in body.get("_truncated", {}):
+        assert parse_call(body["_truncated"]["next"])[1]["offset"] == len(body["data"]["items"]) < len(items)
 
 
 @given(RECORDS, st.integers(1, 60), BUDGETS)
@@ -172,3 +192,15 @@ def test_a_long_message_is_shortened_before_the_data_is() -> None:
     assert body["data"] == {"id": 7}
     assert body["message"].startswith("word word")
     assert body["_truncated"]["leftOut"][0]["path"] == "message"
+
+
+@pytest.mark.parametrize(
+    "words", [pytest.param(number, id=f"{number} words beside it") for number in range(0, 200, 60)]
+)
+def test_however_little_room_is_left_for_a_list_it_is_counted_once(words: int) -> None:
+    data = {"note": "word " * words, "items": ["a long item " * 400, "b", "c"]}
+
+    for budget in range(60, 700, 20):
+        kept, cuts = fit_page(data, budget, "items")
+        listed = [(cut.shown, cut.total) for cut in cuts if cut.path == "data.items"]
+        assert listed == [(len(kept.get("items", [])), 3)]

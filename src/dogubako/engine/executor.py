@@ -4,7 +4,7 @@ import hashlib
 import random
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
@@ -28,11 +28,13 @@ _MAX_JITTER = 0.1
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PackLimits:
-    """What a pack says of its service: how much at once, how often to try again."""
+    """What a pack says of its service: how much at once, how often to try again, and whose answers may be shared."""
 
     max_running: int = 16
     max_waiting: int = 64
     retry: int = 0
+    # Holds the service's key, so that servers with other rights do not share; it is hashed and never shown.
+    scope: str = field(default="", repr=False)
 
 
 _ORDINARY = PackLimits()
@@ -107,9 +109,10 @@ class ToolExecutor:
         if isinstance(self.cache, NoCache) or entry.metadata.effect is not Effect.READ:
             return None
         said = args.model_dump_json() if hasattr(args, "model_dump_json") else msgspec.json.encode(args, order="sorted")
-        # Servers with different budgets may share one cache, and an answer must fit where it is given.
+        # Servers of other services and budgets may share the cache; an answer must be true and fit where it is given.
         budget = min(plan.max_tokens or self.limits.max_tokens, self.limits.max_tokens)
-        named = f"{entry.name}\n{entry.version}\n{budget}\n{resume}\n{said!r}"
+        scope = self._packs.get(entry.pack, _ORDINARY).scope
+        named = f"{scope}\n{entry.name}\n{entry.version}\n{budget}\n{resume}\n{said!r}"
         return f"dogubako:answer:{hashlib.sha256(named.encode()).hexdigest()}"
 
 

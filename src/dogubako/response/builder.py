@@ -87,7 +87,7 @@ class ToolResponseBuilder:
         if isinstance(answer, ToolResult):
             return answer
         if self.continuation is not None:
-            answer = self.continuation.begin(answer)
+            answer = self.continuation.begin(answer, self.redactor.known)
         result = self._build(answer, self.max_tokens - _BLOCK_TOKENS)
         if result.tokens > self.max_tokens:
             raise AnswerTooLargeError(
@@ -244,7 +244,7 @@ class ToolResponseBuilder:
             paths = ("", page.path, f"data.{page.path}".rstrip("."))
             parts = (cut.shown for cut in cuts if cut.path in paths and cut.unit != "characters")
             if shown := next(parts, 0):
-                return page.next_call(shown)
+                return self.redactor.known(page.next_call(shown))
         return self.continuation.next_call(cuts[-1]) if self.continuation is not None and cuts else None
 
     def _message(self, output: Output) -> str:

@@ -5,7 +5,7 @@ that it works with any number of servers and after a restart.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -14,8 +14,9 @@ from dogubako.contract.call import Resume
 from dogubako.contract.errors import ValidationError
 from dogubako.contract.guidance import example_call
 from dogubako.contract.output import Markdown, Output, Text, Xml, XmlElement
-from dogubako.response.plain import to_plain
+from dogubako.response.plain import clean_text, encode
 from dogubako.response.trim import Cut
+from dogubako.response.xml import masked
 
 READ_MORE = "read_more"
 
@@ -32,24 +33,28 @@ class Continuation:
         self._arguments = arguments
         self._resume = resume or Resume()
 
-    def begin(self, answer: Any) -> Any:
-        """The answer from where the last one ended."""
+    def begin(self, answer: Any, mask: Callable[[str], str] = str) -> Any:
+        """The answer from where the last one ended. `mask` takes secrets out first: a caller may begin anywhere."""
         if self._resume == Resume():
             return answer
         match answer:
             case str():
-                return Text(text=answer[self._resume.offset :])
+                return self._text_rest([answer], mask)
             case Text():
-                return Text(text=answer.text[self._resume.offset :])
+                return self._text_rest([answer.text], mask)
             case Markdown():
-                return Text(text="\n\n".join(answer.blocks)[self._resume.offset :])
+                return self._text_rest(answer.blocks, mask)
             case Xml():
-                return Xml(root=_xml_rest(answer.root, self._resume))
+                return Xml(root=_xml_rest(masked(answer.root, mask), self._resume))
             case Output():
-                return Output(data=_json_rest(to_plain(answer.data), self._resume), message=answer.message)
+                return Output(data=_json_rest(_masked_data(answer.data, mask), self._resume), message=answer.message)
             case dict() | list():
-                return Output(data=_json_rest(to_plain(answer), self._resume))
+                return Output(data=_json_rest(_masked_data(answer, mask), self._resume))
         return answer
+
+    def _text_rest(self, blocks: Sequence[str], mask: Callable[[str], str]) -> Text:
+        text = "\n\n".join(mask(clean_text(block)) for block in blocks)
+        return Text(text=text[self._resume.offset :])
 
     def next_call(self, cut: Cut) -> str | None:
         """The call that shows what this cut left out."""
@@ -71,6 +76,10 @@ class Continuation:
         if below[0].isdigit():
             below[0] = str(int(below[0]) + self._resume.offset)
         return separator.join([*([self._resume.path] if self._resume.path else []), *below]), cut.position
+
+
+def _masked_data(data: Any, mask: Callable[[str], str]) -> Any:
+    return msgspec.json.decode(mask(encode(data)))
 
 
 def _json_rest(data: Any, resume: Resume) -> Any:

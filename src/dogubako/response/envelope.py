@@ -27,8 +27,6 @@ def build(output: Output, message: str, budget: int, next_call: Next, mask: Mask
         room = max(target - count_tokens(encode(frame | guidance)), 1)
         data = plain["data"]
         kept, cuts = fit_page(data, room, output.page.path) if output.page else fit_json(data, room)
-        if not said and not cuts:
-            return whole
         call = next_call(output.page, cuts)
         return _encode(frame, kept | guidance if guidance else kept, [*said, *cuts], call, budget)
 

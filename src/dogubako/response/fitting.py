@@ -62,7 +62,7 @@ def xml(answer: Xml, budget: int, next_call: Next, mask: Mask) -> Fitted:
 
     def cut_to(target: int) -> str:
         root, cuts = fit_xml(masked(answer.root, mask), target, page_path)
-        return mask(render(_with_note(root, cuts, next_call(answer.page, cuts), budget))) if cuts else whole
+        return mask(render(_with_note(root, cuts, next_call(answer.page, cuts), budget)))
 
     def nothing() -> str:
         cuts = [Cut(path=answer.root.tag, shown=0, total=1, unit="elements")]
@@ -82,8 +82,6 @@ def _blocks(
 ) -> Fitted:
     def cut_to(target: int) -> str:
         kept, cuts = fit_blocks(blocks, target, separator, unit)
-        if not cuts:
-            return whole
         call = next_call(page, cuts)
         said = f" Next: {call}" if call and worth_saying(call, budget) else ""
         return f"{kept}\n\n[{sentence_for(cuts, budget)}{said}]"
