@@ -18,8 +18,8 @@ from dogubako.response.tokens import count_tokens, fits
 from tests.real_tokenizers import claude_tokens, mistral_tokens
 
 ENGLISH = """The harbour was quiet when the ferry came in. A dozen people stood along the wall, wrapped in coats that
-had seen better winters, and nobody spoke until the ropes were tied. "You are late," said the old man at last, although he
-had no watch and the clock above the customs house had stopped in March. What he meant, Anna thought, was that he had
+had seen better winters, and nobody spoke until the ropes were tied. "You are late," said the old man at last, although
+he had no watch and the clock above the customs house had stopped in March. What he meant, Anna thought, was that he had
 been afraid. She picked up both suitcases, the heavy one first, and walked past him towards the road that climbs behind
 the church. There would be time for explanations tomorrow: about the letter, the doctor's unlikely diagnosis, and the
 twenty-three boxes of photographs that her aunt had left to a museum which no longer existed. For now there was rain."""
