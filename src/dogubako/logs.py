@@ -48,10 +48,17 @@ class Sinks:
     def write(self, event: Event) -> None:
         level = str(event.pop("level"))
         error = event.pop("exc_info", None)
-        fields = {key: self._clean(value) for key, value in event.items()}
-        self._for_people.append(self._line_for_people(level, fields))
+        line: dict[str, Any] = {"time": utc_text(), "level": level}
+        shown: list[str] = []
+        for key, value in event.items():
+            cleaned = line[key] = self._clean(value)
+            if key != "event" and cleaned is not None:
+                shown.append(f"{key}={cleaned}")
+        self._for_people.append(self._line_for_people(level, str(line.get("event", "")), shown))
         if self._file is not None:
-            self._for_file.append(self._line_for_file(level, fields, error))
+            if error is not None:
+                line["stack"] = clean_text(self._redactor.mask(_stack(error)))
+            self._for_file.append(msgspec.json.encode(line) + b"\n")
         if level not in _CAN_WAIT or not self._flush_soon():
             self.flush()
 
@@ -91,18 +98,12 @@ class Sinks:
             loop.call_soon(self.flush)
         return True
 
-    def _line_for_people(self, level: str, fields: dict[str, Any]) -> str:
-        name = fields.get("event", "")
-        rest = " ".join([f"{key}={value}" for key, value in fields.items() if key != "event" and value is not None])
-        shown = f"{_COLOURS.get(level, '')}{level:5}{_RESET}" if self._colour else f"{level:5}"
-        line = f"{name} {rest}".rstrip().replace("\n", "\\n")
-        return f"{local_text()} {shown} {line}\n"
-
-    def _line_for_file(self, level: str, fields: dict[str, Any], error: Any) -> bytes:
-        line = {"time": utc_text(), "level": level, **fields}
-        if error is not None:
-            line["stack"] = clean_text(self._redactor.mask(_stack(error)))
-        return msgspec.json.encode(line) + b"\n"
+    def _line_for_people(self, level: str, event: str, shown: list[str]) -> str:
+        label = f"{_COLOURS.get(level, '')}{level:5}{_RESET}" if self._colour else f"{level:5}"
+        text = " ".join([event, *shown]).rstrip()
+        # One event is one line, whatever it contains.
+        text = text.replace("\n", "\\n")
+        return f"{local_text()} {label} {text}\n"
 
     def _clean(self, value: Any) -> Any:
         if isinstance(value, str):

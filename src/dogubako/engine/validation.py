@@ -46,6 +46,12 @@ class ModelValidator(Generic[ModelT]):
 
     def check(self, data: Mapping[str, Any]) -> ModelT:
         """The model, or a ValidationError that names every wrong field."""
+        if all(map(_is_plain, data.values())):
+            try:
+                return self._model.model_validate(data, strict=True)
+            except pydantic.ValidationError:
+                # Dates and enums are read from text in JSON mode only, and complaints are collected below.
+                pass
         try:
             # JSON mode is strict about types and still reads dates and enums from text.
             return self._model.model_validate_json(_encode(data))
@@ -94,6 +100,12 @@ class SchemaValidator:
             problems = self._validator.iter_errors(data)
             raise _collected(complaint for problem in problems for complaint in self._complaints.of_schema(problem))
         return data
+
+
+def _is_plain(value: Any) -> bool:
+    """Short words, whole numbers and truth need no look at how JSON would write them."""
+    kind = type(value)
+    return (kind is str and value.isascii()) or kind is int or kind is bool
 
 
 def _confirmation(value: Any) -> bool:

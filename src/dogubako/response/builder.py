@@ -2,7 +2,6 @@
 
 import base64
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -54,6 +53,8 @@ _NO_SECRETS = Redactor()
 class ToolResponseBuilder:
     """Builds every answer of one call, or of all calls that have no wishes of their own."""
 
+    __slots__ = ("check_structured", "continuation", "language", "max_tokens", "redactor")
+
     def __init__(
         self,
         *,
@@ -76,11 +77,13 @@ class ToolResponseBuilder:
         continuation: Continuation | None = None,
     ) -> "ToolResponseBuilder":
         """The same builder with a smaller budget, for a tool's own output schema, for one call's rest."""
-        tailored = copy(self)
-        tailored.max_tokens = min(max_tokens or self.max_tokens, self.max_tokens)
-        tailored.check_structured = check_structured
-        tailored.continuation = continuation
-        return tailored
+        return ToolResponseBuilder(
+            language=self.language,
+            max_tokens=min(max_tokens, self.max_tokens) if max_tokens else self.max_tokens,
+            redactor=self.redactor,
+            check_structured=check_structured,
+            continuation=continuation,
+        )
 
     def success(self, answer: Any) -> ToolResult:
         """Build the answer to a call that worked. What another tool has answered already passes unchanged."""
