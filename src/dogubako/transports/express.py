@@ -23,6 +23,7 @@ from dogubako.transports.wire import (
     VERSION_KEY,
     Refusal,
     call_result,
+    is_request_id,
     refusal_of,
 )
 
@@ -59,7 +60,7 @@ class Express:
         if not isinstance(message, dict) or message.keys() != _MESSAGE_KEYS or message["method"] != "tools/call":
             return None
         params, request_id = message["params"], message["id"]
-        if message["jsonrpc"] != "2.0" or not _is_id(request_id) or not isinstance(params, dict):
+        if message["jsonrpc"] != "2.0" or not is_request_id(request_id) or not isinstance(params, dict):
             return None
         name, arguments = params.get("name"), params.get("arguments", {})
         if not (params.keys() <= _PARAM_KEYS and isinstance(name, str) and isinstance(arguments, dict)):
@@ -85,7 +86,7 @@ class Express:
 
     def cancel(self, session: str, request_id: Any) -> bool:
         """Stop a call that is running on the short way; False if there is none of this id."""
-        stop = self._running.get((session, request_id)) if _is_id(request_id) else None
+        stop = self._running.get((session, request_id)) if is_request_id(request_id) else None
         if stop is None:
             return False
         stop.cancel()
@@ -119,7 +120,7 @@ class Express:
         ):
             return False
         if "progressToken" in meta:
-            if not _is_id(meta["progressToken"]):
+            if not is_request_id(meta["progressToken"]):
                 return False
             meta = {key: value for key, value in meta.items() if key != "progressToken"}
         envelope = msgspec.json.encode(meta)
@@ -136,11 +137,7 @@ class Express:
 def _legacy_meta(meta: Any) -> bool:
     if not isinstance(meta, dict) or not meta.keys() <= _LEGACY_META_KEYS:
         return False
-    return all(_is_id(token) for token in meta.values())
-
-
-def _is_id(value: Any) -> bool:
-    return isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))
+    return all(is_request_id(token) for token in meta.values())
 
 
 def _valid_envelope(meta: Mapping[str, Any]) -> bool:

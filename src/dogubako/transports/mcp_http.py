@@ -11,17 +11,28 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import Message, Receive, Scope, Send
 
 from dogubako.contract.call import ANONYMOUS
-from dogubako.transports.body import read_body, require_json
+from dogubako.contract.errors import ValidationError
+from dogubako.transports.body import decode_json, read_body, require_json, send_json
 from dogubako.transports.exchange import Exchange
 from dogubako.transports.express import Express, PlainCall
 from dogubako.transports.inside import Inside
 from dogubako.transports.mcp import McpDoor
 from dogubako.transports.sessions import Sessions
-from dogubako.transports.wire import HANDSHAKE_VERSIONS, MAX_BODY_BYTES, MODERN_VERSION, NOT_JSON
+from dogubako.transports.wire import (
+    HANDSHAKE_VERSIONS,
+    INVALID_REQUEST,
+    MAX_BODY_BYTES,
+    MODERN_VERSION,
+    NOT_JSON,
+    PARSE_ERROR,
+    Refusal,
+    is_message,
+)
 
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 
+_NO_JSON: Final = object()
 _ROUTING: Final = frozenset(
     {b"mcp-protocol-version", b"mcp-method", b"mcp-name", b"mcp-session-id", b"accept", b"content-type"}
 )
@@ -94,7 +105,10 @@ class McpEndpoint:
     async def _long_way(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
         headers = _routing_headers(scope) or {}
         session = headers.get(b"mcp-session-id", b"").decode("latin-1")
-        message = _decoded(body) if session else None
+        message = _decoded(body)
+        if _shakes_hands(headers) and not is_message(message):
+            await _refuse(message, send)
+            return
         if isinstance(message, dict) and message.get("method") == "notifications/cancelled":
             params = message.get("params")
             self.express.cancel(session, params.get("requestId") if isinstance(params, dict) else None)
@@ -107,6 +121,18 @@ class McpEndpoint:
         notice = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": request_id}}
         with anyio.CancelScope(shield=True):
             await self.manager.handle_request(scope, *_replay(_encode(notice), _never, _into_nothing, None))
+
+
+def _shakes_hands(headers: dict[bytes, bytes]) -> bool:
+    version = headers.get(b"mcp-protocol-version")
+    return version is None or version.decode("latin-1") in HANDSHAKE_VERSIONS
+
+
+async def _refuse(message: Any, send: Send) -> None:
+    refusal = Refusal(INVALID_REQUEST, "This is not a JSON-RPC message.", None)
+    if message is _NO_JSON:
+        refusal = Refusal(PARSE_ERROR, "Parse error", None)
+    await send_json(send, _encode({"jsonrpc": "2.0", "id": None, "error": refusal.as_json()}), 400)
 
 
 def _routing_headers(scope: Scope) -> dict[bytes, bytes] | None:
@@ -168,6 +194,6 @@ async def _into_nothing(message: Message) -> None:
 
 def _decoded(body: bytes) -> Any:
     try:
-        return _decode(body)
-    except NOT_JSON:
-        return None
+        return decode_json(body)
+    except ValidationError:
+        return _NO_JSON

@@ -72,6 +72,21 @@ def refusal_outside_tools(error: DogubakoError, *, modern: bool, uri: str | None
     return Refusal(code, error.message, data)
 
 
+def is_message(message: Any) -> bool:
+    """Whether this is a JSON-RPC request, notification or response. The SDK's own refusal would quote what it got."""
+    if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+        return False
+    if "id" in message and not is_request_id(message["id"]):
+        return False
+    if "method" in message:
+        return isinstance(message["method"], str) and isinstance(message.get("params"), dict | None)
+    return isinstance(message.get("result"), dict) or isinstance(message.get("error"), dict)
+
+
+def is_request_id(value: Any) -> bool:
+    return isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))
+
+
 def call_result(result: ToolResult, *, modern: bool) -> dict[str, Any]:
     """The `tools/call` result of this protocol era."""
     body = result.to_mcp()
