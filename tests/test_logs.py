@@ -42,6 +42,8 @@ def _configure(folder: Path | None, level: LogLevelName = "info", secrets: tuple
 
 
 def _lines(folder: Path) -> list[dict[str, Any]]:
+    for sinks in _opened:
+        sinks.flush()
     return [json.loads(line) for line in (folder / "dogubako.log").read_text(encoding="utf-8").splitlines()]
 
 
