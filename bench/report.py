@@ -19,8 +19,9 @@ each contender gets its turn in every round, so what slows the machine down slow
 
 {ratios}
 
-*Ratio* is ours divided by theirs, of the medians. For times (ms) smaller is better, so there the need is an upper
-bound. In the last row, “ours” is our server with many tools and “theirs” the same server with few.
+*Ratio* is ours divided by theirs within one round; of all rounds, the median. For times (ms) smaller is better, so
+there the need is an upper bound. In the last row, “ours” is our server with many tools and “theirs” the same server
+with few.
 
 ## Medians
 
@@ -48,7 +49,7 @@ bound. In the last row, “ours” is our server with many tools and “theirs�
 ## Do it again
 
 `make bench` takes about four minutes. `.venv/bin/python bench/run.py --quick` takes one; it only shows that everything
-works, and does not write this page. `--rounds 7` measures longer, for a machine that others use too.
+works, and does not write this page. `--rounds 21` measures longer, for a machine that others use too.
 
 It needs `wrk` (a Debian package), the peers in `../shared/bench`, and Node 20 or newer for the peers written in
 JavaScript: `make bench` brings one, and installs their packages once into the user's cache folder. What is missing is

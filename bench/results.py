@@ -46,7 +46,8 @@ class Comparison:
 
     @property
     def ratio(self) -> float:
-        return self.ours.median / self.other.median
+        """Round by round, and then the median: two neighbours in time saw the same machine."""
+        return median(mine / theirs for mine, theirs in zip(self.ours.values, self.other.values, strict=True))
 
     @property
     def need(self) -> str:

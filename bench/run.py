@@ -17,7 +17,7 @@ from bench.node_peers import NodePeers, install_node_peers
 from bench.results import Results
 
 PAGE = ROOT / "docs" / "benchmarks.md"
-FULL = Effort(rounds=3, seconds=3, cold_starts=9)
+FULL = Effort(rounds=9, seconds=1, cold_starts=9)
 QUICK = Effort(rounds=1, seconds=1, cold_starts=2)
 
 

@@ -5,17 +5,14 @@ import atexit
 import contextlib
 import logging
 import sys
-import traceback
-from collections.abc import MutableMapping
+import time
 from pathlib import Path
 from typing import IO, Any
 
-import msgspec
 import structlog
 
-from dogubako.contract.moment import local_text, utc_text
 from dogubako.contract.secrets import Redactor
-from dogubako.response.plain import clean_text
+from dogubako.log_lines import Entry, Event, Lines
 from dogubako.settings import LogLevelName
 
 _LEVELS: dict[LogLevelName, int] = {"fatal": 50, "error": 40, "warn": 30, "info": 20, "debug": 10, "trace": 10}
@@ -23,45 +20,30 @@ _NAMES = {50: "FATAL", 40: "ERROR", 30: "WARN", 20: "INFO", 10: "DEBUG", 0: "TRA
 # How long lines of little weight are collected. A write costs as much as everything else that a plain call does.
 _FLUSH_SECONDS = 0.05
 _CAN_WAIT = frozenset({"INFO", "DEBUG", "TRACE"})
-_COLOURS = {"FATAL": "\x1b[41m", "ERROR": "\x1b[31m", "WARN": "\x1b[33m", "INFO": "\x1b[32m"}
-_RESET = "\x1b[0m"
+# So many lines are written at once, so that a busy server does not stand still for long.
+_MOST_PENDING = 200
 
 # These libraries tell at INFO what only their authors want to know.
 _CHATTY = ("httpx2", "httpcore2", "mcp", "sse_starlette", "asyncio", "uvicorn.access")
-
-Event = MutableMapping[str, Any]
 
 
 class Sinks:
     """Where lines go. One bad sink never stops the work that is being logged."""
 
     def __init__(self, redactor: Redactor, folder: Path | None, *, stderr: IO[str] | None = None) -> None:
-        self._redactor = redactor
         self._stderr = stderr or sys.stderr
-        self._colour = self._stderr.isatty()
+        self._lines = Lines(redactor, colour=self._stderr.isatty())
         self._file: IO[bytes] | None = None
         self.problem: str | None = None
-        self._for_people: list[str] = []
-        self._for_file: list[bytes] = []
+        self._pending: list[Entry] = []
         self._flushes_in: asyncio.AbstractEventLoop | None = None
         if folder is not None:
             self._open(folder)
 
     def write(self, event: Event) -> None:
-        level = str(event.pop("level"))
-        error = event.pop("exc_info", None)
-        line: dict[str, Any] = {"time": utc_text(), "level": level}
-        shown: list[str] = []
-        for key, value in event.items():
-            cleaned = line[key] = self._clean(value)
-            if key != "event" and cleaned is not None:
-                shown.append(f"{key}={cleaned}")
-        self._for_people.append(self._line_for_people(level, str(line.get("event", "")), shown))
-        if self._file is not None:
-            if error is not None:
-                line["stack"] = clean_text(self._redactor.mask(_stack(error)))
-            self._for_file.append(msgspec.json.encode(line) + b"\n")
-        if level not in _CAN_WAIT or not self._flush_soon():
+        level = event.pop("level")
+        self._pending.append(Entry(time.time(), level, self._lines.settled(event)))
+        if level not in _CAN_WAIT or len(self._pending) >= _MOST_PENDING or not self._flush_soon():
             self.flush()
 
     # structlog calls the method of an event's level; here all of them do the same.
@@ -69,16 +51,16 @@ class Sinks:
 
     def flush(self) -> None:
         """Write what has been collected. A reader who left or a full disk never stops the work that is logged."""
-        people, self._for_people = "".join(self._for_people), []
-        lines, self._for_file = b"".join(self._for_file), []
+        pending, self._pending = self._pending, []
         self._flushes_in = None
+        rendered = [self._lines.render(entry) for entry in pending]
         with contextlib.suppress(OSError, ValueError):
             # Text streams on stderr are line-buffered: nothing stays behind.
-            self._stderr.write(people)
+            self._stderr.write("".join(for_people for for_people, _ in rendered))
         if self._file is None:
             return
         try:
-            self._file.write(lines)
+            self._file.write(b"".join(for_file for _, for_file in rendered))
         except (OSError, ValueError) as failure:
             self._file = None
             self.problem = f"The log file cannot be written any more: {failure}"
@@ -99,25 +81,6 @@ class Sinks:
             self._flushes_in = loop
             loop.call_later(_FLUSH_SECONDS, self.flush)
         return True
-
-    def _line_for_people(self, level: str, event: str, shown: list[str]) -> str:
-        label = f"{_COLOURS.get(level, '')}{level:5}{_RESET}" if self._colour else f"{level:5}"
-        text = " ".join([event, *shown]).rstrip()
-        # One event is one line, whatever it contains.
-        text = text.replace("\n", "\\n")
-        return f"{local_text()} {label} {text}\n"
-
-    def _clean(self, value: Any) -> Any:
-        if isinstance(value, str):
-            masked = self._redactor.mask(value)
-            return masked if masked.isascii() else clean_text(masked)
-        if isinstance(value, int | float | None):
-            return value
-        if isinstance(value, list | tuple):
-            return [self._clean(item) for item in value]
-        if isinstance(value, dict):
-            return {clean_text(str(key)): self._clean(item) for key, item in value.items()}
-        return clean_text(self._redactor.mask(str(value)))
 
     def _open(self, folder: Path) -> None:
         try:
@@ -198,7 +161,3 @@ def _adopt_standard_logging(level: int, sinks: Sinks) -> None:
 
 def _name(level: int) -> str:
     return _NAMES[max(known for known in _NAMES if known <= max(level, 0))]
-
-
-def _stack(error: Any) -> str:
-    return "".join(traceback.format_exception(error)) if isinstance(error, BaseException) else str(error)

@@ -36,7 +36,8 @@ def serve(box: Toolbox, *, workers: int = 1, allow_unauthenticated: bool = False
         return
     door = HttpDoor(box)
     settle()
-    run_to_the_end(GracefulServer(uvicorn.Config(door, **_options(settings)), door).serve())
+    config = uvicorn.Config(door, **_options(settings))
+    run_to_the_end(GracefulServer(config, door).serve(), config.get_loop_factory())
 
 
 class GracefulServer(uvicorn.Server):
@@ -89,7 +90,9 @@ def _options(settings: Settings) -> dict[str, Any]:
         "host": settings.host,
         "port": settings.port,
         "http": "httptools",
-        "loop": "asyncio",
+        "interface": "asgi3",
+        # uvloop, where there is one.
+        "loop": "auto",
         "ws": "none",
         "lifespan": "on",
         "access_log": False,

@@ -225,9 +225,3 @@ def test_options_are_complained_about_by_their_own_names() -> None:
         ModelValidator(ExecutionOptions, prefix="options").check({"timeout": "x", "maxTokens": 1, "retires": 1})
 
     assert [error.field for error in caught.value.errors] == ["options.timeout", "options.maxTokens", "options.retires"]
-
-
-def test_a_model_is_read_straight_from_json_or_not_at_all() -> None:
-    assert CHECK.read(b'{"text": "x"}') == Many(text="x")
-    assert CHECK.read(b'{"text": 5}') is None
-    assert CHECK.read(b"not JSON") is None

@@ -1,7 +1,7 @@
 """A request on its way in, and its outcome on the way out."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import getrandbits
 from typing import Any, Literal
 
@@ -55,23 +55,24 @@ class Resume:
     offset: int = 0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ToolCall:
+FROM_THE_START = Resume()
+
+
+class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     """One request for one tool, whatever door it came through."""
 
     name: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = msgspec.field(default_factory=dict)
     options: ExecutionOptions = NO_OPTIONS
     version: str | None = None
     door: Door = "python"
     caller: Caller = ANONYMOUS
     conversation: Conversation = SILENCE
     resume: Resume | None = None
-    id: str = field(default_factory=new_call_id)
+    id: str = msgspec.field(default_factory=new_call_id)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ToolResult:
+class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     """An outcome, ready for every door.
 
     `content` holds MCP content blocks; `kind` says how REST and Python callers read them: as the envelope of a JSON

@@ -41,6 +41,7 @@ class FunctionTool(BaseTool[BaseModel]):
         super().__init__()
         hints = get_type_hints(function, include_extras=True)
         self.function = function
+        self.blocks = not inspect.iscoroutinefunction(function)
         self.context_name = _context_name(hints)
         self.talks = self.context_name is not None
         self.name = name or function.__name__
@@ -51,15 +52,16 @@ class FunctionTool(BaseTool[BaseModel]):
         self.timeout, self.retry = timeout, retry
         # An instance attribute: every function has a model of its own, the class has none.
         self.args_model = _model_of(function, hints, self.context_name)  # type: ignore[misc]
+        self.argument_names = tuple(self.args_model.model_fields)
 
     async def execute(self, args: BaseModel) -> Any:
-        arguments = {name: getattr(args, name) for name in type(args).model_fields}
+        arguments = {name: getattr(args, name) for name in self.argument_names}
         if self.context_name is not None:
             arguments[self.context_name] = self.context
-        if inspect.iscoroutinefunction(self.function):
-            return await self.function(**arguments)
-        # A plain function may block; in a thread of its own it blocks nobody, and a timeout leaves it behind.
-        return await anyio.to_thread.run_sync(partial(self.function, **arguments), abandon_on_cancel=True)
+        if self.blocks:
+            # In a thread of its own a plain function blocks nobody, and a timeout leaves it behind.
+            return await anyio.to_thread.run_sync(partial(self.function, **arguments), abandon_on_cancel=True)
+        return await self.function(**arguments)
 
 
 @overload

@@ -4,16 +4,16 @@ import time
 from functools import lru_cache
 
 
-def utc_text() -> str:
-    """Now, as `2026-11-15T12:00:00.000Z`."""
-    now = time.time()
-    second = int(now)
-    return f"{_utc_second(second)}.{int((now - second) * 1000):03d}Z"
+def utc_text(moment: float | None = None) -> str:
+    """Now, or then, as `2026-11-15T12:00:00.000Z`."""
+    seconds = time.time() if moment is None else moment
+    whole = int(seconds)
+    return f"{_utc_second(whole)}.{int((seconds - whole) * 1000):03d}Z"
 
 
-def local_text() -> str:
-    """Now, as people at this machine read a clock: `12:00:00`."""
-    return _local_second(int(time.time()))
+def local_text(moment: float) -> str:
+    """As people at this machine read a clock: `12:00:00`."""
+    return _local_second(int(moment))
 
 
 @lru_cache(maxsize=4)

@@ -6,9 +6,9 @@ and only while somebody waits.
 """
 
 import asyncio
+import threading
 from collections.abc import Callable
 from typing import Final
-from weakref import WeakKeyDictionary
 
 # How late an alarm may ring.
 TICK_SECONDS: Final = 0.02
@@ -36,34 +36,40 @@ class _Clock:
     """The alarms of one loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+        self.loop = loop
         self._ticking = False
         self.waiting: dict[Alarm, None] = {}
 
     def set(self, seconds: float, ring: Callable[[], object]) -> Alarm:
-        alarm = Alarm(self, self._loop.time() + seconds, ring)
+        alarm = Alarm(self, self.loop.time() + seconds, ring)
         self.waiting[alarm] = None
         if not self._ticking:
             self._ticking = True
-            self._loop.call_later(TICK_SECONDS, self._tick)
+            self.loop.call_later(TICK_SECONDS, self._tick)
         return alarm
 
     def _tick(self) -> None:
-        now = self._loop.time()
+        now = self.loop.time()
         for alarm in [one for one in self.waiting if one.at <= now]:
             alarm.ring()
         self._ticking = bool(self.waiting)
         if self._ticking:
-            self._loop.call_later(TICK_SECONDS, self._tick)
+            self.loop.call_later(TICK_SECONDS, self._tick)
 
 
-_clocks: "WeakKeyDictionary[asyncio.AbstractEventLoop, _Clock]" = WeakKeyDictionary()
+class _LastUsed(threading.local):
+    """A thread runs one loop at a time, and its clock is asked for with every call."""
+
+    clock: _Clock | None = None
+
+
+_last_used = _LastUsed()
 
 
 def set_alarm(seconds: float, ring: Callable[[], object]) -> Alarm:
     """Call `ring` in about so many seconds."""
     loop = asyncio.get_running_loop()
-    clock = _clocks.get(loop)
-    if clock is None:
-        clock = _clocks[loop] = _Clock(loop)
+    clock = _last_used.clock
+    if clock is None or clock.loop is not loop:
+        clock = _last_used.clock = _Clock(loop)
     return clock.set(seconds, ring)

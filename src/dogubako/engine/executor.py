@@ -3,7 +3,7 @@
 import hashlib
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,7 +39,7 @@ class PackLimits:
 
 _ORDINARY = PackLimits()
 
-Bind = Callable[[Plan], BaseTool[Any, Any]]
+Bind = Callable[[ToolRegistryEntry, ToolCall, Plan], BaseTool[Any, Any]]
 
 
 class ToolExecutor:
@@ -61,41 +61,50 @@ class ToolExecutor:
         self._packs[pack] = limits
         self._bulkheads.pop(pack, None)
 
-    async def run(self, entry: ToolRegistryEntry, args: Any, call: ToolCall, bind: Bind) -> ToolResult:
+    def run(self, entry: ToolRegistryEntry, args: Any, call: ToolCall, bind: Bind) -> Coroutine[Any, Any, ToolResult]:
         """One call, as often as it takes and is allowed. `bind` makes the tool ready, once the plan is known."""
         plan = self.limits.plan(entry, call.options, self._packs.get(entry.pack, _ORDINARY).retry)
         key = self._cache_key(entry, args, plan, call.resume)
-        if key is not None and (kept := _thawed(await self.cache.get(key))) is not None:
-            return kept
-        bulkhead = self._bulkhead(entry.pack)
-        await bulkhead.enter()
+        attempts = self._attempts(entry, args, plan, lambda: bind(entry, call, plan))
+        return attempts if key is None else self._remembered(key, attempts)
+
+    async def _remembered(self, key: str, attempts: Coroutine[Any, Any, ToolResult]) -> ToolResult:
         try:
-            result = await self._attempts(entry, args, plan, bind)
+            if (kept := _thawed(await self.cache.get(key))) is not None:
+                return kept
+            result = await attempts
         finally:
-            bulkhead.leave()
-        if key is not None and result.cacheable and not result.is_error:
+            attempts.close()
+        if result.cacheable and not result.is_error:
             await self.cache.put(key, _frozen(result))
         return result
 
-    async def _attempts(self, entry: ToolRegistryEntry, args: Any, plan: Plan, bind: Bind) -> ToolResult:
-        deadline = time.monotonic() + plan.deadline
-        attempt = 0
-        while True:
-            tool = bind(plan)
-            window = min(plan.timeout, deadline - time.monotonic())
-            running = Attempt(window, entry.name)
-            if tool.talks:
-                tool.context.conversation = running.patient(tool.context.conversation)
-            try:
-                result = await running.run(tool.handler(args))
-            except TimedOut:
-                result = _timed_out(tool, window)
-            delay = _pause(result, plan, attempt) if entry.metadata.repeatable else None
-            if delay is None or time.monotonic() + delay >= deadline:
-                return result
-            attempt += 1
-            log.info("Tool retried", tool=entry.name, attempt=attempt, code=result.code, delay_ms=round(delay * 1000))
-            await anyio.sleep(delay)
+    async def _attempts(
+        self, entry: ToolRegistryEntry, args: Any, plan: Plan, bound: Callable[[], BaseTool[Any, Any]]
+    ) -> ToolResult:
+        bulkhead = self._bulkhead(entry.pack)
+        await bulkhead.enter()
+        try:
+            deadline, attempt = time.monotonic() + plan.deadline, 0
+            while True:
+                tool = bound()
+                window = min(plan.timeout, deadline - time.monotonic())
+                running = Attempt(window, entry.name)
+                if tool.talks:
+                    tool.context.conversation = running.patient(tool.context.conversation)
+                try:
+                    result = await running.run(tool.handler(args))
+                except TimedOut:
+                    result = _timed_out(tool, window)
+                delay = _pause(result, plan, attempt) if entry.metadata.repeatable else None
+                if delay is None or time.monotonic() + delay >= deadline:
+                    return result
+                attempt += 1
+                milliseconds = round(delay * 1000)
+                log.info("Tool retried", tool=entry.name, attempt=attempt, code=result.code, delay_ms=milliseconds)
+                await anyio.sleep(delay)
+        finally:
+            bulkhead.leave()
 
     def _bulkhead(self, pack: str) -> Bulkhead:
         bulkhead = self._bulkheads.get(pack)

@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 
+import msgspec
+
 from dogubako.contract.call import NO_OPTIONS, ExecutionOptions
 from dogubako.contract.errors import ValidationError, ValidationErrorContext
 from dogubako.engine.entry import ToolRegistryEntry
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The numbers of one call, in seconds and tokens."""
 
     timeout: float

@@ -65,7 +65,12 @@ class Pipeline:
         started = time.perf_counter()
         self._log.debug("Tool invoked", tool=call.name, door=call.door, call_id=call.id)
         try:
-            result = await self._run(call)
+            entry = self.registry.get(call.name, call.version)
+            await self.policy.check(entry, call)
+            _check_resume(entry, call)
+            checked = entry.validator.check(call.parameters)
+            await self.policy.confirm(entry, call, checked.args, checked.confirmed)
+            result = await self.executor.run(entry, checked.args, call, self._bind)
         except DogubakoError as error:
             result = self._refused(call, error)
         except asyncio.CancelledError:
@@ -75,15 +80,6 @@ class Pipeline:
             result = self.broken(error, call_id=call.id)
         self._completed(call, result.code, started, result)
         return result
-
-    async def _run(self, call: ToolCall) -> ToolResult:
-        entry = self.registry.get(call.name, call.version)
-        await self.policy.check(entry, call)
-        if call.resume is not None and entry.metadata.effect is not Effect.READ:
-            raise ValidationError.of("tool", "Invalid value for parameter tool: only a tool that reads can be read on")
-        checked = entry.validator.check(call.parameters)
-        await self.policy.confirm(entry, call, checked.args, checked.confirmed)
-        return await self.executor.run(entry, checked.args, call, lambda plan: self._bind(entry, call, plan))
 
     def _bind(self, entry: ToolRegistryEntry, call: ToolCall, plan: Plan) -> BaseTool[Any, Any]:
         client, settings = self._surroundings(entry.pack)
@@ -150,3 +146,8 @@ class Pipeline:
             call_id=call.id,
             **fields,
         )
+
+
+def _check_resume(entry: ToolRegistryEntry, call: ToolCall) -> None:
+    if call.resume is not None and entry.metadata.effect is not Effect.READ:
+        raise ValidationError.of("tool", "Invalid value for parameter tool: only a tool that reads can be read on")

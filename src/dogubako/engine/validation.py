@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+import msgspec
 import pydantic
 
 from dogubako.contract.errors import ValidationError, ValidationErrorContext
@@ -22,8 +22,7 @@ _to_json = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
 _TOO_DEEP = "Invalid parameters: nested too deeply"
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(msgspec.Struct, frozen=True):
     """Arguments that fit, and whether a destructive call was confirmed."""
 
     args: Any
@@ -36,13 +35,6 @@ class ModelValidator(Generic[ModelT]):
     def __init__(self, model: type[ModelT], prefix: str = "", schema: Mapping[str, Any] | None = None) -> None:
         self._model = model
         self._complaints = Complaints(schema_of(model) if schema is None else schema, prefix)
-
-    def read(self, encoded: bytes) -> ModelT | None:
-        """The model straight from JSON, or nothing: then decode it and `check`, to hear what is wrong."""
-        try:
-            return self._model.model_validate_json(encoded)
-        except pydantic.ValidationError:
-            return None
 
     def check(self, data: Mapping[str, Any]) -> ModelT:
         """The model, or a ValidationError that names every wrong field."""

@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import msgspec
+
 from dogubako.contract.call import ToolResult
 from dogubako.contract.errors import (
     AnswerTooLargeError,
@@ -184,7 +186,7 @@ class ToolResponseBuilder:
             if not built.trimmed:
                 raise
             raise _too_large("The answer, cut to fit, would break the tool's own output schema.") from None
-        return replace(result, structured=data, tokens=result.tokens * 2)
+        return msgspec.structs.replace(result, structured=data, tokens=result.tokens * 2)
 
     def _block_result(self, answer: Image | Audio | Embedded | Link, budget: int) -> ToolResult:
         block = self._clean(_block(answer))
@@ -229,7 +231,7 @@ class ToolResponseBuilder:
         if len(results) < len(texts):
             cut = Cut(path="", shown=len(results), total=len(texts), unit="parts")
             note = self._build(f"[{sentence_for([cut], self.max_tokens)}]", budget)
-            results[max(texts) + 1] = replace(note, trimmed=True)
+            results[max(texts) + 1] = msgspec.structs.replace(note, trimmed=True)
         return results
 
     def _clean(self, block: dict[str, Any]) -> dict[str, Any]:

@@ -14,24 +14,26 @@ def assert_mcp_tool_response(response: object) -> None:
 
     Takes the result as a mapping, or as a model of the MCP SDK.
     """
-    if hasattr(response, "model_dump"):
+    if type(response) is not dict and hasattr(response, "model_dump"):
         response = response.model_dump(by_alias=True, exclude_none=True)
-    _require(isinstance(response, Mapping), "a tool response is an object")
-    assert isinstance(response, Mapping)
-    _require("isError" in response, "isError is missing")
-    _require(isinstance(response["isError"], bool), "isError is not true or false")
+    if not isinstance(response, Mapping):
+        raise AssertionError("a tool response is an object")  # noqa: TRY004 - its name is a promise
+    if type(response.get("isError")) is not bool:
+        raise AssertionError("isError is not true or false" if "isError" in response else "isError is missing")
     content = response.get("content")
-    _require(isinstance(content, list | tuple), "content is not a list")
-    _require(bool(content), "content is empty")
-    for index, block in enumerate(content or ()):
-        _check_block(block, f"content[{index}]")
-    _require(isinstance(response.get("_meta", {}), Mapping), "_meta is not an object")
+    if not isinstance(content, list | tuple) or not content:
+        raise AssertionError("content is empty" if content in ([], ()) else "content is not a list")
+    for index, block in enumerate(content):
+        _check_block(block, index)
+    if "_meta" in response:
+        _require(isinstance(response["_meta"], Mapping), "_meta is not an object")
 
 
-def _check_block(block: object, where: str) -> None:
+def _check_block(block: object, index: int) -> None:
     if type(block) is dict and block.get("type") == "text" and type(block.get("text")) is str:
         # Nearly every block of every answer.
         return
+    where = f"content[{index}]"
     _require(isinstance(block, Mapping), f"{where} is not an object")
     assert isinstance(block, Mapping)
     kind = block.get("type")

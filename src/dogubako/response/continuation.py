@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from dogubako.contract.call import Resume
+from dogubako.contract.call import FROM_THE_START, Resume
 from dogubako.contract.errors import ValidationError
 from dogubako.contract.guidance import example_call
 from dogubako.contract.output import Markdown, Output, Text, Xml, XmlElement
@@ -31,11 +31,11 @@ class Continuation:
     def __init__(self, tool: str, arguments: Mapping[str, Any], resume: Resume | None) -> None:
         self._tool = tool
         self._arguments = arguments
-        self._resume = resume or Resume()
+        self._resume = FROM_THE_START if resume is None or resume == FROM_THE_START else resume
 
     def begin(self, answer: Any, mask: Callable[[str], str] = str) -> Any:
         """The answer from where the last one ended. `mask` takes secrets out first: a caller may begin anywhere."""
-        if self._resume == Resume():
+        if self._resume is FROM_THE_START:
             return answer
         match answer:
             case str():

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from dogubako import __version__
-from dogubako.contract.call import ANONYMOUS, Caller, Door, ToolCall
+from dogubako.contract.call import ANONYMOUS, Caller, Door, ToolCall, ToolResult
 from dogubako.contract.errors import ToolNotFoundError
 from dogubako.transports.inside import SERVER_NAME, Inside
 from dogubako.transports.stopping import Stop
@@ -79,7 +79,7 @@ class Express:
         with Stop() as stop:
             self._running[key] = stop
             try:
-                return await self._answer(call, door, caller)
+                return _response(call, await self._inside.pipeline.handle(_tool_call(call, door, caller)))
             finally:
                 self._running.pop(key, None)
         return {"jsonrpc": "2.0", "id": call.id, "error": CANCELLED.as_json()}
@@ -91,18 +91,6 @@ class Express:
             return False
         stop.cancel()
         return True
-
-    async def _answer(self, call: PlainCall, door: Door, caller: Caller) -> dict[str, Any]:
-        result = await self._inside.pipeline.handle(
-            ToolCall(name=call.name, parameters=call.arguments, door=door, caller=caller)
-        )
-        refusal = refusal_of(result.error, modern=call.modern)
-        if refusal is not None:
-            return {"jsonrpc": "2.0", "id": call.id, "error": refusal.as_json()}
-        body = call_result(result, modern=call.modern)
-        if call.modern:
-            body["_meta"] = {**body.get("_meta", {}), SERVER_INFO_KEY: SERVER_INFO}
-        return {"jsonrpc": "2.0", "id": call.id, "result": body}
 
     def _is_plain(self, name: str) -> bool:
         try:
@@ -132,6 +120,20 @@ class Express:
             self._envelopes.clear()
         self._envelopes.add(envelope)
         return True
+
+
+def _tool_call(call: PlainCall, door: Door, caller: Caller) -> ToolCall:
+    return ToolCall(name=call.name, parameters=call.arguments, door=door, caller=caller)
+
+
+def _response(call: PlainCall, result: ToolResult) -> dict[str, Any]:
+    refusal = refusal_of(result.error, modern=call.modern)
+    if refusal is not None:
+        return {"jsonrpc": "2.0", "id": call.id, "error": refusal.as_json()}
+    body = call_result(result, modern=call.modern)
+    if call.modern:
+        body["_meta"] = {**body.get("_meta", {}), SERVER_INFO_KEY: SERVER_INFO}
+    return {"jsonrpc": "2.0", "id": call.id, "result": body}
 
 
 def _legacy_meta(meta: Any) -> bool:

@@ -2,6 +2,7 @@
 
 import ipaddress
 from collections.abc import Sequence
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from dogubako.contract.errors import AuthorizationError
@@ -27,32 +28,27 @@ class HostGuard:
         self._names = _LOOPBACK_NAMES | {name.lower() for name in allowed} | ({bound_to.lower()} - _ANY_ADDRESS)
         # "*" lets any page read REST answers; it never opens /mcp.
         self._origins = frozenset(origins) - {"*"}
-        self._seen: dict[tuple[str, str], bool] = {}
+        # The same few names come with every request.
+        self._host_allowed = lru_cache(maxsize=1_000)(self._judge_host)
+        self._origin_allowed = lru_cache(maxsize=1_000)(self._judge_origin)
 
-    def check(self, host: str, origin: str | None, *, any_origin: bool = False) -> None:
+    def check(self, host: bytes, origin: bytes, *, any_origin: bool = False) -> None:
         """Raise AuthorizationError for a name that is not ours or a page that is not allowed."""
         if not self._host_allowed(host):
             raise AuthorizationError(
                 "This host name is not allowed.", hint="An operator can add it to DOGUBAKO_ALLOWED_HOSTS."
             )
-        if origin and not any_origin and origin not in self._origins and not self._origin_allowed(origin):
+        if origin and not any_origin and not self._origin_allowed(origin):
             raise AuthorizationError(
                 "This origin is not allowed.", hint="An operator can add it to CORS_ORIGIN, or serve it from here."
             )
 
-    def _host_allowed(self, host: str) -> bool:
-        return self._known("host", host, f"//{host}")
+    def _judge_host(self, host: bytes) -> bool:
+        return self._allowed(f"//{host.decode('latin-1')}")
 
-    def _origin_allowed(self, origin: str) -> bool:
-        return self._known("origin", origin, origin if origin.startswith(("http://", "https://")) else "//")
-
-    def _known(self, kind: str, value: str, url: str) -> bool:
-        key = (kind, value)
-        if key not in self._seen:
-            if len(self._seen) > 1_000:
-                self._seen.clear()
-            self._seen[key] = self._allowed(url)
-        return self._seen[key]
+    def _judge_origin(self, origin: bytes) -> bool:
+        page = origin.decode("latin-1")
+        return page in self._origins or (page.startswith(("http://", "https://")) and self._allowed(page))
 
     def _allowed(self, url: str) -> bool:
         try:

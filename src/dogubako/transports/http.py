@@ -1,7 +1,7 @@
 """One ASGI app: `/mcp`, `/v1`, the description, and health."""
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
@@ -39,6 +39,7 @@ class HttpDoor:
         self._inside = inside
         self._started = time.monotonic()
         settings = inside.settings
+        self._cors = settings.cors_enabled
         self.mcp = McpEndpoint(inside, stateless=stateless)
         self._guard = HostGuard(
             settings.host, settings.allowed_hosts, settings.cors_origin if settings.cors_enabled else ()
@@ -47,44 +48,46 @@ class HttpDoor:
         routes = [*rest.routes(), *self._own_routes()]
         self._router = Router(routes, redirect_slashes=False, default=_no_such_route, lifespan=self._lifespan)
         # What is called most often does not wait for the router to try all routes.
-        self._direct: dict[tuple[str, str], ASGIApp] = {("POST", CALL_PATH): rest.call}
+        self._direct: dict[tuple[str, str], ASGIApp] = {(method, _MCP_PATH): self.mcp for method in _MCP_METHODS}
         self._rest: ASGIApp = self._route
         if settings.cors_enabled:
             # A page that may read answers may read failures too, so these are made inside.
             self._rest = CORSMiddleware(
-                partial(self._edge, self._route),
+                partial(self._edge, lambda _: self._route),
                 allow_origins=settings.cors_origin,
                 allow_methods=["GET", "POST", "PATCH"],
                 allow_headers=["authorization", "content-type", "x-api-key"],
             )
+        else:
+            self._direct["POST", CALL_PATH] = rest.call
 
     def stop_streams(self) -> None:
         """Called when the server is told to stop, before it waits for what is still running."""
         self.mcp.stop_streams()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Chooses and hands on; a coroutine that only awaits another would cost every call something."""
+        if scope["type"] == "http":
+            return self._edge(self._app_for, scope, receive, send)
         if scope["type"] == "lifespan":
-            await self._router(scope, receive, send)
-        elif scope["type"] == "http":
-            await self._edge(self._answer, scope, receive, send)
-        else:
-            await send({"type": "websocket.close", "code": 1000})
+            return self._router(scope, receive, send)
+        return send({"type": "websocket.close", "code": 1000})
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def _app_for(self, scope: Scope) -> ASGIApp:
         self._check_host(scope)
+        direct = self._direct.get((scope["method"], scope["path"]))
+        if direct is not None:
+            return direct
         if scope["path"] != _MCP_PATH:
-            await self._rest(scope, receive, send)
-        elif scope["method"] in _MCP_METHODS:
-            await self.mcp(scope, receive, send)
-        else:
-            allowed = ", ".join(sorted(_MCP_METHODS))
-            raise MethodNotAllowedError(f"Method not allowed: {scope['method'][:20]} {_MCP_PATH}", allowed=allowed)
+            return self._rest
+        allowed = ", ".join(sorted(_MCP_METHODS))
+        raise MethodNotAllowedError(f"Method not allowed: {scope['method'][:20]} {_MCP_PATH}", allowed=allowed)
 
-    async def _edge(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _edge(self, choose: Callable[[Scope], ASGIApp], scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
         watched = _Started(send)
         try:
-            await app(scope, receive, watched)
+            await choose(scope)(scope, receive, watched)
         except DogubakoError as error:
             await self._fail(error, scope, watched, started)
         except HTTPException as error:
@@ -95,12 +98,8 @@ class HttpDoor:
             await self._fail(result.error, scope, watched, started)
 
     async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
-        direct = self._direct.get((scope["method"], scope["path"]))
-        if direct is not None:
-            await direct(scope, receive, send)
-        else:
-            # With an app in its scope, the router raises instead of answering in words of its own.
-            await self._router({**scope, "app": self}, receive, send)
+        # With an app in its scope, the router raises instead of answering in words of its own.
+        await self._router({**scope, "app": self}, receive, send)
 
     async def _fail(self, error: DogubakoError, scope: Scope, send: "_Started", started: float) -> None:
         error = self._inside.pipeline.responses.failure(error).error or error
@@ -109,10 +108,9 @@ class HttpDoor:
             await problem(error, started)(scope, _nothing_more, send)
 
     def _check_host(self, scope: Scope) -> None:
-        origin = header(scope, b"origin").decode("latin-1")
         # Which pages may read REST answers is CORS's question; `/mcp` always asks where a page came from.
-        rest_for_all = scope["path"] != _MCP_PATH and self._inside.settings.cors_enabled
-        self._guard.check(header(scope, b"host").decode("latin-1"), origin, any_origin=rest_for_all)
+        rest_for_all = self._cors and scope["path"] != _MCP_PATH
+        self._guard.check(header(scope, b"host"), header(scope, b"origin"), any_origin=rest_for_all)
 
     @asynccontextmanager
     async def _lifespan(self, _app: Any) -> AsyncIterator[None]:
@@ -174,9 +172,9 @@ class _Started:
         self._send = send
         self.started = False
 
-    async def __call__(self, message: Message) -> None:
+    def __call__(self, message: Message) -> Awaitable[None]:
         self.started = True
-        await self._send(message)
+        return self._send(message)
 
 
 async def _no_such_route(scope: Scope, receive: Receive, send: Send) -> None:

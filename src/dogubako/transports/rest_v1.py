@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from pydantic import ValidationError as ModelError
@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
-from dogubako.contract.call import ANONYMOUS, NO_OPTIONS, ToolCall, ToolResult
+from dogubako.contract.call import ANONYMOUS, NO_OPTIONS, Caller, ToolCall, ToolResult
 from dogubako.contract.errors import CancelledError, ValidationError, ValidationErrorContext
 from dogubako.contract.moment import utc_text
 from dogubako.engine.entry import ListFilter
@@ -23,6 +23,7 @@ from dogubako.transports.problems import elapsed_ms, json_response, log_problem,
 from dogubako.transports.rest_models import CallRequest, ListQuery, SearchRequest, SwitchRequest
 from dogubako.transports.stopping import Stop
 from dogubako.transports.tool_info import tool_detail, tool_info
+from dogubako.transports.wire import NOT_JSON
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -44,16 +45,13 @@ class CallRoute:
         started = time.perf_counter()
         require_json(scope)
         encoded = await read_body(receive)
-        body = _CALL.read(encoded) or _CALL.check(decode_object(encoded))
-        call = ToolCall(
-            name=body.name,
-            parameters=body.parameters,
-            options=body.options or NO_OPTIONS,
-            version=body.version,
-            door="rest",
-            caller=scope.get("dogubako.caller", ANONYMOUS),
-        )
-        result = await self._handle(call, receive)
+        call = _read_call(encoded, scope.get("dogubako.caller", ANONYMOUS))
+        result: ToolResult | None = None
+        with Stop() as stop:
+            async with Departure(receive, stop):
+                result = await self._inside.pipeline.handle(call)
+        if result is None:
+            raise CancelledError("The client went away.")
         if result.error is not None:
             log_problem(result.error, scope)
             await problem(result.error, started)(scope, receive, send)
@@ -62,11 +60,32 @@ class CallRoute:
         answer = {"success": True, "result": value, "executionTime": elapsed_ms(started), "timestamp": utc_text()}
         await send_json(send, _encode(answer))
 
-    async def _handle(self, call: ToolCall, receive: Receive) -> ToolResult:
-        with Stop() as stop:
-            async with Departure(receive, stop):
-                return await self._inside.pipeline.handle(call)
-        raise CancelledError("The client went away.")
+
+class _PlainCall(msgspec.Struct, forbid_unknown_fields=True):
+    """Nearly every call. All others go to the model, which has more fields and the words for what is wrong."""
+
+    name: Annotated[str, msgspec.Meta(min_length=1)]
+    parameters: dict[str, Any] = {}
+
+
+_read_plain = msgspec.json.Decoder(_PlainCall).decode
+
+
+def _read_call(encoded: bytes, caller: Caller) -> ToolCall:
+    try:
+        plain = _read_plain(encoded)
+    except NOT_JSON:
+        body = _CALL.check(decode_object(encoded))
+    else:
+        return ToolCall(name=plain.name, parameters=plain.parameters, door="rest", caller=caller)
+    return ToolCall(
+        name=body.name,
+        parameters=body.parameters,
+        options=body.options or NO_OPTIONS,
+        version=body.version,
+        door="rest",
+        caller=caller,
+    )
 
 
 class RestV1:

@@ -1,0 +1,74 @@
+"""How an event looks: one line for people, one JSON line for programs, and no secret in either."""
+
+import traceback
+from collections.abc import MutableMapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from dogubako.contract.moment import local_text, utc_text
+from dogubako.contract.secrets import Redactor
+from dogubako.response.plain import clean_text
+
+Event = MutableMapping[str, Any]
+
+_COLOURS = {"FATAL": "\x1b[41m", "ERROR": "\x1b[31m", "WARN": "\x1b[33m", "INFO": "\x1b[32m"}
+_RESET = "\x1b[0m"
+# Whatever is made of these stays as it is, so that it can be looked at later.
+_UNCHANGING = frozenset({str, int, float, bool, type(None)})
+_NUMBERS = frozenset({int, float})
+
+
+class Entry(NamedTuple):
+    """Something that happened, and when."""
+
+    time: float
+    level: str
+    event: Event
+
+
+class Lines:
+    """Renders entries."""
+
+    def __init__(self, redactor: Redactor, *, colour: bool) -> None:
+        self._redactor = redactor
+        self._labels = {level: f"{paint}{level:5}{_RESET}" for level, paint in _COLOURS.items()} if colour else {}
+
+    def settled(self, event: Event) -> Event:
+        """The event as it is now, whatever its parts turn into before it is rendered."""
+        for value in event.values():
+            if type(value) not in _UNCHANGING:
+                return {key: value if key == "exc_info" else self._clean(value) for key, value in event.items()}
+        return event
+
+    def render(self, entry: Entry) -> tuple[str, bytes]:
+        """For people, and for the file."""
+        error = entry.event.pop("exc_info", None)
+        said = self._clean(str(entry.event.pop("event", "")))
+        line: dict[str, Any] = {"time": utc_text(entry.time), "level": entry.level, "event": said}
+        for key, value in entry.event.items():
+            # Numbers are nearly half of all values, and have nothing to hide.
+            line[key] = value if type(value) in _NUMBERS else self._clean(value)
+        shown = [f" {key}={line[key]}" for key in entry.event if line[key] is not None]
+        if error is not None:
+            line["stack"] = clean_text(self._redactor.mask(_stack(error)))
+        label = self._labels.get(entry.level) or f"{entry.level:5}"
+        # One event is one line, whatever it contains.
+        text = f"{said}{''.join(shown)}".rstrip().replace("\n", "\\n")
+        return f"{local_text(entry.time)} {label} {text}\n", msgspec.json.encode(line) + b"\n"
+
+    def _clean(self, value: Any) -> Any:
+        if isinstance(value, str):
+            masked = self._redactor.mask(value)
+            return masked if masked.isascii() else clean_text(masked)
+        if isinstance(value, int | float | None):
+            return value
+        if isinstance(value, list | tuple):
+            return [self._clean(item) for item in value]
+        if isinstance(value, dict):
+            return {clean_text(str(key)): self._clean(item) for key, item in value.items()}
+        return clean_text(self._redactor.mask(str(value)))
+
+
+def _stack(error: Any) -> str:
+    return "".join(traceback.format_exception(error)) if isinstance(error, BaseException) else str(error)
