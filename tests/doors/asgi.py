@@ -129,7 +129,7 @@ async def opened(door: HttpDoor) -> AsyncIterator[Client]:
     """The door while its server would be running."""
     incoming: asyncio.Queue[Message] = asyncio.Queue()
     outgoing: asyncio.Queue[Message] = asyncio.Queue()
-    life = asyncio.create_task(door({"type": "lifespan", "asgi": {"version": "3.0"}}, incoming.get, outgoing.put))
+    life = asyncio.ensure_future(door({"type": "lifespan", "asgi": {"version": "3.0"}}, incoming.get, outgoing.put))
     try:
         incoming.put_nowait({"type": "lifespan.startup"})
         with anyio.fail_after(PATIENCE):

@@ -83,8 +83,17 @@ _SKIP_COSTS = bytes(map(int, """
     22 41  0 12  0  0  0 11  0 42  5 19 13  1 10 16
 """.split()))  # fmt: skip
 
+# Before a word the last of several blanks is part of the word's token; before a digit it is one of its own.
+_BLANKS_BEFORE_DIGIT = re.compile(rb"  (?=[0-9])")
+
 # English has no words of 16 letters and more without a capital. What looks like one ("hahahaha…") costs extra.
 _LONG_WORD_COST = 33
+
+# Rulers and padding: the same character again and again is cheap, and some characters are cheaper than others.
+_LONG_RUN = re.compile(rb"([ !-/:-IL-PR-TW-~])\1{15,}")
+_RUN_SHOWN = 16
+_RUN_COSTS = {**dict.fromkeys(b"%FXYfxy}", 15), **dict.fromkeys(b"_", 8), **dict.fromkeys(b".#/=*- ", 4)}
+_OTHER_RUN_COST = 32
 
 # Three bytes, yet one token in both vocabularies: signs, kana, the commonest kanji and hangul.
 _CHEAP_CHARACTERS = (
@@ -140,6 +149,7 @@ def _letter_classes(groups: tuple[str, ...], step: int) -> bytes:
 _KIND_FIRST, _KIND_SECOND = _classes(_KINDS, 16, 3, 2), _classes(_KINDS, 1, 3, 2)
 _LETTER_FIRST, _LETTER_SECOND = _letter_classes(_FIRST, 16), _letter_classes(_SECOND, 1)
 _IS_SMALL = _classes(("", _KINDS[7]), 1, 0, 0)
+_IS_ZERO = b"\x01" + bytes(255)
 _ASCII = bytes(range(128))
 
 
@@ -160,12 +170,28 @@ def fits(text: str, limit: int) -> bool:
 
 def _bound(text: str) -> int:
     # Half a surrogate pair has no UTF-8. It counts as the three bytes it would be.
-    data = text.encode("utf-8", "surrogatepass")
-    size = len(data)
-    cost = _pair_costs(data) + _LONG_WORD_COST * _letters_beyond_words(data)
+    whole = text.encode("utf-8", "surrogatepass")
+    size = len(whole)
+    data, run_cost = _without_runs(whole)
+    cost = run_cost + _pair_costs(data) + _LONG_WORD_COST * _letters_beyond_words(data)
+    cost += _TOKEN * len(_BLANKS_BEFORE_DIGIT.findall(data))
     if not text.isascii():
         cost -= _savings(data)
-    return min(size, 3 + isqrt(size) // 3 + -(-cost // _TOKEN))
+    return min(size, 3 + isqrt(size) // 8 + -(-cost // _TOKEN))
+
+
+def _without_runs(data: bytes) -> tuple[bytes, int]:
+    """The text with its long runs shortened, and what the rest of them costs."""
+    if not _has_run(data):
+        return data, 0
+    cost = 0
+
+    def shorten(run: re.Match[bytes]) -> bytes:
+        nonlocal cost
+        cost += (len(run[0]) - _RUN_SHOWN) * _RUN_COSTS.get(run[0][0], _OTHER_RUN_COST)
+        return run[0][:_RUN_SHOWN]
+
+    return _LONG_RUN.sub(shorten, data), cost
 
 
 def _pair_costs(data: bytes) -> int:
@@ -190,10 +216,24 @@ def _number(digits: bytes) -> int:
 
 def _letters_beyond_words(data: bytes) -> int:
     """Count small letters that follow 15 others."""
-    run = _number(data.translate(_IS_SMALL))
+    return _after_fifteen(data.translate(_IS_SMALL)).bit_count()
+
+
+def _has_run(data: bytes) -> bool:
+    """Whether some byte is followed by 16 of its kind."""
+    if len(data) <= _RUN_SHOWN:
+        return False
+    number = _number(data)
+    differs = (number ^ (number >> 8)).to_bytes(len(data), "little")
+    return _after_fifteen(differs.translate(_IS_ZERO)) != 0
+
+
+def _after_fifteen(marks: bytes) -> int:
+    """Which of the marks (0 or 1) end a row of 16."""
+    run = _number(marks)
     for shift in (8, 16, 32, 64):
         run &= run >> shift
-    return run.bit_count()
+    return run
 
 
 def _savings(data: bytes) -> int:
