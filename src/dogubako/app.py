@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import structlog
@@ -24,6 +25,7 @@ from dogubako.engine.registry import ToolRegistry
 from dogubako.loading import find_packs
 from dogubako.outbound.redis_cache import RedisCache
 from dogubako.response.builder import ToolResponseBuilder
+from dogubako.sandbox.services import SANDBOXES, Sandbox
 from dogubako.settings import Settings, Sources
 
 log = structlog.get_logger("dogubako")
@@ -36,6 +38,7 @@ class PackState:
     pack: Pack[Any, Any]
     settings: PackSettings
     unconfigured: Unconfigured | None
+    sandbox: Sandbox | None = None
     client: Any = None
 
 
@@ -109,7 +112,7 @@ class Toolbox:
             self.catalog.add(pack.name, pack.resources, pack.resource_templates, pack.prompts)
 
     async def _connect(self, state: PackState, stack: AsyncExitStack) -> None:
-        host: Host = PackHost(self, state.pack.name)
+        host: Host = PackHost(self, state)
         try:
             state.client = await stack.enter_async_context(state.pack.connect(state.settings, host))
         except DogubakoError as error:
@@ -124,10 +127,13 @@ class Toolbox:
 class PackHost:
     """What a connected pack may do to the server it lives in."""
 
-    def __init__(self, box: Toolbox, pack: str) -> None:
+    def __init__(self, box: Toolbox, state: PackState) -> None:
         self.cache: Cache = box.cache
+        self.data_dir = box.settings.data_dir
+        self.files: Sequence[Path] = box.settings.files
+        self.transport = state.sandbox.transport() if state.sandbox else None
         self._box = box
-        self._pack = pack
+        self._pack = state.pack.name
 
     def add(self, tool: BaseTool[Any, Any]) -> None:
         self._box.registry.register(tool, RegisterOptions(pack=self._pack))
@@ -152,12 +158,16 @@ def build(
     settings = sources.load()
     found = find_packs(settings.packs, settings.tools) if packs is None else packs
     sources.refuse_unknown_tables(pack.name for pack in found)
-    return Toolbox(settings, [_state(pack, sources) for pack in found], redactor)
+    return Toolbox(settings, [_state(pack, sources, sandboxed=settings.sandbox) for pack in found], redactor)
 
 
-def _state(pack: Pack[Any, Any], sources: Sources) -> PackState:
+def _state(pack: Pack[Any, Any], sources: Sources, *, sandboxed: bool) -> PackState:
     settings = sources.load_pack(pack)
-    return PackState(pack=pack, settings=settings, unconfigured=pack.unconfigured(settings))
+    missing = pack.unconfigured(settings)
+    sandbox = SANDBOXES.get(pack.name) if sandboxed and missing else None
+    if sandbox is None:
+        return PackState(pack=pack, settings=settings, unconfigured=missing)
+    return PackState(pack=pack, settings=pack.settings(**sandbox.settings), unconfigured=None, sandbox=sandbox)
 
 
 def _not_configured(name: str, missing: Unconfigured) -> Finding:

@@ -1,4 +1,4 @@
-"""Load one of our doors at the moment it is opened.
+"""Load one of our doors, or a service of the sandbox, at the moment it is opened.
 
 The MCP SDK and the HTTP server cost most of a second to import; a command that does not need them should not wait for
 them (docs/adr/0004-doors-are-loaded-when-opened.md).
@@ -7,7 +7,7 @@ them (docs/adr/0004-doors-are-loaded-when-opened.md).
 from importlib import import_module
 from typing import Any, Literal
 
-Door = Literal["dogubako.serving", "dogubako.transports.stdio_loop"]
+Door = Literal["dogubako.serving", "dogubako.transports.stdio_loop", "dogubako.sandbox.n8n.app"]
 
 
 def load(door: Door) -> Any:

@@ -37,6 +37,10 @@ _PROGRESS_INTERVAL_SECONDS = 0.05
 class Responses(Protocol):
     """How an outcome becomes an answer. `response.ToolResponseBuilder` is the one that we ship."""
 
+    @property
+    def max_tokens(self) -> int:
+        """How large this call's answer may become; for tools that fetch or show no more than fits."""
+
     def success(self, answer: Any) -> ToolResult: ...
 
     def failure(self, error: DogubakoError) -> ToolResult: ...

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Generic, Literal, Protocol
 
 from typing_extensions import TypeVar
@@ -21,6 +22,11 @@ class Host(Protocol):
     """What a connected pack may do to the server it lives in: its tools may come and go."""
 
     cache: Cache
+    # Where a pack may keep what must outlive the server, and the folders that an operator opened to file tools.
+    data_dir: Path
+    files: Sequence[Path]
+    # What HTTP clients send their requests through: nothing means the network, else the way into the sandbox.
+    transport: Any
 
     def add(self, tool: BaseTool[Any, Any]) -> None: ...
 

@@ -1,0 +1,180 @@
+"""One pooled HTTP client per service: TLS, timeouts, bounded answers, and its troubles in our words."""
+
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+import anyio
+import msgspec
+
+from dogubako.contract.errors import ApiError, ApiErrorContext
+
+CONNECT_SECONDS: Final = 10.0
+# Between two bytes of an answer. How long all of it may take is the call's own timeout.
+SILENCE_SECONDS: Final = 60.0
+MAX_ANSWER_BYTES: Final = 128 * 1024 * 1024
+
+_OK: Final = range(200, 300)
+_MOVED: Final = range(300, 400)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """What we want of the service, for messages and the log: "update workflow", "Workflow", "abc123"."""
+
+    operation: str
+    resource_type: str | None = None
+    resource_id: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """What the service said."""
+
+    status: int
+    body: bytes
+    content_type: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def ok(self) -> bool:
+        return self.status in _OK
+
+    @property
+    def is_json(self) -> bool:
+        return "json" in self.content_type
+
+    def json(self) -> Any:
+        """The decoded body; ValueError when it is none."""
+        try:
+            return msgspec.json.decode(self.body)
+        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+            raise ValueError("not JSON") from error
+
+
+class ServiceHttp:
+    """Requests to one service. `name` is how people call it."""
+
+    def __init__(self, name: str, client: Any, library: ModuleType) -> None:
+        self.name = name
+        self._client = client
+        # httpx2, handed in by `connected`: importing it takes long, and not every server needs it.
+        self._library = library
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        asked: Asked,
+        *,
+        params: Mapping[str, Any] | None = None,
+        json: Any = None,
+        headers: Mapping[str, str] | None = None,
+        seconds: float | None = None,
+    ) -> Answer:
+        """The whole answer, whatever its status. ApiError when there was none."""
+        content = None if json is None else msgspec.json.encode(json)
+        said = {**(headers or {}), **({} if json is None else {"Content-Type": "application/json"})}
+        given = {key: _written(value) for key, value in (params or {}).items() if value is not None}
+        request = self._client.build_request(method, path, params=given, content=content, headers=said)
+        try:
+            with anyio.fail_after(seconds):
+                return await self._read(request, asked)
+        except self._library.HTTPError as error:
+            raise self._unreachable(error, asked) from error
+        except TimeoutError as error:
+            raise self.failed(asked, f"{self.name} did not answer in time", unreachable=True) from error
+
+    async def _read(self, request: Any, asked: Asked) -> Answer:
+        response = await self._client.send(request, stream=True)
+        try:
+            body = bytearray()
+            async for chunk in response.aiter_bytes():
+                body += chunk
+                if len(body) > MAX_ANSWER_BYTES:
+                    raise self.failed(asked, f"{self.name} answered with more than {MAX_ANSWER_BYTES:,} bytes")
+        finally:
+            await response.aclose()
+        kind = response.headers.get("content-type", "").lower()
+        answer = Answer(status=response.status_code, body=bytes(body), content_type=kind, headers=response.headers)
+        if answer.status in _MOVED:
+            hint = f"Check the address of {self.name}: there may be a login page or a proxy in front of it."
+            raise self.failed(asked, f"{self.name} sent us to another page", status=answer.status, hint=hint)
+        return answer
+
+    def failed(
+        self,
+        asked: Asked,
+        reason: str,
+        *,
+        status: int | None = None,
+        hint: str | None = None,
+        unreachable: bool = False,
+        retry_after: float | None = None,
+    ) -> ApiError:
+        """`Failed to update workflow: <reason>`, with everything that the log wants to know."""
+        context = ApiErrorContext(
+            operation=asked.operation,
+            resource_type=asked.resource_type,
+            resource_id=asked.resource_id,
+            status_code=status,
+            error_details=reason,
+        )
+        return ApiError(
+            f"Failed to {asked.operation}: {reason}",
+            status_code=status,
+            context=context,
+            hint=hint,
+            unreachable=unreachable,
+            retry_after=retry_after,
+        )
+
+    def _unreachable(self, error: Exception, asked: Asked) -> ApiError:
+        variable = f"{self.name.upper()}_CA_BUNDLE"
+        if _caused_by(error, ssl.SSLError):
+            hint = f"Is it a certificate of your own? Then name its CA file in {variable}."
+            return self.failed(asked, f"the certificate of {self.name} could not be verified", hint=hint)
+        if isinstance(error, self._library.TimeoutException):
+            return self.failed(asked, f"{self.name} did not answer in time", unreachable=True)
+        if isinstance(error, self._library.ConnectError):
+            hint = f"Is {self.name} running, and is {self.name.upper()}_URL its address?"
+            return self.failed(asked, f"{self.name} could not be reached", hint=hint, unreachable=True)
+        if isinstance(error, self._library.DecodingError):
+            return self.failed(asked, f"the answer of {self.name} was garbled")
+        return self.failed(asked, f"{self.name} broke off the connection", unreachable=True)
+
+
+@asynccontextmanager
+async def connected(
+    name: str,
+    url: str,
+    *,
+    ca_bundle: Path | None = None,
+    transport: Any = None,
+) -> AsyncIterator[ServiceHttp]:
+    """A client for as long as the server runs. Certificates are verified, redirects are not followed."""
+    import httpx2  # noqa: PLC0415 - heavy, and a server without services does not need it
+
+    context = ssl.create_default_context(cafile=str(ca_bundle) if ca_bundle else None)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    timeout = httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS)
+    async with httpx2.AsyncClient(
+        base_url=url, verify=context, transport=transport, timeout=timeout, trust_env=False
+    ) as client:
+        yield ServiceHttp(name, client, httpx2)
+
+
+def _written(value: Any) -> Any:
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def _caused_by(error: BaseException | None, kind: type[BaseException]) -> bool:
+    while error is not None:
+        if isinstance(error, kind):
+            return True
+        error = error.__cause__ or error.__context__
+    return False

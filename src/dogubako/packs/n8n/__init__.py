@@ -1,0 +1,1 @@
+"""n8n: automations that agents can understand, run and repair."""

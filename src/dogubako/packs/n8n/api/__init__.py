@@ -1,0 +1,1 @@
+"""n8n's public API, one module per topic."""

@@ -1,0 +1,122 @@
+"""Executions: list, look at, retry, stop, delete."""
+
+import hashlib
+from typing import Any, Final
+
+import msgspec
+
+from dogubako.contract.errors import ApiError
+from dogubako.contract.state import Cache
+from dogubako.outbound.http import Asked
+from dogubako.packs.n8n.api.service import N8nService, missing, place
+from dogubako.packs.n8n.models import Execution, read_execution
+
+# n8n answers a retry only when the retried execution has ended.
+RETRY_SECONDS: Final = 110.0
+_FIND_OTHERS: Final = "list_executions shows which executions there are."
+_FORGOTTEN: Final = b""
+
+
+class ExecutionsApi:
+    """What has run, and is running. Executions that have ended never change, so they may be kept."""
+
+    def __init__(self, service: N8nService, cache: Cache, scope: str) -> None:
+        self._service = service
+        self._cache = cache
+        self._scope = hashlib.sha256(scope.encode()).hexdigest()[:16]
+
+    async def page(self, **filters: Any) -> dict[str, Any]:
+        """One page, newest first: `data` and `nextCursor`."""
+        answer = await self._service.get(place("executions"), Asked(operation="list executions"), **filters)
+        return _page(answer, self._service, Asked(operation="list executions"))
+
+    async def get(self, execution_id: str) -> Execution:
+        """All of it, with the data of every node."""
+        asked = _asked("get execution", execution_id)
+        kept = await self._cache.get(self._key(execution_id))
+        if kept:
+            return read_execution(kept)
+        execution = await self._fetch(asked, execution_id)
+        if execution.withheld:
+            execution = await self._insist(asked, execution)
+        if execution.ended:
+            await self._cache.put(self._key(execution_id), execution.received)
+        return execution
+
+    async def brief(self, execution_id: str, operation: str = "get execution") -> dict[str, Any]:
+        """Without the data of its nodes: cheap, whatever its size."""
+        asked = _asked(operation, execution_id)
+        try:
+            answer = await self._service.get(place("executions", execution_id), asked)
+        except ApiError as error:
+            raise _missing_if(error, asked) from error
+        return dict(answer)
+
+    async def retry(self, execution_id: str, *, with_current_workflow: bool) -> dict[str, Any]:
+        """The new execution, once it has ended."""
+        body = {"loadWorkflow": with_current_workflow}
+        path, asked = place("executions", execution_id, "retry"), _asked("retry execution", execution_id)
+        try:
+            answer = await self._service.ask("POST", path, asked, json=body, seconds=RETRY_SECONDS)
+        except ApiError as error:
+            raise _missing_if(error, asked) from error
+        await self._forget(execution_id)
+        return dict(self._service.decoded(answer, asked))
+
+    async def stop(self, execution_id: str) -> dict[str, Any]:
+        return await self._change("POST", "stop execution", execution_id, "stop")
+
+    async def delete(self, execution_id: str) -> dict[str, Any]:
+        return await self._change("DELETE", "delete execution", execution_id)
+
+    async def _change(self, method: str, operation: str, execution_id: str, *more: str) -> dict[str, Any]:
+        asked = _asked(operation, execution_id)
+        try:
+            answer = await self._service.ask(method, place("executions", execution_id, *more), asked)
+        except ApiError as error:
+            raise _missing_if(error, asked) from error
+        await self._forget(execution_id)
+        return dict(self._service.decoded(answer, asked))
+
+    async def _fetch(self, asked: Asked, execution_id: str, **params: Any) -> Execution:
+        path = place("executions", execution_id)
+        try:
+            answer = await self._service.ask("GET", path, asked, params={"includeData": True, **params})
+        except ApiError as error:
+            raise _missing_if(error, asked) from error
+        try:
+            return read_execution(answer.body)
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
+            raise self._service.cut_off(asked) from None
+
+    async def _insist(self, asked: Asked, execution: Execution) -> Execution:
+        """Newer versions hand out data above their size limit to those who insist; older ones refuse the wish."""
+        try:
+            return await self._fetch(asked, str(execution.id), ignoreDataSizeLimit=True)
+        except ApiError as error:
+            if error.status_code != 400:
+                raise
+            return execution
+
+    async def _forget(self, execution_id: str) -> None:
+        await self._cache.put(self._key(execution_id), _FORGOTTEN)
+
+    def _key(self, execution_id: str) -> str:
+        # Two servers with other keys may share a cache, and may not see the same.
+        return f"dogubako:n8n:{self._scope}:execution:{execution_id}"
+
+
+def _asked(operation: str, execution_id: str) -> Asked:
+    return Asked(operation=operation, resource_type="Execution", resource_id=execution_id)
+
+
+def _missing_if(error: ApiError, asked: Asked) -> Exception:
+    """n8n answers 400 for an id that is no number, and 404 otherwise. Both mean: there is no such execution."""
+    not_a_number = error.status_code == 400 and not (asked.resource_id or "").isdecimal()
+    return missing(asked, _FIND_OTHERS) if error.status_code == 404 or not_a_number else error
+
+
+def _page(answer: Any, service: N8nService, asked: Asked) -> dict[str, Any]:
+    if not isinstance(answer, dict) or not isinstance(answer.get("data"), list):
+        raise service.cut_off(asked)
+    return answer

@@ -1,0 +1,110 @@
+"""n8n's public API as a service: its refusals and its odd answers, in our words."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import quote
+
+from dogubako.contract.errors import ApiError, NotFoundError, NotFoundErrorContext
+from dogubako.outbound.http import Answer, Asked, ServiceHttp
+
+API: Final = "/api/v1"
+_STARTING_UP: Final = b"n8n is starting up"
+_LONGEST_REASON: Final = 500
+
+
+def place(*parts: str) -> str:
+    """A path below the API. Ids come from outside, so nothing in them may lead elsewhere."""
+    # A dot alone would be resolved as "this folder" on the way.
+    safe = (quote(part, safe="").replace(".", "%2E") if set(part) <= {"."} else quote(part, safe="") for part in parts)
+    return "/".join((API, *safe))
+
+
+class N8nService:
+    """Asks, and understands the answer. Only the API hears our key."""
+
+    def __init__(self, http: ServiceHttp, key: str) -> None:
+        self._http = http
+        self._headers = {"X-N8N-API-KEY": key, "Accept": "application/json"}
+
+    async def get(self, path: str, asked: Asked, **params: Any) -> Any:
+        """The decoded answer to a reading request; ApiError for everything but a good one."""
+        return self.decoded(await self.ask("GET", path, asked, params=params), asked)
+
+    async def ask(
+        self,
+        method: str,
+        path: str,
+        asked: Asked,
+        *,
+        params: Mapping[str, Any] | None = None,
+        json: Any = None,
+        seconds: float | None = None,
+    ) -> Answer:
+        """A good answer, or an ApiError with n8n's own reason."""
+        answer = await self._http.request(
+            method, path, asked, params=params, json=json, headers=self._headers, seconds=seconds
+        )
+        if answer.ok and not answer.is_json:
+            raise self._not_the_api(answer, asked)
+        if not answer.ok:
+            raise self._refused(answer, asked)
+        return answer
+
+    async def knock(self, method: str, path: str, asked: Asked, *, json: Any, seconds: float | None) -> Answer:
+        """Whatever is answered outside of the API: a webhook may say anything."""
+        return await self._http.request(method, path, asked, json=json, seconds=seconds)
+
+    def decoded(self, answer: Answer, asked: Asked) -> Any:
+        try:
+            return answer.json()
+        except ValueError:
+            raise self.cut_off(asked) from None
+
+    def cut_off(self, asked: Asked) -> ApiError:
+        """An answer that began as it should and is no complete one."""
+        return self._http.failed(asked, "n8n's answer was empty or incomplete", unreachable=True)
+
+    def failed(self, asked: Asked, reason: str, *, hint: str | None = None) -> ApiError:
+        return self._http.failed(asked, reason, hint=hint)
+
+    def _refused(self, answer: Answer, asked: Asked) -> ApiError:
+        hint = None
+        if answer.status == 401:
+            hint = "Check N8N_API_KEY: it may be wrong or expired. n8n makes new ones under Settings → n8n API."
+        elif answer.status == 403:
+            hint = "The API key may lack the scope for this, or the instance the licence."
+        seconds = answer.headers.get("retry-after", "")
+        return self._http.failed(
+            asked,
+            _reason(answer),
+            status=answer.status,
+            hint=hint,
+            retry_after=float(seconds) if seconds.isdigit() else None,
+        )
+
+    def _not_the_api(self, answer: Answer, asked: Asked) -> ApiError:
+        if _STARTING_UP in answer.body[:200]:
+            hint = "Try again in some seconds."
+            return self._http.failed(asked, "n8n is still starting up", status=503, hint=hint)
+        if not answer.body:
+            return self.cut_off(asked)
+        hint = "Check N8N_URL: it should be the address of n8n itself, without a path, not of a page in front of it."
+        return self._http.failed(asked, "n8n answered with a page instead of data", status=answer.status, hint=hint)
+
+
+def missing(asked: Asked, hint: str | None = None) -> NotFoundError:
+    """`Workflow 'abc123' not found`."""
+    kind, name = asked.resource_type or "Resource", asked.resource_id or ""
+    context = NotFoundErrorContext(operation=asked.operation, resource_type=kind, resource_id=name)
+    return NotFoundError(f"{kind} '{name}' not found", context=context, hint=hint)
+
+
+def _reason(answer: Answer) -> str:
+    """n8n's own sentence where there is one. A page of HTML says nothing to an agent, and may show too much."""
+    try:
+        said = answer.json().get("message")
+    except (ValueError, AttributeError):
+        said = None
+    if not isinstance(said, str) or not said.strip():
+        return f"n8n answered with status {answer.status}"
+    return said.strip()[:_LONGEST_REASON]

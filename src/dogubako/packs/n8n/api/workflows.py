@@ -1,0 +1,151 @@
+"""Workflows: list, look at, write, publish, tag, delete. Writes send only what this version of n8n takes."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import anyio
+
+from dogubako.contract.errors import ApiError
+from dogubako.outbound.http import Asked
+from dogubako.packs.n8n.api.service import N8nService, missing, place
+
+# What every version takes, and must be given.
+REQUIRED: Final = ("name", "nodes", "connections", "settings")
+# What newer versions take too. A version that refuses one of these gets the body again without them.
+OPTIONAL: Final = ("pinData", "staticData", "nodeGroups", "description")
+
+# Settings that may be written. A GET shows more than a PUT takes.
+KNOWN_SETTINGS: Final = frozenset(
+    {
+        "availableInMCP",
+        "callerIds",
+        "callerPolicy",
+        "errorWorkflow",
+        "executionOrder",
+        "executionTimeout",
+        "saveDataErrorExecution",
+        "saveDataSuccessExecution",
+        "saveExecutionProgress",
+        "saveManualExecutions",
+        "timeSavedPerExecution",
+        "timezone",
+    }
+)
+
+UNPUBLISH_SECONDS: Final = 10.0
+_PAUSE_SECONDS: Final = 0.25
+_FIND_OTHERS: Final = "list_workflows shows which workflows there are."
+
+
+class WorkflowsApi:
+    """Automations. Whether one exists is decided by a GET: n8n's other answers speak of permissions instead."""
+
+    def __init__(self, service: N8nService) -> None:
+        self._service = service
+
+    async def page(self, **filters: Any) -> dict[str, Any]:
+        """One page: `data` and `nextCursor`."""
+        asked = Asked(operation="list workflows")
+        answer = await self._service.get(place("workflows"), asked, **filters)
+        if not isinstance(answer, dict) or not isinstance(answer.get("data"), list):
+            raise self._service.cut_off(asked)
+        return answer
+
+    async def get(self, workflow_id: str, operation: str = "get workflow") -> dict[str, Any]:
+        asked = _asked(operation, workflow_id)
+        try:
+            answer = await self._service.get(place("workflows", workflow_id), asked)
+        except ApiError as error:
+            if error.status_code == 404:
+                raise missing(asked, _FIND_OTHERS) from error
+            raise
+        if not isinstance(answer, dict) or "nodes" not in answer:
+            raise self._service.cut_off(asked)
+        return answer
+
+    async def create(self, workflow: Mapping[str, Any]) -> dict[str, Any]:
+        asked = Asked(operation="create workflow", resource_type="Workflow")
+        return await self._write("POST", place("workflows"), workflow, asked)
+
+    async def update(self, workflow_id: str, workflow: Mapping[str, Any]) -> dict[str, Any]:
+        asked = _asked("update workflow", workflow_id)
+        try:
+            return await self._write("PUT", place("workflows", workflow_id), workflow, asked)
+        except ApiError as error:
+            raise await self._missing_or(error, asked) from error
+
+    async def delete(self, workflow_id: str) -> None:
+        """n8n unpublishes in the background, and refuses to delete until that is done."""
+        with anyio.move_on_after(UNPUBLISH_SECONDS):
+            while (await self.get(workflow_id, "delete workflow")).get("active") is False:
+                try:
+                    await self._change("DELETE", "delete workflow", workflow_id)
+                except ApiError as error:
+                    if error.status_code != 409:
+                        raise
+                    await anyio.sleep(_PAUSE_SECONDS)
+                else:
+                    return
+        await self._change("DELETE", "delete workflow", workflow_id)
+
+    async def publish(self, workflow_id: str) -> None:
+        await self._change("POST", "activate workflow", workflow_id, "activate")
+
+    async def unpublish(self, workflow_id: str) -> None:
+        await self._change("POST", "deactivate workflow", workflow_id, "deactivate")
+
+    async def set_tags(self, workflow_id: str, tag_ids: Sequence[str]) -> list[dict[str, Any]]:
+        body = [{"id": tag_id} for tag_id in tag_ids]
+        asked = _asked("set tags of workflow", workflow_id)
+        try:
+            answer = await self._service.ask("PUT", place("workflows", workflow_id, "tags"), asked, json=body)
+        except ApiError as error:
+            raise await self._missing_or(error, asked) from error
+        return list(self._service.decoded(answer, asked))
+
+    async def _change(self, method: str, operation: str, workflow_id: str, *more: str) -> None:
+        asked = _asked(operation, workflow_id)
+        try:
+            await self._service.ask(method, place("workflows", workflow_id, *more), asked)
+        except ApiError as error:
+            raise await self._missing_or(error, asked) from error
+
+    async def _write(self, method: str, path: str, workflow: Mapping[str, Any], asked: Asked) -> dict[str, Any]:
+        """All that we have; else only what every version takes. The first refusal is the one worth telling."""
+        first: ApiError | None = None
+        for body in _bodies(workflow):
+            try:
+                answer = await self._service.ask(method, path, asked, json=body)
+            except ApiError as error:
+                if error.status_code != 400:
+                    raise
+                first = first or error
+            else:
+                return dict(self._service.decoded(answer, asked))
+        assert first is not None
+        raise first
+
+    async def _missing_or(self, error: ApiError, asked: Asked) -> Exception:
+        if error.status_code not in (400, 403, 404):
+            return error
+        try:
+            await self.get(asked.resource_id or "", asked.operation)
+        except Exception as absent:
+            return absent if getattr(absent, "code", "") == "NOT_FOUND" else error
+        return error
+
+
+def _asked(operation: str, workflow_id: str) -> Asked:
+    return Asked(operation=operation, resource_type="Workflow", resource_id=workflow_id)
+
+
+def _bodies(workflow: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """What to send, and what to send when that is refused."""
+    required = {key: workflow[key] for key in REQUIRED if key in workflow}
+    optional = {key: workflow[key] for key in OPTIONAL if workflow.get(key) not in (None, [], {})}
+    yield required | optional
+    if optional:
+        yield required
+    settings = required.get("settings")
+    if isinstance(settings, Mapping) and (odd := [key for key in settings if key not in KNOWN_SETTINGS]):
+        yield required | {"settings": {key: value for key, value in settings.items() if key not in odd}}

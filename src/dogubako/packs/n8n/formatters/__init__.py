@@ -1,0 +1,1 @@
+"""How n8n's answers read to an agent."""

@@ -1,0 +1,103 @@
+"""Where data came from: inputs are not stored, they are the outputs of others."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from dogubako.packs.n8n.models import Execution, Items, Run
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """One item: which node gave it out, in which run, on which output."""
+
+    node: str
+    run: int
+    output: int
+    item: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Input:
+    """What one input of a run received, and from whom."""
+
+    node: str
+    run: int
+    output: int
+    items: Items
+
+
+def inputs_of(execution: Execution, run: Run) -> list[Input]:
+    """Every input that is connected and was given something."""
+    found = []
+    for source in run.source or ():
+        if source is None:
+            continue
+        before, output = source.previous_node_run or 0, source.previous_node_output or 0
+        items = output_items(execution, source.previous_node, before, output)
+        found.append(Input(node=source.previous_node, run=before, output=output, items=items))
+    return found
+
+
+def output_items(execution: Execution, node: str, run: int, output: int) -> Items:
+    runs = execution.runs.get(node, [])
+    outputs = runs[run].outputs if run < len(runs) else []
+    return (outputs[output] if output < len(outputs) else None) or []
+
+
+def stored_inputs(execution: Execution, node: str) -> list[Items]:
+    """What a failing node was given, from n8n's stack: the only trace when its source kept no data."""
+    decoded = msgspec.json.decode(execution.data.execution_data) if execution.data else None
+    stack = decoded.get("nodeExecutionStack") if isinstance(decoded, dict) else None
+    for entry in stack or ():
+        if entry.get("node", {}).get("name") == node:
+            main = (entry.get("data") or {}).get("main") or []
+            return [[msgspec.Raw(msgspec.json.encode(item)) for item in items or ()] for items in main]
+    return []
+
+
+def item_at(execution: Execution, place: Place) -> dict[str, Any] | None:
+    items = output_items(execution, place.node, place.run, place.output)
+    decoded = msgspec.json.decode(items[place.item]) if place.item < len(items) else None
+    return decoded if isinstance(decoded, dict) else None
+
+
+def before(execution: Execution, place: Place) -> Iterator[Place]:
+    """The items that this one was made from, by n8n's own pairing."""
+    runs = execution.runs.get(place.node, [])
+    item = item_at(execution, place)
+    if item is None or place.run >= len(runs):
+        return
+    inputs = inputs_of(execution, runs[place.run])
+    for pair in _pairs(item.get("pairedItem")):
+        found = _overwritten(pair) or _given(inputs, pair)
+        if found is not None and item_at(execution, found) is not None:
+            yield found
+
+
+def _given(inputs: list[Input], pair: dict[str, Any]) -> Place | None:
+    number = pair.get("input") or 0
+    if number >= len(inputs):
+        return None
+    one = inputs[number]
+    return Place(node=one.node, run=one.run, output=one.output, item=pair["item"])
+
+
+def _overwritten(pair: dict[str, Any]) -> Place | None:
+    """A loop hands on items of its first run in later ones, and says where they really are."""
+    source = pair.get("sourceOverwrite")
+    if not isinstance(source, dict) or "previousNode" not in source:
+        return None
+    run, output = source.get("previousNodeRun") or 0, source.get("previousNodeOutput") or 0
+    return Place(node=source["previousNode"], run=run, output=output, item=pair["item"])
+
+
+def _pairs(paired: Any) -> list[dict[str, Any]]:
+    """n8n writes a number, an object, or a list of either."""
+    if isinstance(paired, list):
+        return [pair for one in paired for pair in _pairs(one)]
+    if isinstance(paired, int):
+        return [{"item": paired}]
+    return [paired] if isinstance(paired, dict) and isinstance(paired.get("item"), int) else []

@@ -1,0 +1,171 @@
+"""`ExecutionFormatter`: one execution in at most a thousand tokens, whatever its size."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from dogubako.contract.guidance import Guidance, example_call
+from dogubako.packs.n8n.formatters.failures import failing_run, main_error, swallowed_errors
+from dogubako.packs.n8n.formatters.shortening import shortened, within
+from dogubako.packs.n8n.formatters.times import milliseconds_between
+from dogubako.packs.n8n.models import Execution, Run
+
+# The envelope and the guidance around the summary have to fit too.
+MOST_TOKENS: Final = 1_000
+_FRAME_TOKENS: Final = 60
+_LONGEST_NAME: Final = 60
+_LONGEST_TEXT: Final = 150
+
+
+class ExecutionFormatter:
+    """Makes an `ExecutionSummary`."""
+
+    def __init__(self, execution: Execution) -> None:
+        self._execution = execution
+
+    def format_summary(self) -> dict[str, Any]:
+        """Everything but the list of nodes, and then as many nodes as there is room for: failed ones first."""
+        guidance = self.guidance()
+        summary = {**self._facts(), "availableNodes": [], "availableNodesOmitted": 0}
+        room = MOST_TOKENS - _FRAME_TOKENS
+        nodes = self._nodes()
+        shown = within(nodes, room, frame={**summary, "_guidance": [guidance.message, guidance.example]})
+        summary["availableNodes"] = nodes[:shown]
+        if shown == len(nodes):
+            del summary["availableNodesOmitted"]
+        else:
+            summary["availableNodesOmitted"] = len(nodes) - shown
+        return summary
+
+    def guidance(self) -> Guidance:
+        """The next call that is worth making."""
+        execution, name = self._execution, self._worth_a_look()
+        if name is not None and len(name) <= 4 * _LONGEST_NAME:
+            example = example_call("get_execution_by_node", id=str(execution.id), nodeName=name)
+            if failing_run(execution) is not None:
+                said = "Look at the failing node, or let diagnose_execution find where the data went wrong first."
+            else:
+                said = "Look at what a node received and gave out; every node in availableNodes can be asked for."
+            return Guidance(message=said, example=example)
+        if not execution.ended:
+            example = example_call("get_execution", id=str(execution.id))
+            return Guidance(message="It has not ended yet; ask again later.", example=example)
+        example = example_call("get_execution", id=str(execution.id), raw=True)
+        return Guidance(message="n8n kept no data of any node; this shows what it did keep.", example=example)
+
+    def _facts(self) -> dict[str, Any]:
+        execution = self._execution
+        facts = {
+            "id": str(execution.id),
+            "workflowId": execution.workflow_id or execution.workflow.id,
+            "workflowName": shortened(execution.workflow.name, _LONGEST_NAME),
+            "status": execution.status,
+            "mode": execution.mode,
+            "startedAt": execution.started_at,
+            "stoppedAt": execution.stopped_at,
+            # One that waits has a stop time too, and goes on later.
+            "duration": milliseconds_between(execution.started_at, execution.stopped_at) if execution.ended else None,
+            "statistics": self._statistics(),
+            "error": self._error(),
+            "swallowedErrors": self._swallowed(),
+            "notes": self._notes(),
+            **self._relatives(),
+        }
+        always = ("stoppedAt", "duration")
+        return {key: value for key, value in facts.items() if value or value == 0 or key in always}
+
+    def _statistics(self) -> dict[str, int]:
+        runs = self._execution.runs
+        statuses = [node_status(own) for own in runs.values()]
+        items = sum(len(items or []) for own in runs.values() for run in own for items in run.outputs)
+        return {
+            "totalNodes": len(self._execution.workflow.nodes),
+            "executedNodes": len(runs),
+            "successfulNodes": statuses.count("success"),
+            "failedNodes": sum(1 for own in runs.values() if any(run.failed for run in own)),
+            "totalItemsProcessed": items,
+        }
+
+    def _nodes(self) -> list[dict[str, Any]]:
+        """Failed ones first, then in the order in which they ran."""
+        workflow = self._execution.workflow
+        nodes = []
+        for name, runs in self._execution.runs.items():
+            node = workflow.node(name)
+            entry: dict[str, Any] = {
+                "nodeName": name,
+                "nodeType": node.type if node else "unknown",
+                "status": node_status(runs),
+            }
+            if len(runs) > 1:
+                entry["runs"] = len(runs)
+            if node is not None and node.disabled:
+                entry["disabled"] = True
+            nodes.append(entry)
+        return sorted(nodes, key=lambda entry: entry["status"] == "success")
+
+    def _error(self) -> dict[str, Any] | None:
+        error = main_error(self._execution)
+        return _brief(error) if error else None
+
+    def _swallowed(self) -> list[dict[str, Any]]:
+        """By node, with how often and what was said first."""
+        found: dict[str, dict[str, Any]] = {}
+        for one in swallowed_errors(self._execution):
+            entry = found.setdefault(
+                one.node, {"nodeName": one.node, "items": 0, "message": shortened(one.message, _LONGEST_TEXT)}
+            )
+            entry["items"] += 1
+        return list(found.values())[:3]
+
+    def _notes(self) -> list[str]:
+        execution, body = self._execution, self._execution.data
+        notes = []
+        if execution.status == "waiting":
+            notes.append(f"Waiting until {execution.wait_till}; it is not over although it has a stop time.")
+        if execution.withheld:
+            notes.append(f"n8n holds the data back: {execution.json_size_bytes:,} bytes are above its display limit.")
+        if body is not None and (body.redaction_info or {}).get("isRedacted"):
+            notes.append("n8n shows this execution redacted: items are empty.")
+        if execution.status == "crashed":
+            notes.append("n8n crashed meanwhile; times and items were recovered and may be incomplete.")
+        if not execution.runs and not execution.withheld:
+            notes.append("No node has left any data.")
+        return notes
+
+    def _relatives(self) -> dict[str, Any]:
+        execution, body = self._execution, self._execution.data
+        parent = (body.parent_execution or {}).get("executionId") if body else None
+        children = [
+            run.metadata["subExecution"].get("executionId")
+            for runs in execution.runs.values()
+            for run in runs
+            if run.metadata and isinstance(run.metadata.get("subExecution"), Mapping)
+        ]
+        return {
+            "retryOf": execution.retry_of,
+            "retrySuccessId": execution.retry_success_id,
+            "parentExecutionId": parent,
+            "subExecutionIds": children[:5],
+        }
+
+    def _worth_a_look(self) -> str | None:
+        """The node that failed, else one that swallowed an error, else the last one."""
+        found = failing_run(self._execution)
+        if found is not None:
+            return found[0]
+        for one in swallowed_errors(self._execution):
+            return one.node
+        last = self._execution.result.last_node_executed
+        return last if last in self._execution.runs else next(reversed(self._execution.runs), None)
+
+
+def node_status(runs: list[Run]) -> str:
+    """As n8n has it; a node that failed once has failed, however its later runs ended."""
+    failed = next((run for run in runs if run.failed), None)
+    if failed is not None:
+        return failed.status if failed.status != "success" else "error"
+    return runs[-1].status if runs else "unknown"
+
+
+def _brief(error: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: shortened(value, _LONGEST_TEXT) if isinstance(value, str) else value for key, value in error.items()}

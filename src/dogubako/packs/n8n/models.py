@@ -1,0 +1,164 @@
+"""What n8n says, in our types. Items stay undecoded until somebody looks at them: there may be ten thousand."""
+
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+# An item as n8n wrote it: {"json": …, "pairedItem": …, "binary": …}.
+Items = list[Raw]
+Outputs = list[Items | None]
+
+
+class Source(Struct, rename="camel"):
+    """Where one input of a run came from."""
+
+    previous_node: str
+    previous_node_output: int | None = 0
+    previous_node_run: int | None = 0
+
+
+class Run(Struct, rename="camel"):
+    """One run of one node."""
+
+    start_time: float = 0
+    execution_index: int = 0
+    execution_time: float = 0
+    execution_status: str | None = None
+    # After a crash n8n recovers runs without knowing their sources.
+    source: list[Source | None] | None = None
+    error: dict[str, Any] | None = None
+    data: dict[str, Outputs] | None = None
+    metadata: dict[str, Any] | None = None
+
+    @property
+    def outputs(self) -> Outputs:
+        """What the run gave out, by output. Nodes that feed a language model have other channels than `main`."""
+        channels = self.data or {}
+        return channels.get("main") or next(iter(channels.values()), [])
+
+    @property
+    def status(self) -> str:
+        return self.execution_status or ("error" if self.error else "success")
+
+    @property
+    def failed(self) -> bool:
+        return self.error is not None or self.status in ("error", "crashed")
+
+
+class ResultData(Struct, rename="camel"):
+    """What the nodes did."""
+
+    run_data: dict[str, list[Run]] = {}
+    last_node_executed: str | None = None
+    error: dict[str, Any] | None = None
+
+
+class ExecutionBody(Struct, rename="camel"):
+    """The part of an execution that comes only when asked for."""
+
+    result_data: ResultData = msgspec.field(default_factory=ResultData)
+    execution_data: Raw = Raw(b"null")
+    redaction_info: dict[str, Any] | None = None
+    parent_execution: dict[str, Any] | None = None
+
+
+class Node(Struct, rename="camel"):
+    """A node as the workflow has it."""
+
+    name: str
+    type: str = "unknown"
+    parameters: Raw = Raw(b"{}")
+    disabled: bool = False
+    on_error: str | None = None
+    continue_on_fail: bool = False
+
+    @property
+    def goes_on_after_errors(self) -> bool:
+        return self.continue_on_fail or (self.on_error or "").startswith("continue")
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        found = msgspec.json.decode(self.parameters)
+        return found if isinstance(found, dict) else {}
+
+
+class Link(Struct):
+    """The end of a connection."""
+
+    node: str
+    type: str = "main"
+    index: int = 0
+
+
+# From a node's name, by channel and output, to where it leads.
+Connections = dict[str, dict[str, list[list[Link] | None]]]
+
+
+class WorkflowData(Struct, rename="camel"):
+    """The workflow as it was when it ran."""
+
+    id: str | None = None
+    name: str = ""
+    nodes: list[Node] = []
+    connections: Connections = {}
+
+    def node(self, name: str) -> Node | None:
+        return next((node for node in self.nodes if node.name == name), None)
+
+
+class Execution(Struct, rename="camel"):
+    """One execution. `received` is the whole answer, for those who want to see it raw."""
+
+    id: str | int
+    status: str = "unknown"
+    mode: str = ""
+    finished: bool = False
+    started_at: str | None = None
+    stopped_at: str | None = None
+    wait_till: str | None = None
+    workflow_id: str | None = None
+    retry_of: str | None = None
+    retry_success_id: str | None = None
+    json_size_bytes: int | None = None
+    data_too_large_to_display: bool = False
+    data: ExecutionBody | None = None
+    workflow_data: WorkflowData | None = None
+    received: bytes = b""
+
+    @property
+    def result(self) -> ResultData:
+        return self.data.result_data if self.data else ResultData()
+
+    @property
+    def runs(self) -> dict[str, list[Run]]:
+        return self.result.run_data
+
+    @property
+    def workflow(self) -> WorkflowData:
+        return self.workflow_data or WorkflowData()
+
+    @property
+    def ended(self) -> bool:
+        """Whether it will stay as it is."""
+        return self.status in ("success", "error", "canceled", "crashed") and self.stopped_at is not None
+
+    @property
+    def withheld(self) -> bool:
+        """n8n leaves out data that is too large. Newer versions say so; else a size without data tells it."""
+        said = self.data_too_large_to_display
+        sized = self.ended and self.status in ("success", "error") and bool(self.json_size_bytes)
+        return not self.runs and (said or sized)
+
+
+def read_execution(body: bytes) -> Execution:
+    """Raises msgspec.DecodeError (or its ValidationError) when this is no execution."""
+    execution = msgspec.json.decode(body, type=Execution)
+    execution.received = body
+    return execution
+
+
+def item_json(item: Raw) -> Any:
+    """What an item holds."""
+    decoded = msgspec.json.decode(item)
+    return decoded.get("json") if isinstance(decoded, dict) else decoded

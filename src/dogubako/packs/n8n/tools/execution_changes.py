@@ -1,0 +1,82 @@
+"""Retry, stop and delete executions."""
+
+from typing import Any
+
+from pydantic import Field
+
+from dogubako.contract.guidance import Guidance, example_call
+from dogubako.contract.metadata import Effect
+from dogubako.contract.output import Message, Output
+from dogubako.contract.tool import BaseTool, ToolArgs
+from dogubako.packs.n8n.client import N8nClient
+from dogubako.packs.n8n.tools.executions import ExecutionId, GetExecutionArgs
+
+
+class RetryExecutionArgs(ToolArgs):
+    id: ExecutionId
+    loadWorkflow: bool = Field(
+        False, description="Use the workflow as it is now, instead of as it was when the execution failed."
+    )
+
+
+class RetryExecution(BaseTool[RetryExecutionArgs, N8nClient]):
+    """Run a failed execution again from where it failed, and wait until it has ended (up to two minutes)."""
+
+    name = "retry_execution"
+    effect = Effect.WRITE
+    tags = ("executions",)
+    # n8n answers when the retried execution is over.
+    timeout = 115_000
+
+    async def execute(self, args: RetryExecutionArgs) -> Output:
+        new = await self.client.executions.retry(args.id, with_current_workflow=args.loadWorkflow)
+        made = str(new.get("id"))
+        kept = {key: new.get(key) for key in ("status", "startedAt", "stoppedAt", "workflowId")}
+        return Output(
+            data={"id": made, "retryOf": args.id, **{key: value for key, value in kept.items() if value is not None}},
+            message=Message(en=f"Retried as execution {made}", ja=f"実行{made}として再実行しました"),
+            guidance=Guidance(message="See how it went.", example=example_call("get_execution", id=made)),
+        )
+
+
+class StopExecution(BaseTool[GetExecutionArgs, N8nClient]):
+    """Stop an execution that is running or waiting. It ends as canceled."""
+
+    name = "stop_execution"
+    effect = Effect.WRITE
+    idempotent = True
+    tags = ("executions",)
+
+    async def execute(self, args: GetExecutionArgs) -> Output:
+        await self.client.executions.stop(args.id)
+        now = await self.client.executions.brief(args.id, "stop execution")
+        return Output(
+            data={"id": args.id, **_kept(now, "status", "startedAt", "stoppedAt", "workflowId")},
+            message=Message(en=f"Execution {args.id} is {now.get('status')}", ja=f"実行{args.id}を停止しました"),
+            guidance=Guidance(message="See how far it came.", example=example_call("get_execution", id=args.id)),
+        )
+
+
+class DeleteExecution(BaseTool[GetExecutionArgs, N8nClient]):
+    """Delete the record of an execution for good."""
+
+    name = "delete_execution"
+    effect = Effect.DESTROY
+    tags = ("executions",)
+
+    def consequence(self, args: GetExecutionArgs) -> str:
+        return f"This would delete the record of execution '{args.id}' for good."
+
+    async def execute(self, args: GetExecutionArgs) -> Output:
+        gone = await self.client.executions.delete(args.id)
+        return Output(
+            data={"id": args.id, "deleted": True, **_kept(gone, "status", "startedAt", "workflowId")},
+            message=Message(en=f"Execution {args.id} was deleted", ja=f"実行{args.id}を削除しました"),
+        )
+
+
+def _kept(answer: dict[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: answer[key] for key in keys if answer.get(key) is not None}
+
+
+TOOLS = (RetryExecution, StopExecution, DeleteExecution)

@@ -1,0 +1,1 @@
+"""Small services inside our process that speak as the real ones do."""

@@ -1,0 +1,1 @@
+"""The built-in services say what the real ones say."""
