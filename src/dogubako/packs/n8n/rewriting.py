@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Final
 
+import anyio
+
 from dogubako.contract.errors import ApiError, ValidationError
+from dogubako.contract.guidance import example_call
 from dogubako.packs.n8n.api.workflows import KNOWN_SETTINGS
 from dogubako.packs.n8n.backups import Backup
 from dogubako.packs.n8n.client import N8nClient
@@ -14,6 +17,7 @@ from dogubako.packs.n8n.formatters.workflow import find_node, tag_names
 
 Json = dict[str, Any]
 
+REPUBLISH_SECONDS: Final = 1.0
 _WRITTEN: Final = ("name", "nodes", "connections", "settings", "pinData", "staticData", "nodeGroups", "description")
 # What somebody who rewrites a node rarely means to change, and n8n drops when it is left out.
 _CARRIED: Final = ("id", "type", "typeVersion", "position", "webhookId", "credentials")
@@ -80,8 +84,11 @@ class Rewriting:
         try:
             await self._client.workflows.update(workflow_id, meant)
         except ApiError as error:
-            raise _naming_settings(error, changes) from error
+            raise await self._half_done(_naming_settings(error, changes), before, backup) from error
         got = await self._client.workflows.get(workflow_id, "update workflow")
+        if got.get("active"):
+            # n8n says that the new version is published, and for a moment still runs the old one.
+            await anyio.sleep(REPUBLISH_SECONDS)
         return Outcome(
             workflow=got,
             differences=differences(asked, _only(got, asked)),
@@ -90,6 +97,17 @@ class Rewriting:
             backup=backup,
             kept_credentials=kept,
         )
+
+    async def _half_done(self, error: ApiError, before: Json, backup: Backup) -> ApiError:
+        """n8n saves a change that it then refuses to publish; whoever made it must hear of that."""
+        if error.status_code != 400 or not before.get("active"):
+            return error
+        now = await self._client.workflows.get(backup.workflow_id, "update workflow")
+        if now.get("versionId") != before.get("versionId"):
+            undo = example_call("restore_workflow", id=backup.workflow_id, backup=backup.id)
+            said = "The change was saved as a draft, the published version is still the one before. This undoes it:"
+            error.hint = f"{error.hint or ''} {said} {undo}".strip()
+        return error
 
     async def tag_ids(self, names: Sequence[str], *, create: bool = False) -> list[str]:
         """Ids of tags by their names (or ids). An unknown one is an error with the nearest, unless it may be made."""

@@ -30,6 +30,8 @@ class Store:
         self.recordings: dict[int, Recording] = {}
         self.tags: dict[str, Json] = {}
         self.credentials: dict[str, Json] = {}
+        # Workflows that were published a moment ago, and cannot be deleted yet.
+        self.unpublishing: set[str] = set()
         self._executions_so_far = 0
 
     def workflow(self, workflow_id: str) -> Json:

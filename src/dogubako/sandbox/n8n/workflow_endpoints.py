@@ -62,6 +62,10 @@ def delete_workflow(store: Store, ask: Ask) -> Any:
     workflow = store.workflow(ask.path["id"])
     if workflow["active"]:
         raise RefusedError(409, "Cannot delete a published workflow. Unpublish it before deleting.")
+    if workflow["id"] in store.unpublishing:
+        # n8n takes a moment; here it is over as soon as somebody has noticed.
+        store.unpublishing.discard(workflow["id"])
+        raise RefusedError(409, "Workflow is still being unpublished. Please try again in a few moments.")
     del store.workflows[workflow["id"]]
     for number in [number for number, each in store.executions.items() if each["workflowId"] == workflow["id"]]:
         del store.executions[number]
@@ -82,6 +86,8 @@ def publish_workflow(store: Store, ask: Ask) -> Any:
 
 def unpublish_workflow(store: Store, ask: Ask) -> Any:
     workflow = _permitted(store, ask, "deactivate")
+    if workflow["active"]:
+        store.unpublishing.add(workflow["id"])
     unpublish(workflow)
     return _shown(workflow, "tags", "parentFolder")
 

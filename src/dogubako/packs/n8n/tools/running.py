@@ -53,7 +53,7 @@ class RunWorkflow(BaseTool[RunWorkflowArgs, N8nClient]):
         execution = await self._new_one(args.id, before, answer)
         if execution is not None and args.wait:
             execution = await self._ended(str(execution["id"]), args.waitSeconds)
-        return _told(args.id, answer, execution)
+        return _told(workflow, answer, execution)
 
     async def _newest(self, workflow_id: str) -> int:
         page = await self.client.executions.page(workflowId=workflow_id, limit=1)
@@ -100,7 +100,8 @@ def _cannot(reason: str, hint: str | None) -> ApiError:
     return ApiError(f"Failed to run workflow: {reason}", hint=hint)
 
 
-def _told(workflow_id: str, answer: Answer, execution: dict[str, Any] | None) -> Output:
+def _told(workflow: Mapping[str, Any], answer: Answer, execution: dict[str, Any] | None) -> Output:
+    workflow_id = str(workflow["id"])
     try:
         said = small_json(answer.json())
     except ValueError:
@@ -115,6 +116,8 @@ def _told(workflow_id: str, answer: Answer, execution: dict[str, Any] | None) ->
         example = example_call("list_executions", workflowId=workflow_id)
         return Output(data=facts, message=message, guidance=Guidance(message="Look again.", example=example))
     facts["execution"] = {key: execution.get(key) for key in ("id", "status", "startedAt", "stoppedAt")}
+    if execution.get("workflowVersionId") not in (None, workflow.get("versionId")):
+        facts["note"] = "This was not the newest version of the workflow: n8n had not published it yet. Run it again."
     number, status = str(execution["id"]), str(execution.get("status"))
     message = Message(en=f"Execution {number} is {status}", ja=f"実行{number}の状態: {status}")
     tool = "diagnose_execution" if status in ("error", "crashed") else "get_execution"
