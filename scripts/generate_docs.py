@@ -5,14 +5,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from dogubako.app import build
 from dogubako.contract import errors
 from dogubako.contract.errors import DogubakoError
+from dogubako.contract.pack import Pack
 from dogubako.contract.setting import env_name
 from dogubako.engine.entry import ToolRegistryEntry
+from dogubako.packs import PACKS
 from dogubako.settings import Settings, Sources
 
 ROOT = Path(__file__).parent.parent
+_SETTINGS_HEAD = "| variable | in the file | default | meaning |\n| --- | --- | --- | --- |\n"
 NOTE = "<!-- Written by `make docs`. Change the code, not this file. -->\n"
 
 
@@ -36,14 +41,20 @@ def tools_page() -> str:
 
 
 def settings_page() -> str:
-    rows = "".join(_setting(name) for name in Settings.model_fields)
+    rows = "".join(_setting(Settings, name) for name in Settings.model_fields)
+    tables = "".join(_pack_settings(pack) for pack in PACKS if pack.settings.model_fields)
     return (
         f"# Settings\n\n{NOTE}\n"
         "Command line > environment > `.env` > `dogubako.toml` > default. An unknown `DOGUBAKO_*` variable, an\n"
         "unknown key in the file or a bad value stops the start with a sentence that names it. `dogubako config`\n"
         "prints what is in force.\n\n"
-        f"| variable | in the file | default | meaning |\n| --- | --- | --- | --- |\n{rows}"
+        f"{_SETTINGS_HEAD}{rows}{tables}"
     )
+
+
+def _pack_settings(pack: Pack[Any, Any]) -> str:
+    rows = "".join(_setting(pack.settings, name) for name in pack.settings.model_fields)
+    return f"\n## {pack.name}\n\nIn the file these stand in the table `[{pack.name}]`.\n\n{_SETTINGS_HEAD}{rows}"
 
 
 def errors_page() -> str:
@@ -69,9 +80,9 @@ def _tool(entry: ToolRegistryEntry) -> str:
     return f"{head}| argument | type | required | meaning |\n| --- | --- | --- | --- |\n{rows}\n"
 
 
-def _setting(name: str) -> str:
-    field = Settings.model_fields[name]
-    return f"| `{env_name(Settings, name)}` | `{name}` | {_default(name, field.default)} | {field.description} |\n"
+def _setting(model: type[BaseModel], name: str) -> str:
+    field = model.model_fields[name]
+    return f"| `{env_name(model, name)}` | `{name}` | {_default(name, field.default)} | {field.description} |\n"
 
 
 def _default(name: str, value: Any) -> str:

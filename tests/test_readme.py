@@ -57,7 +57,7 @@ def _run(command: str, folder: Path, port: str) -> str:
 
 @contextmanager
 def _serving(command: str, folder: Path, port: str) -> Iterator[None]:
-    environment = {**os.environ, "PORT": port}
+    environment = {**os.environ, "PORT": port, "DOGUBAKO_DATA_DIR": str(folder / "data")}
     # A group of its own: make passes no signal on to what it runs.
     process = subprocess.Popen(
         ["bash", "-c", command], cwd=folder, env=environment, stderr=subprocess.DEVNULL, start_new_session=True
@@ -99,12 +99,20 @@ def test_every_command_works_as_printed(readme: str, newcomer: Path) -> None:
         with _serving(served[0], newcomer, ports["3000"]), _serving(served[1], newcomer, ports["3000"]):
             answers = [_run(command, newcomer, ports["3000"]) for command in commands if command not in served]
 
+    assert all(json.loads(answer)["success"] for answer in answers if answer.startswith("{")), answers
+    assert any(_told(answer, "origin").get("nodeName") == "Look up customer" for answer in answers)
     assert any(json.loads(answer)["result"] == "hello" for answer in answers if answer.startswith("{"))
     assert any(json.loads(answer)["result"] == "Hello, Ada!" for answer in answers if answer.startswith("{"))
     assert any("greet" in answer and "Greet somebody by name." in answer for answer in answers)
     assert "Hello, Ada!\n" in answers
     connected = json.loads((newcomer / ".mcp.json").read_text(encoding="utf-8"))
     assert connected["mcpServers"]["dogubako"]["args"] == ["stdio", "--tools", str(newcomer / "hello.py")]
+
+
+def _told(answer: str, field: str) -> dict[str, object]:
+    """A field of a JSON tool's data, or nothing in other answers."""
+    result = json.loads(answer)["result"] if answer.startswith("{") else None
+    return dict(result["data"].get(field) or {}) if isinstance(result, dict) else {}
 
 
 def test_both_readmes_show_the_same_commands() -> None:

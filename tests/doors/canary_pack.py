@@ -68,7 +68,7 @@ FAILURES: dict[str, Callable[[str], BaseException]] = {
 SUCCESSES: dict[str, Callable[[str], Any]] = {
     "text": lambda key: f"the key is {key}",
     "long text": lambda key: f"{key}\n" * 20_000,
-    "one long line": lambda key: "x" * 1_000 + key * 30_000,
+    "one long line": lambda key: "x" * 1_000 + f"{key} and " * 30_000,
     "data": lambda key: {"key": key, "nested": [{"deep": f"a {key} b"}]},
     "name of a field": lambda key: {key: 1},
     "message": lambda key: Output(data=1, message=Message(en=f"Done with {key}", ja=key)),

@@ -131,9 +131,11 @@ async def test_an_archived_workflow_is_neither_changed_nor_published(n8n: N8n) -
 async def test_a_deleted_workflow_takes_its_executions_along(n8n: N8n) -> None:
     await n8n.told("POST", f"workflows/{PUBLISHED}/unpublish")
     before = await n8n.told("GET", "executions", params={"workflowId": PUBLISHED})
+    too_early = await n8n.message("DELETE", f"workflows/{PUBLISHED}")
     await n8n.told("DELETE", f"workflows/{PUBLISHED}")
 
     assert before["data"]
+    assert too_early == (409, "Workflow is still being unpublished. Please try again in a few moments.")
     assert await n8n.told("GET", "executions", params={"workflowId": PUBLISHED}) == {"data": [], "nextCursor": None}
     assert await n8n.message("DELETE", f"workflows/{PUBLISHED}") == (404, "Not Found")
 

@@ -92,19 +92,25 @@ class ServiceHttp:
     async def _read(self, request: Any, asked: Asked) -> Answer:
         response = await self._client.send(request, stream=True)
         try:
-            body = bytearray()
-            async for chunk in response.aiter_bytes():
-                body += chunk
-                if len(body) > MAX_ANSWER_BYTES:
-                    raise self.failed(asked, f"{self.name} answered with more than {MAX_ANSWER_BYTES:,} bytes")
+            body = await self._body(response, asked)
         finally:
             await response.aclose()
         kind = response.headers.get("content-type", "").lower()
-        answer = Answer(status=response.status_code, body=bytes(body), content_type=kind, headers=response.headers)
+        answer = Answer(status=response.status_code, body=body, content_type=kind, headers=response.headers)
         if answer.status in _MOVED:
             hint = f"Check the address of {self.name}: there may be a login page or a proxy in front of it."
             raise self.failed(asked, f"{self.name} sent us to another page", status=answer.status, hint=hint)
         return answer
+
+    async def _body(self, response: Any, asked: Asked) -> bytes:
+        pieces: list[bytes] = []
+        size = 0
+        async for piece in response.aiter_bytes():
+            pieces.append(piece)
+            size += len(piece)
+            if size > MAX_ANSWER_BYTES:
+                raise self.failed(asked, f"{self.name} answered with more than {MAX_ANSWER_BYTES:,} bytes")
+        return b"".join(pieces)
 
     def failed(
         self,

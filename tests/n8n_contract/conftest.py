@@ -1,0 +1,129 @@
+"""The two sides. The real one is started once; with N8N_URL and N8N_API_KEY set, that server is read instead."""
+
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+import structlog.testing
+
+from dogubako.app import Toolbox, build
+from dogubako.packs.n8n import rewriting
+from dogubako.sandbox.n8n.app import SANDBOX_KEY, n8n_app
+from dogubako.sandbox.n8n.replaying import seed_id
+from dogubako.sandbox.n8n.workflows import WORKFLOWS
+from dogubako.settings import Sources
+from tests.n8n_contract.place import Place
+from tests.n8n_contract.real_side import Server, server_with_everything
+from tests.sandbox.n8n_client import N8n
+
+SIDES = [pytest.param("sandbox", id="sandbox"), pytest.param("real", id="real", marks=pytest.mark.real_n8n)]
+GIVEN = bool(os.environ.get("N8N_URL") and os.environ.get("N8N_API_KEY"))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A server that somebody else gave us is only read; a one-sided case runs on its side."""
+    left_out = [item for item in items if _elsewhere(item) or (GIVEN and _is_real(item) and not _only_reads(item))]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
+def _is_real(item: pytest.Item) -> bool:
+    return item.get_closest_marker("real_n8n") is not None
+
+
+def _only_reads(item: pytest.Item) -> bool:
+    return item.get_closest_marker("reading") is not None
+
+
+def _elsewhere(item: pytest.Item) -> bool:
+    case = item.get_closest_marker("one_sided")
+    return case is not None and case.args[1] != ("real" if _is_real(item) else "sandbox")
+
+
+@pytest.fixture(autouse=True)
+def no_log_on_the_terminal() -> Iterator[None]:
+    with structlog.testing.capture_logs():
+        yield
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    if GIVEN:
+        yield Server(url=os.environ["N8N_URL"], api_key=os.environ["N8N_API_KEY"], workflows={}, executions={})
+        return
+    with server_with_everything() as started:
+        yield started
+
+
+@pytest.fixture(params=SIDES)
+async def place(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Place]:
+    if request.param == "sandbox":
+        # The n8n in small publishes at once.
+        monkeypatch.setattr(rewriting, "REPUBLISH_SECONDS", 0.0)
+        async with _in_small(tmp_path) as small:
+            yield small
+    else:
+        async with _real(request.getfixturevalue("server"), tmp_path) as real:
+            yield real
+
+
+@asynccontextmanager
+async def _in_small(folder: Path) -> AsyncIterator[Place]:
+    app = n8n_app()
+    box = _box(folder, DOGUBAKO_SANDBOX="true")
+    state = box.packs["n8n"]
+    assert state.sandbox is not None
+    # The tools and the direct questions have to reach the same copy.
+    state.sandbox = replace(state.sandbox, app=lambda: app)
+    store = app.state.store
+    kinds = {made.key: str(number) for number, made in store.recordings.items() if _is_main(store, number, made)}
+    transport = httpx2.ASGITransport(app=app)
+    async with box.running(), _client("http://n8n.sandbox", SANDBOX_KEY, transport=transport) as client:
+        yield Place(
+            side="sandbox",
+            box=box,
+            n8n=N8n(client),
+            workflows={key: seed_id(one.name) for key, one in WORKFLOWS.items()},
+            executions=kinds,
+            shows=frozenset({*kinds, "starting"}),
+            files=folder,
+        )
+
+
+@asynccontextmanager
+async def _real(server: Server, folder: Path) -> AsyncIterator[Place]:
+    read_only = {"DOGUBAKO_READ_ONLY": "true"} if GIVEN else {}
+    box = _box(folder, N8N_URL=server.url, N8N_API_KEY=server.api_key, **read_only)
+    async with box.running(), _client(server.url, server.api_key) as client:
+        yield Place(
+            side="given" if GIVEN else "real",
+            box=box,
+            n8n=N8n(client),
+            workflows=server.workflows,
+            executions=server.executions,
+            shows=frozenset({*server.executions, "g-10000-whole"}),
+            files=folder,
+        )
+
+
+def _box(folder: Path, **environment: str) -> Toolbox:
+    folders = {"DOGUBAKO_DATA_DIR": str(folder / "data"), "DOGUBAKO_FILES": str(folder)}
+    return build(Sources(environ={**folders, **environment}, env_file=None))
+
+
+def _client(url: str, key: str, **more: Any) -> httpx2.AsyncClient:
+    base = url.rstrip("/").removesuffix("/api/v1")
+    return httpx2.AsyncClient(base_url=base, headers={"X-N8N-API-KEY": key}, timeout=60, **more)
+
+
+def _is_main(store: Any, number: int, made: Any) -> bool:
+    """Sub-workflows are told from the recording of their caller."""
+    return bool(store.executions[number]["workflowData"]["name"] == made.execution["workflowData"]["name"])

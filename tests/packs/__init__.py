@@ -1,0 +1,1 @@
+"""Tests of the packs: what each service looks like to an agent."""

@@ -1,0 +1,1 @@
+"""Executions and workflows of n8n, as our tools tell them."""

@@ -1,0 +1,96 @@
+"""Executions made by hand, as n8n would tell them, and a toolbox whose n8n knows only these."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+import httpx2
+import msgspec
+
+from dogubako.app import Toolbox, build
+from dogubako.contract.pack import Host
+from dogubako.packs.n8n.client import N8nClient
+from dogubako.packs.n8n.client import connect as connect_client
+from dogubako.packs.n8n.models import Execution, read_execution
+from dogubako.packs.n8n.pack import N8nPack
+from dogubako.packs.n8n.settings import N8nSettings
+from dogubako.settings import Sources
+
+Json = dict[str, Any]
+
+WORKFLOW_ID: Final = "made0000made0000"
+_STARTED: Final = 1_763_251_200_000
+
+
+def item(data: Any, paired: Any = 0, **more: Any) -> Json:
+    """One item; `paired` is what n8n says it was made from, and None says nothing."""
+    return {"json": data, **more} | ({} if paired is None else {"pairedItem": paired})
+
+
+def items(*data: Any) -> list[Json]:
+    """One item per value, each made from the item at the same place."""
+    return [item(value, index) for index, value in enumerate(data)]
+
+
+def run(*outputs: Sequence[Json] | None, after: Sequence[str | Json | None] | str = (), **more: Any) -> Json:
+    """One run that gave out these items, by output, and was fed by these nodes, by input."""
+    sources = [after] if isinstance(after, str) else after
+    told = [{"previousNode": source} if isinstance(source, str) else source for source in sources]
+    facts = {"startTime": _STARTED, "executionTime": 5, "executionStatus": "success", "source": told}
+    return {**facts, "data": {"main": list(outputs)}, **more}
+
+
+def failed_run(message: str, *, after: Sequence[str | Json | None] | str, **error: Any) -> Json:
+    """A run that ended with an error and gave out nothing."""
+    told = run(after=after, executionStatus="error", error={"message": message, **error}, executionIndex=99)
+    del told["data"]
+    return told
+
+
+def node(name: str, code: str = "", **more: Any) -> Json:
+    """A node as the workflow has it; its code is where it says what it reads."""
+    return {"name": name, "type": "n8n-nodes-base.code", "parameters": {"jsCode": code}, **more}
+
+
+def made(runs: Mapping[str, Sequence[Json]], *nodes: Json, status: str = "error", **more: Any) -> Json:
+    """An execution. Nodes that are not described are plain ones; the last in `runs` is the last executed."""
+    described = {one["name"] for one in nodes}
+    others = [node(name) for name in runs if name not in described]
+    body = {"resultData": {"runData": runs, "lastNodeExecuted": next(reversed(runs), None)}}
+    workflow = {"id": WORKFLOW_ID, "name": "Made by hand", "nodes": [*others, *nodes], "connections": {}}
+    facts = {"id": "1", "status": status, "mode": "webhook", "finished": True, "workflowId": WORKFLOW_ID}
+    times = {"startedAt": "2026-11-16T00:00:00.000Z", "stoppedAt": "2026-11-16T00:00:01.500Z"}
+    return {**facts, **times, "data": body, "workflowData": workflow, **more}
+
+
+def wires(*names: str) -> Json:
+    """Connections from each node to the next."""
+    pairs = zip(names, names[1:], strict=False)
+    return {one: {"main": [[{"node": other, "type": "main", "index": 0}]]} for one, other in pairs}
+
+
+def as_read(execution: Json) -> Execution:
+    """What our client makes of it."""
+    return read_execution(msgspec.json.encode(execution))
+
+
+def box_with(execution: Json) -> Toolbox:
+    """A toolbox whose n8n holds this execution under the id '1', and nothing else."""
+    sources = Sources(environ={"N8N_URL": "http://n8n.test", "N8N_API_KEY": "made-key"}, env_file=None)
+    return build(sources, packs=[_MadePack(msgspec.json.encode(execution))])
+
+
+class _MadePack(N8nPack):
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    @asynccontextmanager
+    async def connect(self, settings: N8nSettings, host: Host) -> AsyncIterator[N8nClient]:
+        host.transport = httpx2.MockTransport(self._answer)
+        async with connect_client(settings, host) as client:
+            yield client
+
+    def _answer(self, request: httpx2.Request) -> httpx2.Response:
+        found = request.url.path == "/api/v1/executions/1"
+        content = self._body if found else b'{"message":"Not Found"}'
+        return httpx2.Response(200 if found else 404, content=content, headers={"content-type": "application/json"})

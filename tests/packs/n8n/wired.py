@@ -1,0 +1,89 @@
+"""A toolbox whose n8n is whatever a test puts behind the wire, and a wire that remembers what went over it."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import httpx2
+
+from dogubako import ExecutionOptions, ToolResult
+from dogubako.app import Toolbox, build
+from dogubako.contract.call import NO_OPTIONS
+from dogubako.sandbox.n8n.app import SANDBOX_KEY, n8n_app
+from dogubako.sandbox.services import Sandbox
+from dogubako.settings import Sources
+
+URL: Final = "http://n8n.test"
+Answers = Callable[[httpx2.Request], httpx2.Response | None]
+
+
+class Wire(httpx2.AsyncBaseTransport):
+    """Asks `answers` first; what it leaves to others goes to the sandbox's n8n, which lives as long as the wire."""
+
+    def __init__(self, answers: Answers | None = None) -> None:
+        self.requests: list[httpx2.Request] = []
+        self.answers = answers
+        self._n8n = httpx2.ASGITransport(app=n8n_app())
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        await request.aread()
+        self.requests.append(request)
+        answer = self.answers(request) if self.answers else None
+        return answer if answer is not None else await self._n8n.handle_async_request(request)
+
+    def sent(self, method: str) -> list[str]:
+        """Paths of the requests with this method, in order."""
+        return [request.url.path for request in self.requests if request.method == method]
+
+    def writes(self) -> list[str]:
+        return [f"{one.method} {one.url.path}" for one in self.requests if one.method != "GET"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Through(Sandbox):
+    """The way into a service that a test has made."""
+
+    wire: httpx2.AsyncBaseTransport
+
+    def transport(self) -> Any:
+        return self.wire
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bench:
+    """A running toolbox and its wire."""
+
+    box: Toolbox
+    wire: Wire
+
+    async def call(self, name: str, options: ExecutionOptions = NO_OPTIONS, /, **parameters: Any) -> ToolResult:
+        return await self.box.call(name, parameters, options)
+
+    async def data(self, name: str, /, **parameters: Any) -> Any:
+        """The data of an answer that has to be a success."""
+        result = await self.box.call(name, parameters)
+        assert result.code == "OK", result.content
+        return result.value["data"]
+
+
+def box_on(wire: httpx2.AsyncBaseTransport, folder: Path, environ: Mapping[str, str] | None = None) -> Toolbox:
+    """A toolbox with nothing of this machine in it."""
+    basics = {"N8N_URL": URL, "N8N_API_KEY": SANDBOX_KEY, "DOGUBAKO_DATA_DIR": str(folder / "data")}
+    box = build(Sources(environ={**basics, **(environ or {})}, env_file=None))
+    box.packs["n8n"].sandbox = _Through(settings={}, app=n8n_app, wire=wire)
+    return box
+
+
+@asynccontextmanager
+async def bench(folder: Path, answers: Answers | None = None, **environ: str) -> AsyncIterator[Bench]:
+    wire = Wire(answers)
+    async with box_on(wire, folder, environ).running() as box:
+        yield Bench(box=box, wire=wire)
+
+
+def told(result: ToolResult) -> tuple[str, str]:
+    """Code and first text of a failure."""
+    assert result.is_error, result.content
+    return result.code, str(result.content[0]["text"])
