@@ -34,7 +34,7 @@ from dogubako.response import envelope, fitting
 from dogubako.response.check import assert_mcp_tool_response
 from dogubako.response.continuation import Continuation
 from dogubako.response.plain import clean_text
-from dogubako.response.tokens import count_tokens
+from dogubako.response.tokens import count_tokens, far_above
 from dogubako.response.trim import Cut, cut_text, sentence_for, share_out, take_whole
 
 DEFAULT_MAX_TOKENS = 25_000
@@ -148,8 +148,7 @@ class ToolResponseBuilder:
 
     def _plain_text(self, answer: str, budget: int) -> ToolResult:
         text = self.redactor.known(clean_text(answer))
-        tokens = count_tokens(text)
-        if tokens <= budget:
+        if not far_above(text, budget) and (tokens := count_tokens(text)) <= budget:
             return ToolResult(content=({"type": "text", "text": text},), kind="text", tokens=tokens + _BLOCK_TOKENS)
         fitted = fitting.plain_text(Text(text=text), budget, self._next, self.redactor.known)
         return self._text_result(fitted, answer=None)

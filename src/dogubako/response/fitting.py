@@ -8,7 +8,7 @@ from typing import Literal
 from dogubako.contract.output import Markdown, Page, Text, Xml, XmlElement
 from dogubako.response.plain import clean_text
 from dogubako.response.text_fit import fit_blocks
-from dogubako.response.tokens import count_tokens
+from dogubako.response.tokens import count_tokens, far_above
 from dogubako.response.trim import Cut, sentence_for, worth_saying
 from dogubako.response.xml import fit_xml, masked, render
 
@@ -33,7 +33,7 @@ class Fitted:
 
 def whole_or_cut(whole: str, cut_to: Callable[[int], str], nothing: Callable[[], str], budget: int) -> Fitted:
     """The whole text if it fits, else the largest cut that does, else what says that nothing could be shown."""
-    if (tokens := count_tokens(whole)) <= budget:
+    if not far_above(whole, budget) and (tokens := count_tokens(whole)) <= budget:
         return Fitted(text=whole, tokens=tokens, trimmed=False)
     for attempt in range(_ROUNDS):
         text = cut_to(budget * (_ROUNDS - attempt) // _ROUNDS)
@@ -45,7 +45,7 @@ def whole_or_cut(whole: str, cut_to: Callable[[int], str], nothing: Callable[[],
 
 def plain_text(answer: Text, budget: int, next_call: Next, mask: Mask) -> Fitted:
     text = mask(clean_text(answer.text))
-    if (tokens := count_tokens(text)) <= budget:
+    if not far_above(text, budget) and (tokens := count_tokens(text)) <= budget:
         # Nearly every text: nothing has to be prepared for cutting it.
         return Fitted(text=text, tokens=tokens, trimmed=False)
     return _blocks(text, text.split("\n"), "\n", "lines", answer.page, budget, next_call)

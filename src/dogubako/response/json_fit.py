@@ -4,16 +4,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from dogubako.response.plain import encode
-from dogubako.response.tokens import count_tokens
+from dogubako.response.tokens import count_tokens, far_above
 from dogubako.response.trim import NOTE_TOKENS, Cut, cut_text, share_out, take_whole
 
 # Below this, a shortened value says less than its absence.
 _SMALLEST_SHARE = 24
 
 
-def cost_of(value: Any) -> int:
-    """Tokens of a value and of the comma behind it."""
-    return count_tokens(encode(value)) + 1
+def cost_of(value: Any, enough: int | None = None) -> int:
+    """Tokens of a value and of the comma behind it. Far above `enough` any number that is too large will do."""
+    text = encode(value)
+    if enough is not None and far_above(text, enough):
+        return len(text)
+    return count_tokens(text) + 1
 
 
 def fit_json(value: Any, budget: int, path: str = "data") -> tuple[Any, list[Cut]]:
@@ -29,7 +32,7 @@ def fit_page(value: Any, budget: int, page_path: str, path: str = "data") -> tup
     if not isinstance(items, list):
         return fit_json(value, budget, path)
     rest = cost_of(_with(value, keys, []))
-    shown = take_whole((cost_of(item) for item in items), budget - rest - NOTE_TOKENS)
+    shown = take_whole((cost_of(item, budget) for item in items), budget - rest - NOTE_TOKENS)
     list_path = ".".join([path, *keys])
     if shown == 0:
         kept, cuts = fit_json(_with(value, keys, items[:1]), budget - NOTE_TOKENS, path)
@@ -42,7 +45,7 @@ def fit_page(value: Any, budget: int, page_path: str, path: str = "data") -> tup
 
 
 def _fit(value: Any, budget: int, path: str, cuts: list[Cut]) -> Any:
-    if cost_of(value) <= budget:
+    if cost_of(value, budget) <= budget:
         return value
     if isinstance(value, str):
         shortened = cut_text(value, max(budget - 4, 1), encode)
@@ -58,7 +61,7 @@ def _fit(value: Any, budget: int, path: str, cuts: list[Cut]) -> Any:
 
 def _fit_list(items: list[Any], budget: int, path: str, cuts: list[Cut]) -> list[Any]:
     budget -= NOTE_TOKENS
-    shown = take_whole((cost_of(item) for item in items), budget)
+    shown = take_whole((cost_of(item, budget) for item in items), budget)
     if shown == 0 and budget >= _SMALLEST_SHARE:
         kept = [_fit(items[0], budget, f"{path}.0", cuts)]
     else:
@@ -69,7 +72,7 @@ def _fit_list(items: list[Any], budget: int, path: str, cuts: list[Cut]) -> list
 
 
 def _fit_dict(fields: dict[str, Any], budget: int, path: str, cuts: list[Cut]) -> dict[str, Any]:
-    costs = [cost_of({key: item}) for key, item in fields.items()]
+    costs = [cost_of({key: item}, budget) for key, item in fields.items()]
     shares = share_out(costs, budget - NOTE_TOKENS)
     if any(share < cost and share < _SMALLEST_SHARE for share, cost in zip(shares, costs, strict=True)):
         shown = take_whole(costs, budget - NOTE_TOKENS)

@@ -129,6 +129,8 @@ _SAVINGS = (
 )
 # In a text this short, a byte may well be a token.
 _TINY = 8
+# Even padding costs more than a token per so many characters.
+_MOST_PER_TOKEN = 24
 # U+FDFA grows to 33 bytes when it is normalised. No character grows more.
 _WIDEST = 33
 
@@ -161,6 +163,11 @@ def count_tokens(text: str) -> int:
         return _bound(text)
     # Claude's tokenizer normalises first, Mistral's does not, and either form can be the longer one.
     return max(_bound(text), _bound(unicodedata.normalize("NFKC", text)))
+
+
+def far_above(text: str, limit: int) -> bool:
+    """Whether a text is so long that it cannot fit: megabytes are not worth counting."""
+    return len(text) > max(limit, 1) * _MOST_PER_TOKEN
 
 
 def fits(text: str, limit: int) -> bool:
