@@ -69,6 +69,17 @@ def ours_over_http(
     )
 
 
+def ours_with_n8n(machine: Machine, url: str) -> Contender:
+    """Our server over HTTP, with an n8n that it can ask."""
+    environment = _our_environment(machine.new_folder("logs"))
+    return Contender(
+        name=OURS,
+        command=(_DOGUBAKO, "serve", "--port", "{port}", "--tools", str(WORKBENCH)),
+        folder=machine.scratch,
+        environment={**environment, "N8N_URL": url, "N8N_API_KEY": "anything"},
+    )
+
+
 def ours_over_stdio(machine: Machine) -> Contender:
     return Contender(
         name=OURS,

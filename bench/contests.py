@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from bench import contenders as who
+from bench import large_execution
 from bench.http_load import Load, Target, run_wrk, shake_hands, verify
 from bench.machine import ContenderError, Machine, say
 from bench.node_peers import NodePeers
@@ -102,6 +103,11 @@ class Contests:
                 turns[contender.name] = start_turn(self._machine, contender)
         found = self._rounds(COLD_START, turns, "ms", self._effort.cold_starts)
         self._results.compare(found.get(who.OURS), found.get(who.LOW), at_most=0.8)
+
+    def large_execution(self) -> None:
+        """Nobody to compare with: what counts is what we promised."""
+        with self._failure_noted():
+            self._results.measures += large_execution.measure(self._machine, self._effort.rounds)
 
     def _http(
         self, contest: str, servers: Sequence[who.HttpContender], unit: str, seen: Callable[[Load], float]

@@ -62,6 +62,16 @@ def cpu_per_call(process: Process, before: float | None, calls: int) -> float | 
     return (after - before) / calls * 1e6 if after is not None and before is not None else None
 
 
+def resting_bytes(process: Process) -> int | None:
+    """The memory that the server has now, where the system tells."""
+    return _memory(process, "VmRSS")
+
+
+def peak_bytes(process: Process) -> int | None:
+    """The most memory that the server ever had, where the system tells."""
+    return _memory(process, "VmHWM")
+
+
 def stop(process: Process) -> None:
     """Ask first. Closed pipes are how a client over stdio says goodbye."""
     if process.stdin is not None:
@@ -75,6 +85,15 @@ def stop(process: Process) -> None:
         process.wait(_STOP_SECONDS)
     if process.stdout is not None:
         process.stdout.close()
+
+
+def _memory(process: Process, name: str) -> int | None:
+    try:
+        told = Path(f"/proc/{process.pid}/status").read_text()
+    except OSError:
+        return None
+    found = next((line for line in told.splitlines() if line.startswith(f"{name}:")), None)
+    return int(found.split()[1]) * 1024 if found else None
 
 
 def _start(

@@ -65,12 +65,35 @@ class Comparison:
         return "ok" if enough and small else "miss"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Measure:
+    """A number of our own, round by round, and the most that it may be."""
+
+    what: str
+    unit: str
+    values: tuple[float, ...]
+    at_most: float
+
+    @property
+    def value(self) -> float:
+        return median(self.values)
+
+    @property
+    def need(self) -> str:
+        return f"≤ {self.at_most:g} {self.unit}"
+
+    @property
+    def verdict(self) -> str:
+        return "ok" if self.value <= self.at_most else "miss"
+
+
 @dataclass(kw_only=True)
 class Results:
     """Everything of one run."""
 
     samples: list[Sample] = field(default_factory=list)
     comparisons: list[Comparison] = field(default_factory=list)
+    measures: list[Measure] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
 

@@ -53,6 +53,7 @@ def measure(contests: Contests, *, peers: bool, wrk: bool) -> None:
         contests.rest()
     contests.stdio(peers=peers)
     contests.cold_start(peers=peers)
+    contests.large_execution()
     if peers and wrk:
         contests.growth()
 
@@ -81,7 +82,8 @@ def _node(results: Results) -> NodePeers | None:
 
 def _print(results: Results) -> None:
     print(report.as_text(report.ratio_rows(results)), end="\n\n")
-    print(report.as_text(report.median_rows(results)))
+    print(report.as_text(report.median_rows(results)), end="\n\n")
+    print(report.as_text(report.measure_rows(results)))
     for missing in results.missing:
         print(f"\nMissing: {missing}")
     for failure in results.failures:

@@ -59,7 +59,7 @@ REQUEST_FACTS: Final[Mapping[str, str]] = {
     "unlicensed": "What is not licensed is refused with the reason.",
     "starting-up": "While n8n starts, every path answers 200 with a sentence.",
     "draft-saved": "A change that cannot be published is refused, and saved all the same.",
-    "unpublishing-takes-time": "A workflow that was just unpublished may be kept from deletion for a moment.",
+    "unpublishing-takes-time": "For a moment, a workflow that was just unpublished may not be deleted (409 or 500).",
     "pins-kept": "Pinned data that an update leaves out stays.",
     "credentials-dropped": "Credentials that an update leaves out of a node are gone.",
     "settings-merged": "Settings that an update leaves out stay.",

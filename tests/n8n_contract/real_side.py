@@ -34,11 +34,14 @@ def server_with_everything() -> Iterator[Server]:
     with TemporaryDirectory(prefix="dogubako-n8n-") as home:
         with running(installation, folder=Path(home)) as n8n:
             api = Api(n8n)
-            made = Making(api, seed(api))
-            made.everything()
+            with api.http:
+                made = Making(api, seed(api))
+                made.everything()
             os.kill(n8n.pid, signal.SIGKILL)
         with running(installation, folder=Path(home), settings=DISPLAY_LIMIT) as again:
-            Api(again).wait_for(made.executions["l-slow-crashed"], CRASHED)
+            api = Api(again)
+            with api.http:
+                api.wait_for(made.executions["l-slow-crashed"], CRASHED)
             yield Server(
                 url=again.url, api_key=again.api_key, workflows=made.recorder.ids, executions=dict(made.executions)
             )

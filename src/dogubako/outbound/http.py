@@ -12,6 +12,7 @@ import anyio
 import msgspec
 
 from dogubako.contract.errors import ApiError, ApiErrorContext
+from dogubako.outbound.unpacking import ACCEPTED, Unpacker
 
 CONNECT_SECONDS: Final = 10.0
 # Between two bytes of an answer. How long all of it may take is the call's own timeout.
@@ -64,6 +65,7 @@ class ServiceHttp:
         self._client = client
         # httpx2, handed in by `connected`: importing it takes long, and not every server needs it.
         self._library = library
+        self._unpacker = Unpacker(MAX_ANSWER_BYTES)
 
     async def request(
         self,
@@ -103,14 +105,28 @@ class ServiceHttp:
         return answer
 
     async def _body(self, response: Any, asked: Asked) -> bytes:
+        packed = await self._received(response, asked)
+        encoding = response.headers.get("content-encoding", "").strip().lower()
+        try:
+            body = await self._unpacker.unpack(packed, encoding)
+        except ValueError as error:
+            raise self.failed(asked, f"the answer of {self.name} was garbled") from error
+        if len(body) > MAX_ANSWER_BYTES:
+            raise self._too_large(asked)
+        return body
+
+    async def _received(self, response: Any, asked: Asked) -> bytes:
         pieces: list[bytes] = []
         size = 0
-        async for piece in response.aiter_bytes():
+        async for piece in response.aiter_raw():
             pieces.append(piece)
             size += len(piece)
             if size > MAX_ANSWER_BYTES:
-                raise self.failed(asked, f"{self.name} answered with more than {MAX_ANSWER_BYTES:,} bytes")
+                raise self._too_large(asked)
         return b"".join(pieces)
+
+    def _too_large(self, asked: Asked) -> ApiError:
+        return self.failed(asked, f"{self.name} answered with more than {MAX_ANSWER_BYTES:,} bytes")
 
     def failed(
         self,
@@ -149,8 +165,6 @@ class ServiceHttp:
         if isinstance(error, self._library.ConnectError):
             hint = f"Is {self.name} running, and is {self.name.upper()}_URL its address?"
             return self.failed(asked, f"{self.name} could not be reached", hint=hint, unreachable=True)
-        if isinstance(error, self._library.DecodingError):
-            return self.failed(asked, f"the answer of {self.name} was garbled")
         return self.failed(asked, f"{self.name} broke off the connection", unreachable=True)
 
 
@@ -169,7 +183,12 @@ async def connected(
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     timeout = httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS)
     async with httpx2.AsyncClient(
-        base_url=url, verify=context, transport=transport, timeout=timeout, trust_env=False
+        base_url=url,
+        verify=context,
+        transport=transport,
+        timeout=timeout,
+        trust_env=False,
+        headers={"Accept-Encoding": ACCEPTED},
     ) as client:
         yield ServiceHttp(name, client, httpx2)
 

@@ -6,6 +6,10 @@ from typing import Any, Final
 
 import httpx2
 import msgspec
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from dogubako.app import Toolbox, build
 from dogubako.contract.pack import Host
@@ -86,11 +90,10 @@ class _MadePack(N8nPack):
 
     @asynccontextmanager
     async def connect(self, settings: N8nSettings, host: Host) -> AsyncIterator[N8nClient]:
-        host.transport = httpx2.MockTransport(self._answer)
+        app = Starlette(routes=[Route("/api/v1/executions/1", self._answer)])
+        host.transport = httpx2.ASGITransport(app=app)
         async with connect_client(settings, host) as client:
             yield client
 
-    def _answer(self, request: httpx2.Request) -> httpx2.Response:
-        found = request.url.path == "/api/v1/executions/1"
-        content = self._body if found else b'{"message":"Not Found"}'
-        return httpx2.Response(200 if found else 404, content=content, headers={"content-type": "application/json"})
+    async def _answer(self, request: Request) -> Response:
+        return Response(self._body, media_type="application/json")

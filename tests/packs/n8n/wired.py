@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,13 +26,16 @@ class Wire(httpx2.AsyncBaseTransport):
     def __init__(self, answers: Answers | None = None) -> None:
         self.requests: list[httpx2.Request] = []
         self.answers = answers
-        self._n8n = httpx2.ASGITransport(app=n8n_app())
+
+    @cached_property
+    def _n8n(self) -> httpx2.ASGITransport:
+        return httpx2.ASGITransport(app=n8n_app())
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         await request.aread()
         self.requests.append(request)
         answer = self.answers(request) if self.answers else None
-        return answer if answer is not None else await self._n8n.handle_async_request(request)
+        return _streamed(answer) if answer is not None else await self._n8n.handle_async_request(request)
 
     def sent(self, method: str) -> list[str]:
         """Paths of the requests with this method, in order."""
@@ -39,6 +43,19 @@ class Wire(httpx2.AsyncBaseTransport):
 
     def writes(self) -> list[str]:
         return [f"{one.method} {one.url.path}" for one in self.requests if one.method != "GET"]
+
+
+class _Pieces(httpx2.AsyncByteStream):
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield self._content
+
+
+def _streamed(answer: httpx2.Response) -> httpx2.Response:
+    """As it would come from a socket: not read yet."""
+    return httpx2.Response(answer.status_code, headers=answer.headers, stream=_Pieces(answer.content))
 
 
 @dataclass(frozen=True, kw_only=True)

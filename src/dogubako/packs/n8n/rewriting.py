@@ -82,7 +82,7 @@ class Rewriting:
         meant = {**_only(before, _WRITTEN), **asked}
         backup = await self._client.backups.save(before, reason)
         try:
-            await self._client.workflows.update(workflow_id, meant)
+            await self._client.workflows.update(workflow_id, meant, _new_settings(before, changes))
         except ApiError as error:
             raise await self._half_done(_naming_settings(error, changes), before, backup) from error
         got = await self._client.workflows.get(workflow_id, "update workflow")
@@ -155,6 +155,12 @@ def _carried(node: Any, before: Mapping[str, Any], kept: list[str]) -> Any:
     if "credentials" in missing:
         kept.append(str(node.get("name")))
     return {**missing, **node}
+
+
+def _new_settings(before: Mapping[str, Any], changes: Mapping[str, Any]) -> list[str]:
+    """Settings that are to change. Others may be left out where n8n shows more than it takes back."""
+    was = before.get("settings") or {}
+    return [key for key, value in (changes.get("settings") or {}).items() if was.get(key) != value]
 
 
 def _only(workflow: Mapping[str, Any], keys: Any) -> Json:

@@ -5,6 +5,7 @@ from typing import Any, Final
 from dogubako.sandbox.n8n.asking import Ask, RefusedError, one_of
 from dogubako.sandbox.n8n.clock import now_ms, now_text, to_ms
 from dogubako.sandbox.n8n.paging import page_by_last_id
+from dogubako.sandbox.n8n.redacting import redacted
 from dogubako.sandbox.n8n.replaying import cannot_run, recording_of, replay
 from dogubako.sandbox.n8n.store import Store
 from dogubako.sandbox.n8n.workflow_parts import Json
@@ -67,7 +68,9 @@ def list_executions(store: Store, ask: Ask) -> Any:
 
 def get_execution(store: Store, ask: Ask) -> Any:
     execution = store.execution(_number(ask))
-    return execution if _wants_data(ask) else _without_data(execution)
+    if not _wants_data(ask):
+        return _without_data(execution)
+    return redacted(execution) if ask.says("redactExecutionData") else execution
 
 
 def delete_execution(store: Store, ask: Ask) -> Any:

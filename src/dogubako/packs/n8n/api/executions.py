@@ -3,6 +3,7 @@
 import hashlib
 from typing import Any, Final
 
+import anyio
 import msgspec
 
 from dogubako.contract.errors import ApiError
@@ -24,6 +25,7 @@ class ExecutionsApi:
         self._service = service
         self._cache = cache
         self._scope = hashlib.sha256(scope.encode()).hexdigest()[:16]
+        self._reading = anyio.Lock()
 
     async def page(self, **filters: Any) -> dict[str, Any]:
         """One page, newest first: `data` and `nextCursor`. n8n shows what is still running only to those who ask."""
@@ -36,18 +38,14 @@ class ExecutionsApi:
         return {**page, "data": sorted(every, key=lambda one: int(one["id"]), reverse=True)}
 
     async def _page(self, **filters: Any) -> dict[str, Any]:
-        asked = Asked(operation="list executions")
-        answer = await self._service.get(place("executions"), asked, **filters)
-        if not isinstance(answer, dict) or not isinstance(answer.get("data"), list):
-            raise self._service.cut_off(asked)
-        return answer
+        return await self._service.page(place("executions"), Asked(operation="list executions"), **filters)
 
     async def get(self, execution_id: str) -> Execution:
         """All of it, with the data of every node."""
         asked = _asked("get execution", execution_id)
         kept = await self._cache.get(self._key(execution_id))
         if kept:
-            return read_execution(kept)
+            return await self._read(kept)
         execution = await self._fetch(asked, execution_id)
         if execution.withheld:
             execution = await self._insist(asked, execution)
@@ -59,10 +57,10 @@ class ExecutionsApi:
         """Without the data of its nodes: cheap, whatever its size."""
         asked = _asked(operation, execution_id)
         try:
-            answer = await self._service.get(place("executions", execution_id), asked)
+            answer = await self._service.ask("GET", place("executions", execution_id), asked)
         except ApiError as error:
             raise _missing_if(error, asked) from error
-        return dict(answer)
+        return self._service.object_in(answer, asked, "id")
 
     async def retry(self, execution_id: str, *, with_current_workflow: bool) -> dict[str, Any]:
         """The new execution, once it has ended."""
@@ -73,7 +71,7 @@ class ExecutionsApi:
         except ApiError as error:
             raise _missing_if(error, asked) from error
         await self._forget(execution_id)
-        return dict(self._service.decoded(answer, asked))
+        return self._service.object_in(answer, asked, "id")
 
     async def stop(self, execution_id: str) -> dict[str, Any]:
         return await self._change("POST", "stop execution", execution_id, "stop")
@@ -88,7 +86,7 @@ class ExecutionsApi:
         except ApiError as error:
             raise _missing_if(error, asked) from error
         await self._forget(execution_id)
-        return dict(self._service.decoded(answer, asked))
+        return self._service.object_in(answer, asked)
 
     async def _fetch(self, asked: Asked, execution_id: str, **params: Any) -> Execution:
         path = place("executions", execution_id)
@@ -97,9 +95,14 @@ class ExecutionsApi:
         except ApiError as error:
             raise _missing_if(error, asked) from error
         try:
-            return read_execution(answer.body)
+            return await self._read(answer.body)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             raise self._service.cut_off(asked) from None
+
+    async def _read(self, body: bytes) -> Execution:
+        # A large one takes some milliseconds. Several in a row would keep every other call waiting.
+        async with self._reading:
+            return read_execution(body)
 
     async def _insist(self, asked: Asked, execution: Execution) -> Execution:
         """Newer versions hand out data above their size limit to those who insist; older ones refuse the wish."""

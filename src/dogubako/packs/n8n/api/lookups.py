@@ -27,7 +27,7 @@ class LookupsApi:
     async def create_tag(self, name: str) -> dict[str, Any]:
         asked = Asked(operation="create tag", resource_type="Tag", resource_id=name)
         answer = await self._service.ask("POST", place("tags"), asked, json={"name": name})
-        return dict(self._service.decoded(answer, asked))
+        return self._service.object_in(answer, asked, "id")
 
     async def credentials(self) -> list[dict[str, Any]]:
         """Names and types; n8n hands out no secrets, and neither do we."""
@@ -36,11 +36,12 @@ class LookupsApi:
     async def credential_schema(self, kind: str) -> dict[str, Any]:
         asked = Asked(operation="get credential schema", resource_type="Credential type", resource_id=kind)
         try:
-            return dict(await self._service.get(place("credentials", "schema", kind), asked))
+            answer = await self._service.ask("GET", place("credentials", "schema", kind), asked)
         except ApiError as error:
             if error.status_code == 404:
                 raise missing(asked, "list_credentials shows types that are in use.") from error
             raise
+        return self._service.object_in(answer, asked)
 
     async def version(self) -> str | None:
         """The API does not tell it; the editor's page does, in what it hands to its error reporting."""
@@ -70,9 +71,7 @@ class LookupsApi:
         found: list[dict[str, Any]] = []
         cursor: str | None = None
         for _ in range(_MOST_PAGES):
-            page = await self._service.get(place(what), asked, limit=_MOST_PER_PAGE, cursor=cursor)
-            if not isinstance(page, dict) or not isinstance(page.get("data"), list):
-                raise self._service.cut_off(asked)
+            page = await self._service.page(place(what), asked, limit=_MOST_PER_PAGE, cursor=cursor)
             found += page["data"]
             cursor = page.get("nextCursor")
             if not cursor:

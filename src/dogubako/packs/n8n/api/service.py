@@ -1,7 +1,7 @@
 """n8n's public API as a service: its refusals and its odd answers, in our words."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 from urllib.parse import quote
 
 from dogubako.contract.errors import ApiError, NotFoundError, NotFoundErrorContext
@@ -29,6 +29,13 @@ class N8nService:
     async def get(self, path: str, asked: Asked, **params: Any) -> Any:
         """The decoded answer to a reading request; ApiError for everything but a good one."""
         return self.decoded(await self.ask("GET", path, asked, params=params), asked)
+
+    async def page(self, path: str, asked: Asked, **params: Any) -> dict[str, Any]:
+        """One page of a list: `data`, whose rows all have an id, and `nextCursor`."""
+        answer = await self.get(path, asked, **params)
+        if not isinstance(answer, dict) or not are_objects(answer.get("data"), "id"):
+            raise self.cut_off(asked)
+        return answer
 
     async def ask(
         self,
@@ -60,9 +67,17 @@ class N8nService:
         except ValueError:
             raise self.cut_off(asked) from None
 
+    def object_in(self, answer: Answer, asked: Asked, *keys: str) -> dict[str, Any]:
+        """The object that was asked for; one without these keys is something else."""
+        found = self.decoded(answer, asked)
+        if not are_objects([found], *keys):
+            raise self.cut_off(asked)
+        return dict(found)
+
     def cut_off(self, asked: Asked) -> ApiError:
         """An answer that began as it should and is no complete one."""
-        return self._http.failed(asked, "n8n's answer was empty or incomplete", unreachable=True)
+        hint = "Try again. If it stays so, look at what stands between us and n8n, and into n8n's own log."
+        return self._http.failed(asked, "n8n's answer was empty or incomplete", hint=hint, unreachable=True)
 
     def failed(self, asked: Asked, reason: str, *, hint: str | None = None) -> ApiError:
         return self._http.failed(asked, reason, hint=hint)
@@ -73,13 +88,15 @@ class N8nService:
             hint = "Check N8N_API_KEY: it may be wrong or expired. n8n makes new ones under Settings → n8n API."
         elif answer.status == 403:
             hint = "The API key may lack the scope for this, or the instance the licence."
+        elif answer.status == 429 or answer.status >= 500:
+            hint = "Try again later. If it stays so, n8n's own log tells more."
         seconds = answer.headers.get("retry-after", "")
         return self._http.failed(
             asked,
             _reason(answer),
             status=answer.status,
             hint=hint,
-            retry_after=float(seconds) if seconds.isdigit() else None,
+            retry_after=float(seconds) if seconds.isdecimal() else None,
         )
 
     def _not_the_api(self, answer: Answer, asked: Asked) -> ApiError:
@@ -90,6 +107,11 @@ class N8nService:
             return self.cut_off(asked)
         hint = "Check N8N_URL: it should be the address of n8n itself, without a path, not of a page in front of it."
         return self._http.failed(asked, "n8n answered with a page instead of data", status=answer.status, hint=hint)
+
+
+def are_objects(found: Any, *keys: str) -> TypeGuard[list[dict[str, Any]]]:
+    """Whether this is a list of objects that all have these keys."""
+    return isinstance(found, list) and all(isinstance(one, dict) and all(key in one for key in keys) for one in found)
 
 
 def missing(asked: Asked, hint: str | None = None) -> NotFoundError:

@@ -45,7 +45,8 @@ def fitting_items(items: Items, offset: int, limit: int | None, tokens: int, nar
         one = narrowing.of(msgspec.json.decode(item))
         cost = tokens_of(one) + 1
         if cost > tokens and not shown:
-            return [_smaller(one, tokens)]
+            advice = f"[an item of about {cost:,} tokens; name some fields, or read it raw]"
+            return [smaller(one, tokens) or {"json": advice}]
         if cost > tokens:
             break
         tokens -= cost
@@ -88,15 +89,15 @@ def _without_bytes(binary: Any) -> Any:
     return {**binary, "data": f"[base64, {len(content):,} characters; raw shows them]"}
 
 
-def _smaller(item: Any, tokens: int) -> Any:
-    """Long texts cut to an ever shorter length, until it fits or nothing is left to cut."""
+def smaller(value: Any, tokens: int) -> Any:
+    """Long texts and lists cut to an ever shorter length, until it fits; None when nothing is left to cut."""
     longest = max(tokens, 100)
     while longest >= 20:
-        smaller = _cut(item, longest)
-        if tokens_of(smaller) <= tokens:
-            return smaller
+        cut = _cut(value, longest)
+        if tokens_of(cut) <= tokens:
+            return cut
         longest //= 2
-    return {"json": f"[an item of about {tokens_of(item):,} tokens; name some fields, or read it raw]"}
+    return None
 
 
 def _cut(value: Any, longest: int) -> Any:

@@ -8,8 +8,8 @@ from typing import Any, Final
 from dogubako.contract.errors import NotFoundError, NotFoundErrorContext
 from dogubako.contract.guidance import Guidance, example_call
 from dogubako.packs.n8n.formatters.failures import error_facts
-from dogubako.packs.n8n.formatters.flow import inputs_of, stored_inputs
-from dogubako.packs.n8n.formatters.items import Narrowing, fitting_items
+from dogubako.packs.n8n.formatters.flow import Input, inputs_of, stored_inputs
+from dogubako.packs.n8n.formatters.items import Narrowing, fitting_items, smaller
 from dogubako.packs.n8n.formatters.shortening import tokens_of
 from dogubako.packs.n8n.formatters.summary import node_status
 from dogubako.packs.n8n.formatters.times import iso, iso_end
@@ -17,6 +17,8 @@ from dogubako.packs.n8n.models import Execution, Items, Run
 
 # Output is what people look for; input helps to understand it.
 _INPUT_SHARE: Final = 0.25
+# Parameters hold whole programs, errors whole pages: neither may take the room of the items.
+_PART_SHARE: Final = 5
 _MOST_RUNS: Final = 50
 
 
@@ -47,8 +49,10 @@ class NodeExecutionFormatter:
 
     def format_node_execution(self, max_tokens: int) -> dict[str, Any]:
         """The node's data, with as many items as the tokens allow."""
-        frame = self._frame()
-        room = max(max_tokens - tokens_of(frame) - 400, 200)
+        frame = self._frame(max_tokens // _PART_SHARE)
+        # The call that shows the next items belongs to the answer; cut for want of room, items would be lost.
+        following = self.next_call(len(self._output_items))
+        room = max(max_tokens - tokens_of(frame) - tokens_of(following) - 400, 200)
         given = self._input(int(room * _INPUT_SHARE))
         room -= tokens_of(given)
         return {**frame, "input": given, "output": self._output(room)}
@@ -63,11 +67,17 @@ class NodeExecutionFormatter:
         if self._run.failed:
             example = example_call("diagnose_execution", id=str(self._execution.id))
             return Guidance(message="Find the first place where the data went wrong.", example=example)
-        source = next((one for one in self._run.source or () if one is not None), None)
-        if source is not None:
-            example = example_call("get_execution_by_node", id=str(self._execution.id), nodeName=source.previous_node)
-            return Guidance(message="Look at the node before.", example=example)
+        given = next(iter(inputs_of(self._execution, self._run)), None)
+        if given is not None:
+            return Guidance(message="Look at the node before.", example=self._call_of(given))
         return None
+
+    def _call_of(self, given: Input) -> str:
+        """The call that shows the very items that were received: a loop has many runs, a condition two outputs."""
+        several = len(self._execution.runs.get(given.node, ())) > 1
+        chosen = {"runIndex": given.run if several else None, "outputIndex": given.output or None}
+        where = {key: value for key, value in chosen.items() if value is not None}
+        return example_call("get_execution_by_node", id=str(self._execution.id), nodeName=given.node, **where)
 
     def next_call(self, offset: int) -> str:
         wanted = self._wanted
@@ -81,8 +91,10 @@ class NodeExecutionFormatter:
         given = {key: value for key, value in chosen.items() if value is not None}
         return example_call("get_execution_by_node", id=str(self._execution.id), nodeName=wanted.node_name, **given)
 
-    def _frame(self) -> dict[str, Any]:
+    def _frame(self, most: int) -> dict[str, Any]:
         run, node = self._run, self._execution.workflow.node(self._wanted.node_name)
+        parameters = node.settings if node else {}
+        error = error_facts(run.error, self._wanted.node_name) if run.error else None
         facts: dict[str, Any] = {
             "executionId": str(self._execution.id),
             "nodeName": self._wanted.node_name,
@@ -94,9 +106,11 @@ class NodeExecutionFormatter:
             "runIndex": self._run_index,
             "outputIndex": self._output_index,
             "runs": [self._run_facts(index) for index in range(len(self._runs))][:_MOST_RUNS],
-            "parameters": node.settings if node else {},
-            "error": error_facts(run.error, self._wanted.node_name) if run.error else None,
+            "parameters": _within(parameters, most),
+            "error": _within(error, most),
         }
+        if facts["parameters"] != parameters:
+            facts["allParameters"] = self._call_for_parameters()
         if len(self._runs) > _MOST_RUNS:
             facts["runsOmitted"] = len(self._runs) - _MOST_RUNS
         if node is not None and node.disabled:
@@ -104,6 +118,10 @@ class NodeExecutionFormatter:
         if run.metadata and isinstance(run.metadata.get("subExecution"), Mapping):
             facts["subExecution"] = run.metadata["subExecution"]
         return facts
+
+    def _call_for_parameters(self) -> str:
+        workflow_id = self._execution.workflow_id or self._execution.workflow.id
+        return example_call("get_workflow_node", id=workflow_id, nodeName=self._wanted.node_name)
 
     def _run_facts(self, index: int) -> dict[str, Any]:
         run = self._runs[index]
@@ -147,7 +165,8 @@ class NodeExecutionFormatter:
             failed = (index for index, run in enumerate(self._runs) if run.failed)
             return next(failed, len(self._runs) - 1)
         if wanted >= len(self._runs):
-            raise self._missing(f"Run {wanted} of node '{self._wanted.node_name}'", f"It ran {len(self._runs)} times.")
+            hint = f"It has {_counted(len(self._runs), 'run')}, counted from 0."
+            raise self._missing(f"Run {wanted} of node '{self._wanted.node_name}'", hint)
         return wanted
 
     def _chosen_output(self) -> int:
@@ -155,21 +174,36 @@ class NodeExecutionFormatter:
         if wanted is None:
             return next((index for index, items in enumerate(outputs) if items), 0)
         if wanted and wanted >= len(outputs):
-            hint = f"It has {len(outputs)} outputs in this run."
+            hint = f"It has {_counted(len(outputs), 'output')} in this run, counted from 0."
             raise self._missing(f"Output {wanted} of node '{self._wanted.node_name}'", hint)
         return wanted
 
     def _not_found(self) -> list[Run]:
         name, ran = self._wanted.node_name, list(self._execution.runs)
         near = get_close_matches(name, ran, n=3, cutoff=0.4)
-        in_workflow = self._execution.workflow.node(name) is not None
-        hint = "It is part of the workflow, but did not run." if in_workflow else ""
+        hint = self._why_absent() if self._execution.workflow.node(name) is not None else ""
         if near or ran:
             hint = f"{hint} Did you mean {' or '.join(repr(one) for one in near or ran[:3])}?".strip()
         raise self._missing(f"Node '{name}'", hint or "get_execution shows which nodes ran.")
+
+    def _why_absent(self) -> str:
+        """Why a node of the workflow has no data here."""
+        if self._execution.withheld:
+            return "It is part of the workflow, but n8n holds the data back: it is too large to be shown."
+        if not self._execution.ended:
+            return "It is part of the workflow, but the execution has not ended, and nothing of it is known yet."
+        return "It is part of the workflow, but did not run."
 
     def _missing(self, what: str, hint: str) -> NotFoundError:
         context = NotFoundErrorContext(
             operation="get execution by node", resource_type="Node", resource_id=self._wanted.node_name
         )
         return NotFoundError(f"{what} not found in execution '{self._execution.id}'", context=context, hint=hint)
+
+
+def _within(value: Any, tokens: int) -> Any:
+    return value if tokens_of(value) <= tokens else smaller(value, tokens) or {}
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -5,15 +5,20 @@ from typing import Any, Final
 
 from dogubako.contract.guidance import Guidance, example_call
 from dogubako.packs.n8n.formatters.failures import failing_run, main_error, swallowed_errors
-from dogubako.packs.n8n.formatters.shortening import shortened, within
+from dogubako.packs.n8n.formatters.shortening import shortened, tokens_of, within
 from dogubako.packs.n8n.formatters.times import milliseconds_between
 from dogubako.packs.n8n.models import Execution, Run
 
 # The envelope and the guidance around the summary have to fit too.
 MOST_TOKENS: Final = 1_000
 _FRAME_TOKENS: Final = 60
-_LONGEST_NAME: Final = 60
-_LONGEST_TEXT: Final = 150
+_FACT_TOKENS: Final = 600
+# Half a name is no name, so one that costs more than this is not part of an example.
+_NAME_TOKENS: Final = 200
+_LONGEST_WORKFLOW_NAME: Final = 60
+# Texts are cut to the first of these lengths with which the facts fit: scripts differ in what a character costs.
+_TEXT_LENGTHS: Final = (150, 60, 20, 5)
+_MOST_SWALLOWED: Final = 3
 
 
 class ExecutionFormatter:
@@ -25,7 +30,7 @@ class ExecutionFormatter:
     def format_summary(self) -> dict[str, Any]:
         """Everything but the list of nodes, and then as many nodes as there is room for: failed ones first."""
         guidance = self.guidance()
-        summary = {**self._facts(), "availableNodes": [], "availableNodesOmitted": 0}
+        summary = {**self._fitting_facts(), "availableNodes": [], "availableNodesOmitted": 0}
         room = MOST_TOKENS - _FRAME_TOKENS
         nodes = self._nodes()
         shown = within(nodes, room, frame={**summary, "_guidance": [guidance.message, guidance.example]})
@@ -39,7 +44,12 @@ class ExecutionFormatter:
     def guidance(self) -> Guidance:
         """The next call that is worth making."""
         execution, name = self._execution, self._worth_a_look()
-        if name is not None and len(name) <= 4 * _LONGEST_NAME:
+        if name is not None and _is_long(name):
+            example = example_call("diagnose_execution", id=str(execution.id))
+            return Guidance(
+                message="The node's name is too long to show here; this tells what it did.", example=example
+            )
+        if name is not None:
             example = example_call("get_execution_by_node", id=str(execution.id), nodeName=name)
             if failing_run(execution) is not None:
                 said = "Look at the failing node, or let diagnose_execution find where the data went wrong first."
@@ -52,12 +62,17 @@ class ExecutionFormatter:
         example = example_call("get_execution", id=str(execution.id), raw=True)
         return Guidance(message="n8n kept no data of any node; this shows what it did keep.", example=example)
 
-    def _facts(self) -> dict[str, Any]:
+    def _fitting_facts(self) -> dict[str, Any]:
+        every = (self._facts(longest) for longest in _TEXT_LENGTHS)
+        return next((facts for facts in every if tokens_of(facts) <= _FACT_TOKENS), self._facts(_TEXT_LENGTHS[-1]))
+
+    def _facts(self, longest: int) -> dict[str, Any]:
         execution = self._execution
+        swallowed = self._swallowed(longest)
         facts = {
             "id": str(execution.id),
             "workflowId": execution.workflow_id or execution.workflow.id,
-            "workflowName": shortened(execution.workflow.name, _LONGEST_NAME),
+            "workflowName": shortened(execution.workflow.name, min(longest, _LONGEST_WORKFLOW_NAME)),
             "status": execution.status,
             "mode": execution.mode,
             "startedAt": execution.started_at,
@@ -65,8 +80,9 @@ class ExecutionFormatter:
             # One that waits has a stop time too, and goes on later.
             "duration": milliseconds_between(execution.started_at, execution.stopped_at) if execution.ended else None,
             "statistics": self._statistics(),
-            "error": self._error(),
-            "swallowedErrors": self._swallowed(),
+            "error": self._error(longest),
+            "swallowedErrors": swallowed[:_MOST_SWALLOWED],
+            "swallowedErrorsOmitted": max(len(swallowed) - _MOST_SWALLOWED, 0) or None,
             "notes": self._notes(),
             **self._relatives(),
         }
@@ -86,7 +102,7 @@ class ExecutionFormatter:
         }
 
     def _nodes(self) -> list[dict[str, Any]]:
-        """Failed ones first, then in the order in which they ran."""
+        """Failed ones first, then in the order in which they ran; those whose names would fill the list come last."""
         workflow = self._execution.workflow
         nodes = []
         for name, runs in self._execution.runs.items():
@@ -101,21 +117,19 @@ class ExecutionFormatter:
             if node is not None and node.disabled:
                 entry["disabled"] = True
             nodes.append(entry)
-        return sorted(nodes, key=lambda entry: entry["status"] == "success")
+        return sorted(nodes, key=lambda entry: (_is_long(entry["nodeName"]), entry["status"] == "success"))
 
-    def _error(self) -> dict[str, Any] | None:
+    def _error(self, longest: int) -> dict[str, Any] | None:
         error = main_error(self._execution)
-        return _brief(error) if error else None
+        return _brief(error, longest) if error else None
 
-    def _swallowed(self) -> list[dict[str, Any]]:
+    def _swallowed(self, longest: int) -> list[dict[str, Any]]:
         """By node, with how often and what was said first."""
         found: dict[str, dict[str, Any]] = {}
         for one in swallowed_errors(self._execution):
-            entry = found.setdefault(
-                one.node, {"nodeName": one.node, "items": 0, "message": shortened(one.message, _LONGEST_TEXT)}
-            )
+            entry = found.setdefault(one.node, {"nodeName": one.node, "items": 0, "message": one.message})
             entry["items"] += 1
-        return list(found.values())[:3]
+        return [_brief(entry, longest) for entry in found.values()]
 
     def _notes(self) -> list[str]:
         execution, body = self._execution, self._execution.data
@@ -167,5 +181,9 @@ def node_status(runs: list[Run]) -> str:
     return runs[-1].status if runs else "unknown"
 
 
-def _brief(error: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: shortened(value, _LONGEST_TEXT) if isinstance(value, str) else value for key, value in error.items()}
+def _is_long(name: str) -> bool:
+    return tokens_of(name) > _NAME_TOKENS
+
+
+def _brief(facts: Mapping[str, Any], longest: int) -> dict[str, Any]:
+    return {key: shortened(value, longest) if isinstance(value, str) else value for key, value in facts.items()}

@@ -77,10 +77,10 @@ class GetExecution(RawTool[GetExecutionArgs, Execution, N8nClient]):
     def format_response(self, data: Execution, raw: bool) -> Output:
         message = Message(en="Execution summary", ja="実行サマリーを取得しました")
         if raw:
-            return Output(data=received(data), message=message, cacheable=data.ended)
+            return Output(data=received(data), message=message)
         formatter = ExecutionFormatter(data)
         summary, guidance = formatter.format_summary(), formatter.guidance()
-        return Output(data=summary, message=message, guidance=guidance, cacheable=data.ended)
+        return Output(data=summary, message=message, guidance=guidance)
 
 
 class GetExecutionByNodeArgs(ToolArgs):
@@ -130,9 +130,9 @@ class GetExecutionByNode(RawTool[GetExecutionByNodeArgs, Execution, N8nClient]):
         formatter = NodeExecutionFormatter(data, wanted)
         if raw:
             runs = received(data)["data"]["resultData"]["runData"][args.nodeName]
-            return Output(data={"nodeName": args.nodeName, "runs": runs}, message=message, cacheable=data.ended)
+            return Output(data={"nodeName": args.nodeName, "runs": runs}, message=message)
         shown = formatter.format_node_execution(self.context.responses.max_tokens)
-        return Output(data=shown, message=message, guidance=formatter.guidance(), cacheable=data.ended)
+        return Output(data=shown, message=message, guidance=formatter.guidance())
 
 
 class DiagnoseExecution(RawTool[GetExecutionArgs, Execution, N8nClient]):
@@ -150,9 +150,9 @@ class DiagnoseExecution(RawTool[GetExecutionArgs, Execution, N8nClient]):
     def format_response(self, data: Execution, raw: bool) -> Output:
         message = Message(en="Diagnosis", ja="診断結果")
         if raw:
-            return Output(data=received(data), message=message, cacheable=data.ended)
+            return Output(data=received(data), message=message)
         diagnosis = Diagnosis(data)
-        return Output(data=diagnosis.told(), message=message, guidance=diagnosis.guidance(), cacheable=data.ended)
+        return Output(data=diagnosis.told(), message=message, guidance=diagnosis.guidance())
 
 
 def received(execution: Execution) -> dict[str, Any]:

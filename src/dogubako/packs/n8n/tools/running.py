@@ -6,7 +6,7 @@ from typing import Any, Final
 import anyio
 from pydantic import Field
 
-from dogubako.contract.errors import ApiError
+from dogubako.contract.errors import ApiError, ApiErrorContext
 from dogubako.contract.guidance import Guidance, example_call
 from dogubako.contract.metadata import Effect
 from dogubako.contract.output import Message, Output
@@ -97,7 +97,8 @@ def _startable(workflow: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _cannot(reason: str, hint: str | None) -> ApiError:
-    return ApiError(f"Failed to run workflow: {reason}", hint=hint)
+    context = ApiErrorContext(operation="run workflow", resource_type="Workflow", error_details=reason)
+    return ApiError(f"Failed to run workflow: {reason}", context=context, hint=hint)
 
 
 def _told(workflow: Mapping[str, Any], answer: Answer, execution: dict[str, Any] | None) -> Output:

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from dogubako.contract.errors import ApiError, ValidationError
+from dogubako.contract.errors import ApiError, ApiErrorContext, ValidationError
 from dogubako.contract.guidance import Guidance, example_call
 from dogubako.contract.metadata import Effect, ToolExample
 from dogubako.contract.output import Message, Output
@@ -142,7 +142,8 @@ class DeleteWorkflow(BaseTool[GetWorkflowArgs, N8nClient]):
         workflow = await self.client.workflows.get(args.id, "delete workflow")
         if workflow.get("active"):
             hint = f"Unpublish it first: {example_call('deactivate_workflow', id=args.id)}"
-            raise ApiError("Failed to delete workflow: it is published", status_code=409, hint=hint)
+            context = ApiErrorContext(operation="delete workflow", resource_type="Workflow", resource_id=args.id)
+            raise ApiError("Failed to delete workflow: it is published", status_code=409, context=context, hint=hint)
         backup = await self.client.backups.save(workflow, "before delete_workflow")
         await self.client.workflows.delete(args.id)
         example = example_call("restore_workflow", id=args.id, backup=backup.id)
