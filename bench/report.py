@@ -33,7 +33,8 @@ with few.
 
 ## Large executions
 
-One execution of n8n with {items} items and two nodes is 6.5 MB, or 1.6 million tokens. It comes from another process.
+An execution of {items} items in two nodes is 6.5 MB of JSON ([how many tokens?](n8n.md#how-small-answers-are)). A
+process of its own serves it, packed as n8n does, and then as it comes through a proxy that unpacks it.
 
 {measures}
 
@@ -60,7 +61,7 @@ times over REST, while {callers} callers always want the next large execution.
 
 ## Do it again
 
-`make bench` takes about four minutes. `.venv/bin/python bench/run.py --quick` takes one; it only shows that everything
+`make bench` takes about five minutes. `.venv/bin/python bench/run.py --quick` takes one; it only shows that everything
 works, and does not write this page. `--rounds 21` measures longer, for a machine that others use too.
 
 It needs `wrk` (a Debian package), the peers in `../shared/bench`, and Node 20 or newer for the peers written in

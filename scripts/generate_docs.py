@@ -7,6 +7,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
+# Run as a file, Python looks beside it, not where `scripts` is.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
 from dogubako.app import build
 from dogubako.contract import errors
 from dogubako.contract.errors import DogubakoError
@@ -15,6 +18,7 @@ from dogubako.contract.setting import env_name
 from dogubako.engine.entry import ToolRegistryEntry
 from dogubako.packs import PACKS
 from dogubako.settings import Settings, Sources
+from scripts.n8n_sizes import n8n_page
 
 ROOT = Path(__file__).parent.parent
 _SETTINGS_HEAD = "| variable | in the file | default | meaning |\n| --- | --- | --- | --- |\n"
@@ -22,7 +26,12 @@ NOTE = "<!-- Written by `make docs`. Change the code, not this file. -->\n"
 
 
 def main() -> int:
-    pages = {"docs/tools.md": tools_page(), "docs/settings.md": settings_page(), "docs/errors.md": errors_page()}
+    pages = {
+        "docs/tools.md": tools_page(),
+        "docs/settings.md": settings_page(),
+        "docs/errors.md": errors_page(),
+        "docs/n8n.md": n8n_page(NOTE),
+    }
     drifted = [name for name, text in pages.items() if _read(ROOT / name) != text]
     if "--check" in sys.argv[1:]:
         if drifted:

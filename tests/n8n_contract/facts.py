@@ -57,6 +57,7 @@ REQUEST_FACTS: Final[Mapping[str, str]] = {
     "paging": "Pages are linked by a cursor that is null at the end.",
     "largest-page": "A page holds 250 at most, whatever is asked for.",
     "unlicensed": "What is not licensed is refused with the reason.",
+    "unlicensed-setting": "A setting that is not licensed is left out without a word.",
     "starting-up": "While n8n starts, every path answers 200 with a sentence.",
     "draft-saved": "A change that cannot be published is refused, and saved all the same.",
     "unpublishing-takes-time": "For a moment, a workflow that was just unpublished may not be deleted (409 or 500).",

@@ -19,7 +19,7 @@ class OneSided:
 
 ONE_SIDED: Final[Mapping[str, OneSided]] = {
     "a-success-100-redacted": OneSided(
-        side="sandbox", reason="A real n8n redacts what was not asked to be redacted only with a licence."
+        side="sandbox", reason="A real n8n redacts without being asked only with a licence."
     ),
     "starting": OneSided(side="sandbox", reason="A real n8n that starts has no address before it has started."),
     "g-10000-whole": OneSided(side="real", reason="Megabytes of data are too much to be kept as a recording."),

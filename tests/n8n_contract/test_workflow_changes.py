@@ -6,8 +6,6 @@ from typing import Any
 from tests.n8n_contract.facts import proves
 from tests.n8n_contract.place import Place, copied_body, eventually
 
-PINS = {"None": [{"json": {"pinned": True}}]}
-
 
 async def with_credentials(place: Place) -> tuple[str, dict[str, Any]]:
     """A workflow whose request uses a credential, and which has pinned data; its id and its credentials."""
@@ -100,11 +98,22 @@ async def test_settings_that_are_left_out_stay(place: Place) -> None:
 @proves("extra-key")
 async def test_a_setting_that_n8n_does_not_know_is_named(place: Place) -> None:
     workflow_id = await place.copy_of("m-empty")
+    before = await place.workflow(workflow_id)
 
-    outcome = await place.call("update_workflow", id=workflow_id, settings={"bogus": 1, "timezone": "Asia/Tokyo"})
+    error = await place.refused("update_workflow", id=workflow_id, settings={"bogus": 1, "timezone": "Asia/Tokyo"})
 
-    assert outcome["differences"] == [{"path": "settings.bogus", "sent": 1, "got": None}]
-    assert (await place.workflow(workflow_id))["settings"]["timezone"] == "Asia/Tokyo"
+    reason = "request/body/settings Unrecognized key(s) in object: 'bogus'"
+    assert error.message == f"Failed to update workflow: {reason}"
+    assert await place.workflow(workflow_id) == before
+
+
+@proves("unlicensed-setting")
+async def test_a_setting_that_n8n_left_out_is_reported(place: Place) -> None:
+    created = await place.call("create_workflow", **copied_body("m-empty", settings={"redactionPolicy": "all"}))
+    updated = await place.call("update_workflow", id=created["id"], settings={"redactionPolicy": "all"})
+
+    left_out = [{"path": "settings.redactionPolicy", "sent": "all", "got": None}]
+    assert (created["differences"], updated["differences"]) == (left_out, left_out)
 
 
 @proves("draft-saved")

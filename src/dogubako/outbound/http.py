@@ -21,6 +21,7 @@ MAX_ANSWER_BYTES: Final = 128 * 1024 * 1024
 
 _OK: Final = range(200, 300)
 _MOVED: Final = range(300, 400)
+_IN_BETWEEN: Final = "Try again. If it stays so, look at what stands between us and the service, a proxy for example."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,7 +90,7 @@ class ServiceHttp:
         except self._library.HTTPError as error:
             raise self._unreachable(error, asked) from error
         except TimeoutError as error:
-            raise self.failed(asked, f"{self.name} did not answer in time", unreachable=True) from error
+            raise self._too_slow(asked) from error
 
     async def _read(self, request: Any, asked: Asked) -> Answer:
         response = await self._client.send(request, stream=True)
@@ -105,17 +106,17 @@ class ServiceHttp:
         return answer
 
     async def _body(self, response: Any, asked: Asked) -> bytes:
-        packed = await self._received(response, asked)
+        pieces = await self._received(response, asked)
         encoding = response.headers.get("content-encoding", "").strip().lower()
         try:
-            body = await self._unpacker.unpack(packed, encoding)
+            body = await self._unpacker.unpack(pieces, encoding)
         except ValueError as error:
-            raise self.failed(asked, f"the answer of {self.name} was garbled") from error
+            raise self.failed(asked, f"the answer of {self.name} was garbled", hint=_IN_BETWEEN) from error
         if len(body) > MAX_ANSWER_BYTES:
             raise self._too_large(asked)
         return body
 
-    async def _received(self, response: Any, asked: Asked) -> bytes:
+    async def _received(self, response: Any, asked: Asked) -> list[bytes]:
         pieces: list[bytes] = []
         size = 0
         async for piece in response.aiter_raw():
@@ -123,10 +124,15 @@ class ServiceHttp:
             size += len(piece)
             if size > MAX_ANSWER_BYTES:
                 raise self._too_large(asked)
-        return b"".join(pieces)
+        return pieces
 
     def _too_large(self, asked: Asked) -> ApiError:
-        return self.failed(asked, f"{self.name} answered with more than {MAX_ANSWER_BYTES:,} bytes")
+        hint = f"Ask for less at once, or look at it in {self.name} itself."
+        return self.failed(asked, f"{self.name} answered with more than {MAX_ANSWER_BYTES:,} bytes", hint=hint)
+
+    def _too_slow(self, asked: Asked) -> ApiError:
+        hint = "Try again later, or ask for less at once."
+        return self.failed(asked, f"{self.name} did not answer in time", hint=hint, unreachable=True)
 
     def failed(
         self,
@@ -156,16 +162,19 @@ class ServiceHttp:
         )
 
     def _unreachable(self, error: Exception, asked: Asked) -> ApiError:
-        variable = f"{self.name.upper()}_CA_BUNDLE"
-        if _caused_by(error, ssl.SSLError):
-            hint = f"Is it a certificate of your own? Then name its CA file in {variable}."
+        setting = self.name.upper()
+        if _caused_by(error, ssl.SSLCertVerificationError):
+            hint = f"Is it a certificate of your own? Then name its CA file in {setting}_CA_BUNDLE."
             return self.failed(asked, f"the certificate of {self.name} could not be verified", hint=hint)
+        if _caused_by(error, ssl.SSLError):
+            hint = f"Does {self.name} speak https at all? If not, {setting}_URL begins with http."
+            return self.failed(asked, f"no secure connection to {self.name} could be made", hint=hint)
         if isinstance(error, self._library.TimeoutException):
-            return self.failed(asked, f"{self.name} did not answer in time", unreachable=True)
+            return self._too_slow(asked)
         if isinstance(error, self._library.ConnectError):
-            hint = f"Is {self.name} running, and is {self.name.upper()}_URL its address?"
+            hint = f"Is {self.name} running, and is {setting}_URL its address?"
             return self.failed(asked, f"{self.name} could not be reached", hint=hint, unreachable=True)
-        return self.failed(asked, f"{self.name} broke off the connection", unreachable=True)
+        return self.failed(asked, f"{self.name} broke off the connection", hint=_IN_BETWEEN, unreachable=True)
 
 
 @asynccontextmanager
@@ -179,18 +188,24 @@ async def connected(
     """A client for as long as the server runs. Certificates are verified, redirects are not followed."""
     import httpx2  # noqa: PLC0415 - heavy, and a server without services does not need it
 
-    context = ssl.create_default_context(cafile=str(ca_bundle) if ca_bundle else None)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    # The way into the sandbox has no socket, and reading the certificates of all authorities takes a while.
+    trusted = _trusted(ca_bundle) if transport is None else True
     timeout = httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS)
     async with httpx2.AsyncClient(
         base_url=url,
-        verify=context,
+        verify=trusted,
         transport=transport,
         timeout=timeout,
         trust_env=False,
         headers={"Accept-Encoding": ACCEPTED},
     ) as client:
         yield ServiceHttp(name, client, httpx2)
+
+
+def _trusted(ca_bundle: Path | None) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=str(ca_bundle) if ca_bundle else None)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    return context
 
 
 def _written(value: Any) -> Any:

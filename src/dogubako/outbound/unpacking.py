@@ -1,6 +1,7 @@
-"""Compressed answers. Large ones are unpacked beside the loop, so that other calls get their turn meanwhile."""
+"""Answers in pieces, and packed ones. Large ones are put together beside the loop: other calls get their turn."""
 
 import zlib
+from collections.abc import Sequence
 from typing import Final
 
 import anyio
@@ -11,7 +12,7 @@ _GZIP: Final = ("gzip", "x-gzip")
 _NOT_PACKED: Final = ("", "identity")
 _WINDOW_OF_GZIP: Final = zlib.MAX_WBITS | 16
 # Below this a thread costs more than it saves, even if the answer grows a thousandfold.
-_SMALL: Final = 4 * 1024
+_SMALL: Final = 16 * 1024
 
 
 class Unpacker:
@@ -21,18 +22,19 @@ class Unpacker:
         self._most_bytes = most_bytes
         self._one_thread = anyio.CapacityLimiter(1)
 
-    async def unpack(self, body: bytes, encoding: str) -> bytes:
+    async def unpack(self, pieces: Sequence[bytes], encoding: str) -> bytes:
         """The answer itself. ValueError when it is packed in another way than it says, or one that we do not know."""
+        if sum(map(len, pieces)) <= _SMALL:
+            return self._unpacked(pieces, encoding)
+        return await anyio.to_thread.run_sync(self._unpacked, pieces, encoding, limiter=self._one_thread)
+
+    def _unpacked(self, pieces: Sequence[bytes], encoding: str) -> bytes:
+        """At most one byte more than allowed, which tells that there is more: a few bytes can hold gigabytes."""
+        body = b"".join(pieces)
         if encoding in _NOT_PACKED or not body:
             return body
         if encoding not in _GZIP:
             raise ValueError(f"unknown encoding {encoding}")
-        if len(body) <= _SMALL:
-            return self._unpacked(body)
-        return await anyio.to_thread.run_sync(self._unpacked, body, limiter=self._one_thread)
-
-    def _unpacked(self, body: bytes) -> bytes:
-        """At most one byte more than allowed, which tells that there is more: a few bytes can hold gigabytes."""
         try:
             return zlib.decompressobj(_WINDOW_OF_GZIP).decompress(body, self._most_bytes + 1)
         except zlib.error as error:

@@ -38,4 +38,15 @@ class Agent:
 async def speaking(box: Toolbox, era: Era) -> AsyncIterator[Agent]:
     """An agent for as long as the server runs."""
     async with opened(HttpDoor(box)) as client:
-        yield Agent(client, await client.open_session() if era == "handshake" else None)
+        yield await _agent(client, era)
+
+
+@asynccontextmanager
+async def speaking_in_both_eras(box: Toolbox) -> AsyncIterator[tuple[Agent, Agent]]:
+    """Two agents of one server, for questions that change nothing."""
+    async with opened(HttpDoor(box)) as client:
+        yield await _agent(client, "handshake"), await _agent(client, "modern")
+
+
+async def _agent(client: Client, era: Era) -> Agent:
+    return Agent(client, await client.open_session() if era == "handshake" else None)

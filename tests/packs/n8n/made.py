@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from typing import Any, Final
 
 import httpx2
@@ -60,7 +61,7 @@ def made(runs: Mapping[str, Sequence[Json]], *nodes: Json, status: str = "error"
     """An execution. Nodes that are not described are plain ones; the last in `runs` is the last executed."""
     described = {one["name"] for one in nodes}
     others = [node(name) for name in runs if name not in described]
-    body = {"resultData": {"runData": runs, "lastNodeExecuted": next(reversed(runs), None)}}
+    body = {"resultData": {"runData": runs, "lastNodeExecuted": next(reversed(list(runs)), None)}}
     workflow = {"id": WORKFLOW_ID, "name": "Made by hand", "nodes": [*others, *nodes], "connections": {}}
     facts = {"id": "1", "status": status, "mode": "webhook", "finished": True, "workflowId": WORKFLOW_ID}
     times = {"startedAt": "2026-11-16T00:00:00.000Z", "stoppedAt": "2026-11-16T00:00:01.500Z"}
@@ -69,8 +70,7 @@ def made(runs: Mapping[str, Sequence[Json]], *nodes: Json, status: str = "error"
 
 def wires(*names: str) -> Json:
     """Connections from each node to the next."""
-    pairs = zip(names, names[1:], strict=False)
-    return {one: {"main": [[{"node": other, "type": "main", "index": 0}]]} for one, other in pairs}
+    return {one: {"main": [[{"node": other, "type": "main", "index": 0}]]} for one, other in pairwise(names)}
 
 
 def as_read(execution: Json) -> Execution:

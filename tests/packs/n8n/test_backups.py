@@ -127,6 +127,10 @@ async def test_where_nothing_can_be_kept_nothing_is_changed(
         assert n8n.wire.writes() == []
 
 
+def files_below(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
 def odd_n8n(odd: str) -> Answers:
     """An n8n whose only workflow has this id."""
     workflow = {"id": odd, "name": "Odd", "active": False, "nodes": [], "connections": {}, "settings": {}, "tags": []}
@@ -141,7 +145,7 @@ def odd_n8n(odd: str) -> Answers:
 async def test_an_odd_id_cannot_choose_where_its_backup_lies(tmp_path: Path, odd: str) -> None:
     async with bench(tmp_path, odd_n8n(odd)) as n8n:
         made = await rename(n8n, "Odd", odd)
-        files = [path for path in tmp_path.rglob("*") if path.is_file()]
+        files = files_below(tmp_path)
 
         assert [path.name for path in files] == [f"{made}.json"]
         assert files[0].parents[2] == tmp_path / "data" / "n8n-backups"

@@ -7,18 +7,26 @@ import httpx2
 import pytest
 
 from dogubako.sandbox.n8n.app import SANDBOX_KEY
+from tests.doors.answers import Answer
 from tests.sandbox.n8n_client import workflow_id
 
-from .agent import Era, speaking
+from .agent import speaking_in_both_eras
 from .wired import Answers, Wire, box_on
 
-ERAS: Final = pytest.mark.parametrize("era", ["handshake", "modern"])
 DRAFT: Final = workflow_id("r-manual")
 TRACE: Final = "Error: boom\n    at WorkflowService.find (/usr/lib/node_modules/n8n/dist/workflow.service.js:12:3)"
 FIND_WORKFLOWS: Final = "list_workflows shows which workflows there are."
 FIND_EXECUTIONS: Final = "list_executions shows which executions there are."
 
 Arguments = dict[str, Any]
+
+
+async def answered(wire: Wire, folder: Path, tool: str, arguments: Arguments) -> Answer:
+    """What agents of both eras hear, which has to be the same."""
+    async with speaking_in_both_eras(box_on(wire, folder)) as (handshake, modern):
+        answer = await handshake.call(tool, arguments)
+        assert await modern.call(tool, arguments) == answer
+    return answer
 
 
 def refusing(method: str, status: int, reason: str, path: str = "") -> Answers:
@@ -32,7 +40,6 @@ def refusing(method: str, status: int, reason: str, path: str = "") -> Answers:
     return answer
 
 
-@ERAS
 @pytest.mark.parametrize(
     ("tool", "arguments", "message", "hint"),
     [
@@ -79,10 +86,9 @@ def refusing(method: str, status: int, reason: str, path: str = "") -> Answers:
     ],
 )
 async def test_what_is_not_there_is_named(
-    tmp_path: Path, era: Era, tool: str, arguments: Arguments, message: str, hint: str
+    tmp_path: Path, tool: str, arguments: Arguments, message: str, hint: str
 ) -> None:
-    async with speaking(box_on(Wire(), tmp_path), era) as agent:
-        answer = await agent.call(tool, arguments)
+    answer = await answered(Wire(), tmp_path, tool, arguments)
 
     assert (answer.is_error, answer.text, answer.code) == (True, message, "NOT_FOUND")
     assert hint in answer.facts["hint"]
@@ -90,7 +96,6 @@ async def test_what_is_not_there_is_named(
     assert answer.facts["retryable"] is False
 
 
-@ERAS
 @pytest.mark.parametrize(
     ("tool", "arguments", "refusal", "message"),
     [
@@ -163,10 +168,9 @@ async def test_what_is_not_there_is_named(
     ],
 )
 async def test_a_refusal_gives_the_reason_of_n8n_and_nothing_else(
-    tmp_path: Path, era: Era, tool: str, arguments: Arguments, refusal: tuple[str, int, str], message: str
+    tmp_path: Path, tool: str, arguments: Arguments, refusal: tuple[str, int, str], message: str
 ) -> None:
-    async with speaking(box_on(Wire(refusing(*refusal)), tmp_path), era) as agent:
-        answer = await agent.call(tool, arguments)
+    answer = await answered(Wire(refusing(*refusal)), tmp_path, tool, arguments)
 
     assert (answer.is_error, answer.text, answer.code) == (True, f"Failed to {message}", "API_ERROR")
     assert answer.facts["retryable"] is False
@@ -174,7 +178,6 @@ async def test_a_refusal_gives_the_reason_of_n8n_and_nothing_else(
         assert private not in str(answer)
 
 
-@ERAS
 @pytest.mark.parametrize(
     ("tool", "arguments", "message"),
     [
@@ -200,18 +203,16 @@ async def test_a_refusal_gives_the_reason_of_n8n_and_nothing_else(
     ],
 )
 async def test_a_wrong_question_is_answered_without_asking_n8n(
-    tmp_path: Path, era: Era, tool: str, arguments: Arguments, message: str
+    tmp_path: Path, tool: str, arguments: Arguments, message: str
 ) -> None:
     wire = Wire()
-    async with speaking(box_on(wire, tmp_path), era) as agent:
-        answer = await agent.call(tool, arguments)
+    answer = await answered(wire, tmp_path, tool, arguments)
 
     assert (answer.is_error, answer.text, answer.code) == (True, message, "VALIDATION_ERROR")
     assert [one["message"] for one in answer.facts["details"]] == [message]
     assert wire.requests == []
 
 
-@ERAS
 @pytest.mark.parametrize(
     ("tool", "arguments", "message"),
     [
@@ -230,11 +231,10 @@ async def test_a_wrong_question_is_answered_without_asking_n8n(
     ],
 )
 async def test_nothing_is_destroyed_before_somebody_confirms(
-    tmp_path: Path, era: Era, tool: str, arguments: Arguments, message: str
+    tmp_path: Path, tool: str, arguments: Arguments, message: str
 ) -> None:
     wire = Wire()
-    async with speaking(box_on(wire, tmp_path), era) as agent:
-        answer = await agent.call(tool, arguments)
+    answer = await answered(wire, tmp_path, tool, arguments)
 
     assert (answer.is_error, answer.text, answer.code) == (True, message, "CONFIRMATION_REQUIRED")
     assert "confirm: true" in answer.facts["hint"]

@@ -17,8 +17,8 @@ OUTSIDE: Final = "it is outside of the folders in DOGUBAKO_FILES"
 MISSING: Final = "there is no such file"
 
 
-def furnish(folder: Path) -> dict[str, str]:
-    """Two open folders, a closed one beside them, and the setting that opens the two."""
+def furnish(folder: Path) -> str:
+    """Two open folders and closed ones beside them; the setting that opens the two."""
     for name in ("open", "also", "closed", "open-too"):
         (folder / name).mkdir()
         (folder / name / "w.json").write_text(WORKFLOW)
@@ -27,7 +27,7 @@ def furnish(folder: Path) -> dict[str, str]:
     (folder / "open" / "out.json").symlink_to(folder / "closed" / "w.json")
     (folder / "open" / "out").symlink_to(folder / "closed")
     (folder / "open" / "across.json").symlink_to(folder / "also" / "w.json")
-    return {"DOGUBAKO_FILES": f"{folder / 'open'}, {folder / 'also'}"}
+    return f"{folder / 'open'}, {folder / 'also'}"
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def furnish(folder: Path) -> dict[str, str]:
     ],
 )
 async def test_a_workflow_is_made_from_a_file_in_an_open_folder(tmp_path: Path, path: str) -> None:
-    async with bench(tmp_path, **furnish(tmp_path)) as n8n:
+    async with bench(tmp_path, DOGUBAKO_FILES=furnish(tmp_path)) as n8n:
         made = await n8n.data("create_workflow_from_file", path=path.format(folder=tmp_path), name="Mine")
 
         shown = await n8n.data("get_workflow", id=made["id"])
@@ -49,7 +49,7 @@ async def test_a_workflow_is_made_from_a_file_in_an_open_folder(tmp_path: Path, 
 
 
 async def test_a_file_replaces_a_workflow_and_leaves_a_backup(tmp_path: Path) -> None:
-    async with bench(tmp_path, **furnish(tmp_path)) as n8n:
+    async with bench(tmp_path, DOGUBAKO_FILES=furnish(tmp_path)) as n8n:
         changed = await n8n.data("replace_workflow_from_file", id=DRAFT, path="w.json")
 
         assert (changed["id"], changed["name"], changed["differences"]) == (DRAFT, "From a file", [])
@@ -64,8 +64,8 @@ async def test_a_file_replaces_a_workflow_and_leaves_a_backup(tmp_path: Path) ->
         pytest.param("deep/../../closed/w.json", OUTSIDE, id="down, up and away"),
         pytest.param("{folder}/closed/w.json", OUTSIDE, id="a whole path elsewhere"),
         pytest.param("{folder}/open-too/w.json", OUTSIDE, id="a name that begins like an open one"),
-        pytest.param("out.json", OUTSIDE, id="a link to a file outside"),
-        pytest.param("out/w.json", OUTSIDE, id="a link to a folder outside"),
+        pytest.param("out.json", MISSING, id="a link to a file outside"),
+        pytest.param("out/w.json", MISSING, id="a link to a folder outside"),
         pytest.param("/etc/passwd", OUTSIDE, id="of the system"),
         pytest.param("~/w.json", MISSING, id="a home is no folder"),
         pytest.param("gone.json", MISSING, id="not there"),
@@ -77,7 +77,7 @@ async def test_a_file_replaces_a_workflow_and_leaves_a_backup(tmp_path: Path) ->
     ],
 )
 async def test_no_other_file_is_read(tmp_path: Path, path: str, reason: str) -> None:
-    async with bench(tmp_path, **furnish(tmp_path)) as n8n:
+    async with bench(tmp_path, DOGUBAKO_FILES=furnish(tmp_path)) as n8n:
         for tool, more in {"create_workflow_from_file": {}, "replace_workflow_from_file": {"id": DRAFT}}.items():
             result = await n8n.call(tool, path=path.format(folder=tmp_path), **more)
 
@@ -145,3 +145,11 @@ async def test_without_an_open_folder_the_setting_is_named(tmp_path: Path) -> No
 
     assert code == "VALIDATION_ERROR"
     assert "DOGUBAKO_FILES" in text
+
+
+async def test_a_link_out_of_the_only_open_folder_is_refused(tmp_path: Path) -> None:
+    furnish(tmp_path)
+    async with bench(tmp_path, DOGUBAKO_FILES=str(tmp_path / "open")) as n8n:
+        for path in ("out.json", "out/w.json", "out/gone.json", "across.json"):
+            _, text = told(await n8n.call("create_workflow_from_file", path=path))
+            assert text == f"Invalid value for parameter path: {OUTSIDE}", "and not whether it is there"

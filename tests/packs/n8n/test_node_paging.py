@@ -76,7 +76,9 @@ async def test_following_the_guidance_shows_every_item_once(execution: Json, bud
     assert len(found) > 1
 
 
-@pytest.mark.parametrize("script", [pytest.param("long name ", id="latin"), pytest.param("顧客データ取得", id="japanese")])
+@pytest.mark.parametrize(
+    "script", [pytest.param("long name ", id="latin"), pytest.param("顧客データ取得", id="japanese")]
+)
 async def test_a_name_of_two_thousand_characters_costs_no_item(script: str) -> None:
     name = (script * 2_000)[:2_000]
     many = items(*({"id": number, "text": "x" * 900} for number in range(200)))

@@ -45,7 +45,9 @@ class Wire(httpx2.AsyncBaseTransport):
         return [f"{one.method} {one.url.path}" for one in self.requests if one.method != "GET"]
 
 
-class _Pieces(httpx2.AsyncByteStream):
+class Pieces(httpx2.AsyncByteStream):
+    """A body that has not been read yet."""
+
     def __init__(self, content: bytes) -> None:
         self._content = content
 
@@ -55,7 +57,9 @@ class _Pieces(httpx2.AsyncByteStream):
 
 def _streamed(answer: httpx2.Response) -> httpx2.Response:
     """As it would come from a socket: not read yet."""
-    return httpx2.Response(answer.status_code, headers=answer.headers, stream=_Pieces(answer.content))
+    if isinstance(answer.stream, Pieces):
+        return answer
+    return httpx2.Response(answer.status_code, headers=answer.headers, stream=Pieces(answer.content))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,3 +108,18 @@ def told(result: ToolResult) -> tuple[str, str]:
     """Code and first text of a failure."""
     assert result.is_error, result.content
     return result.code, str(result.content[0]["text"])
+
+
+def first(answer: httpx2.Response | Exception, method: str = "GET") -> Answers:
+    """This to the first request with this method, and the sandbox's own answers to all others."""
+    waiting = [answer]
+
+    def answers(request: httpx2.Request) -> httpx2.Response | None:
+        if request.method != method or not waiting:
+            return None
+        odd = waiting.pop()
+        if isinstance(odd, Exception):
+            raise odd
+        return odd
+
+    return answers

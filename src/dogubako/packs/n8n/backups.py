@@ -82,7 +82,8 @@ class Backups:
     def _list(self, workflow_id: str | None) -> list[Backup]:
         folders = [self._folder_of(workflow_id)] if workflow_id else sorted(self._folder.glob("*"))
         files = [file for folder in folders for file in folder.glob("*.json") if _NAME.fullmatch(file.stem)]
-        return [_read(file) for file in sorted(files, key=lambda file: file.stem, reverse=True)]
+        found = (_read(file) for file in sorted(files, key=lambda file: file.stem, reverse=True))
+        return [backup for backup in found if backup is not None]
 
     def _folder_of(self, workflow_id: str) -> Path:
         # Ids come from outside; one that is no plain word must not choose a folder.
@@ -90,5 +91,9 @@ class Backups:
         return self._folder / name
 
 
-def _read(file: Path) -> Backup:
-    return msgspec.json.decode(file.read_bytes(), type=Backup)
+def _read(file: Path) -> Backup | None:
+    """Nothing when the file is damaged: it must not hide the others."""
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=Backup)
+    except (OSError, ValueError):
+        return None

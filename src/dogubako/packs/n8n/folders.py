@@ -32,18 +32,25 @@ class OpenFolders:
             raise _wrong(f"the file cannot be read ({error.strerror})") from error
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             raise _wrong("the file is not valid JSON") from error
-        if not isinstance(found, dict) or "nodes" not in found:
+        if not isinstance(found, dict) or not isinstance(found.get("nodes"), list):
             raise _wrong("the file holds no workflow: it has no nodes")
+        for part in ("connections", "settings"):
+            if not isinstance(found.get(part), dict | None):
+                raise _wrong(f"the file holds no workflow: its {part} are no object")
         return found
 
     def _allowed(self, path: str) -> Path:
         if not self._folders:
             raise _wrong("no folder is open to file tools; an operator can name some in DOGUBAKO_FILES")
         # Links are followed first: what counts is where the file really is.
-        candidates = [(folder / path).resolve() for folder in self._folders]
-        for candidate in candidates:
-            if any(candidate.is_relative_to(folder) for folder in self._folders) and candidate.is_file():
-                return candidate
+        try:
+            candidates = [(folder / path).resolve() for folder in self._folders]
+            for candidate in candidates:
+                if any(candidate.is_relative_to(folder) for folder in self._folders) and candidate.is_file():
+                    return candidate
+        except (OSError, ValueError, RuntimeError) as error:
+            # A zero byte, a name that is too long, links in a circle.
+            raise _wrong("it is no path") from error
         if not any(candidate.is_relative_to(folder) for candidate in candidates for folder in self._folders):
             raise _wrong("it is outside of the folders in DOGUBAKO_FILES")
         raise _wrong("there is no such file")

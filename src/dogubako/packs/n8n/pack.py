@@ -5,12 +5,16 @@ from contextlib import asynccontextmanager
 from typing import Final
 from urllib.parse import urlsplit
 
+import structlog
+
 from dogubako.contract.errors import ApiError
 from dogubako.contract.pack import Finding, Host, Pack, Unconfigured
 from dogubako.packs.n8n.client import N8nClient, connect
 from dogubako.packs.n8n.resources import PROMPTS, RESOURCE_TEMPLATES
 from dogubako.packs.n8n.settings import N8nSettings
 from dogubako.packs.n8n.tools import TOOLS
+
+log = structlog.get_logger("dogubako.n8n")
 
 # What our tools cannot do without; a key with less still reads or writes what it may.
 _SCOPES: Final = (
@@ -46,6 +50,8 @@ class N8nPack(Pack[N8nSettings, N8nClient]):
 
     @asynccontextmanager
     async def connect(self, settings: N8nSettings, host: Host) -> AsyncIterator[N8nClient]:
+        for finding in _plain_text(settings):
+            log.warning(finding.message, advice=finding.advice)
         async with connect(settings, host) as client:
             yield client
 

@@ -7,7 +7,7 @@ from uuid import uuid4
 from dogubako.sandbox.n8n.asking import RefusedError
 from dogubako.sandbox.n8n.clock import now_text
 from dogubako.sandbox.n8n.node_types import triggers, unknown_type, webhooks
-from dogubako.sandbox.n8n.store import OWNER, Store, with_ids
+from dogubako.sandbox.n8n.store import OWNER, Store, licensed, with_ids
 from dogubako.sandbox.n8n.workflow_parts import Json
 
 _REPLACED = ("name", "connections", "nodeGroups", "staticData", "pinData", "description")
@@ -22,7 +22,7 @@ def save(workflow: Json, body: Mapping[str, Any]) -> None:
     before = (workflow["nodes"], workflow["connections"], workflow["nodeGroups"])
     workflow.update({name: body[name] for name in _REPLACED if name in body})
     workflow["nodes"] = [with_ids(node) for node in body["nodes"]]
-    workflow["settings"] = {**workflow["settings"], **body["settings"]}
+    workflow["settings"] = {**workflow["settings"], **licensed(body["settings"])}
     workflow["updatedAt"] = now_text()
     if before != (workflow["nodes"], workflow["connections"], workflow["nodeGroups"]):
         workflow["versionId"] = str(uuid4())

@@ -46,14 +46,18 @@ class LookupsApi:
     async def version(self) -> str | None:
         """The API does not tell it; the editor's page does, in what it hands to its error reporting."""
         asked = Asked(operation="check the version")
-        answer = await self._service.knock("GET", "/", asked, json=None, seconds=10)
+        try:
+            answer = await self._service.knock("GET", "/", asked, json=None, seconds=10)
+        except ApiError:
+            # A login page may stand before the editor, and the API work all the same.
+            return None
         for encoded in _REPORTING.findall(answer.body):
             try:
-                release = msgspec.json.decode(b64decode(encoded)).get("release", "")
+                release = str(msgspec.json.decode(b64decode(encoded)).get("release"))
             except (ValueError, AttributeError):
                 continue
             if release.startswith("n8n@"):
-                return str(release.removeprefix("n8n@"))
+                return release.removeprefix("n8n@")
         return None
 
     async def scopes(self) -> set[str] | None:

@@ -29,10 +29,19 @@ class WebhooksApi:
         body = data if method != "GET" else None
         answer = await self._service.knock(method, path, asked, json=body, seconds=seconds)
         with anyio.move_on_after(REGISTRATION_SECONDS):
-            while answer.status == 404:
+            while nobody_listens(answer):
                 await anyio.sleep(_PAUSE_SECONDS)
                 answer = await self._service.knock(method, path, asked, json=body, seconds=seconds)
         return answer
+
+
+def nobody_listens(answer: Answer) -> bool:
+    """n8n's own word for it. A workflow may answer 404 too: it has run then, and must not run again."""
+    try:
+        said = answer.json()
+    except ValueError:
+        return False
+    return answer.status == 404 and isinstance(said, dict) and said.get("code") == 404 and "message" in said
 
 
 def webhook_of(workflow: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import anyio
 
-from dogubako.contract.errors import ApiError
+from dogubako.contract.errors import ApiError, NotFoundError
 from dogubako.outbound.http import Asked
 from dogubako.packs.n8n.api.service import N8nService, are_objects, missing, place
 
@@ -135,8 +135,11 @@ class WorkflowsApi:
             return error
         try:
             await self.get(asked.resource_id or "", asked.operation)
-        except Exception as absent:
-            return absent if getattr(absent, "code", "") == "NOT_FOUND" else error
+        except NotFoundError as absent:
+            return absent
+        except ApiError:
+            # What was refused first is worth more than a second failure.
+            return error
         return error
 
 

@@ -33,7 +33,7 @@ def differences(meant: Mapping[str, Any], got: Mapping[str, Any]) -> list[Json]:
         {"path": path, "sent": _said(sent), "got": _said(now)}
         for path, sent, now in _compare("", _named(meant), _named(got))
     ]
-    return found[:_MOST]
+    return _counted(found)
 
 
 def unrequested(before: Mapping[str, Any], got: Mapping[str, Any], asked: Mapping[str, Any]) -> list[Json]:
@@ -44,7 +44,12 @@ def unrequested(before: Mapping[str, Any], got: Mapping[str, Any], asked: Mappin
         {"path": path, "before": _said(old), "now": _said(new)}
         for path, old, new in _compare("", _named(was), _named(now))
     ]
-    return found[:_MOST]
+    return _counted(found)
+
+
+def _counted(found: list[Json]) -> list[Json]:
+    """Not more than anybody reads, and how many more there are."""
+    return found if len(found) <= _MOST else [*found[:_MOST], {"path": f"… [{len(found) - _MOST} more]"}]
 
 
 def _compare(path: str, left: Any, right: Any) -> Iterator[tuple[str, Any, Any]]:

@@ -1,22 +1,24 @@
 """`diagnose_execution`: from the failing node back along its inputs, to the first place where data went wrong."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, Final
-
-import msgspec
 
 from dogubako.contract.guidance import Guidance, example_call
 from dogubako.packs.n8n.formatters.failures import error_facts, failing_run, item_error, main_error, swallowed_errors
 from dogubako.packs.n8n.formatters.flow import Place, before, inputs_of, item_at
-from dogubako.packs.n8n.formatters.items import is_absent, value_at
+from dogubako.packs.n8n.formatters.items import is_absent, smaller, value_at
 from dogubako.packs.n8n.formatters.references import Gap, fields_read, gaps_in
-from dogubako.packs.n8n.formatters.shortening import small_json
+from dogubako.packs.n8n.formatters.shortening import shortened, small_json, tokens_of
 from dogubako.packs.n8n.models import Execution, Run
 
 _LONGEST_WALK: Final = 200
 _MOST_ITEMS: Final = 5_000
+# It is one small answer, whatever the items and messages are like.
+_ITEM_TOKENS: Final = 400
+_LONGEST_TEXT: Final = 200
+_PATH_END: Final = 8
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,6 +28,7 @@ class Origin:
     place: Place
     problem: str
     walk: Sequence[Place] = ()
+    certain: bool = True
 
 
 class Diagnosis:
@@ -73,24 +76,23 @@ class Diagnosis:
         node = self._execution.workflow.node(name)
         facts = error_facts(run.error or {}, name)
         paths = fields_read(node.settings) if node else []
-        best: tuple[bool, Origin] | None = None
-        for place, data in self._given(run, facts.get("itemIndex")):
-            walk = self._walk(place)
-            if (message := item_error({"json": data})) is not None:
-                return self._error_item(walk, message)
-            for gap in gaps_in(data, paths, facts["message"])[:1]:
-                if best is None or (gap.certain and not best[0]):
-                    best = gap.certain, self._of_gap(gap, walk)
-        return best[1] if best else None
+        best: tuple[Gap, Place] | None = None
+        for place, item in self._given(run, facts.get("itemIndex")):
+            if item_error(item) is not None and (origin := self._error_item(self._walk(place))) is not None:
+                return origin
+            for gap in gaps_in(item.get("json"), paths, facts["message"])[:1]:
+                if best is None or (gap.certain and not best[0].certain):
+                    best = gap, place
+        return replace(self._of_gap(best[0], self._walk(best[1])), certain=best[0].certain) if best else None
 
-    def _given(self, run: Run, item_index: int | None) -> list[tuple[Place, Any]]:
+    def _given(self, run: Run, item_index: Any) -> list[tuple[Place, dict[str, Any]]]:
         """The items of the failing run; only the one that the error names, if it names one."""
         found = []
         for given in inputs_of(self._execution, run):
-            for index, item in enumerate(given.items[:_MOST_ITEMS]):
+            for index in range(min(len(given.items), _MOST_ITEMS)):
+                place = Place(node=given.node, run=given.run, output=given.output, item=index)
                 if item_index in (None, index):
-                    place = Place(node=given.node, run=given.run, output=given.output, item=index)
-                    found.append((place, msgspec.json.decode(item).get("json")))
+                    found.append((place, self._item(place)))
         return found
 
     def _walk(self, place: Place) -> list[Place]:
@@ -103,11 +105,14 @@ class Diagnosis:
             walk.append(previous)
         return walk
 
-    def _error_item(self, walk: list[Place], message: str) -> Origin:
-        """An error that was swallowed earlier travels on as data."""
+    def _error_item(self, walk: list[Place]) -> Origin | None:
+        """An error that was swallowed earlier travels on as data. Elsewhere a field called `error` is just a field."""
         count = next((i for i, one in enumerate(walk) if item_error(self._item(one)) is None), len(walk))
-        problem = f"it failed for this item and was told to go on: {message}"
-        return Origin(place=walk[count - 1], problem=problem, walk=walk[:count])
+        place = walk[count - 1]
+        node, message = self._execution.workflow.node(place.node), item_error(self._item(place))
+        if node is None or message is None or not node.goes_on_after_errors:
+            return None
+        return Origin(place=place, problem=_went_on(message), walk=walk[:count])
 
     def _of_gap(self, gap: Gap, walk: list[Place]) -> Origin:
         values = [value_at(self._item(place).get("json"), gap.path) for place in walk]
@@ -133,13 +138,18 @@ class Diagnosis:
         return Origin(place=walk[count - 1], problem=problem, walk=walk[:count])
 
     def _never_set(self, gap: Gap, walk: list[Place]) -> Origin:
-        return Origin(place=walk[0], problem=f"no node before ever sets {gap.name}", walk=walk[:1])
+        if self._is_traced_to_the_start(walk):
+            return Origin(place=walk[0], problem=f"no node before ever sets {gap.name}", walk=walk[:1])
+        problem = f"there is no {gap.name}, and n8n does not tell what this item was made from"
+        return Origin(place=walk[-1], problem=problem, walk=walk)
+
+    def _is_traced_to_the_start(self, walk: list[Place]) -> bool:
+        return not inputs_of(self._execution, self._execution.runs[walk[-1].node][walk[-1].run])
 
     def _swallowed(self) -> Origin | None:
         for one in swallowed_errors(self._execution):
             place = Place(node=one.node, run=one.run, output=one.output, item=one.item)
-            problem = f"it failed for this item and was told to go on: {one.message}"
-            return Origin(place=place, problem=problem, walk=[place])
+            return Origin(place=place, problem=_went_on(one.message), walk=[place])
         return None
 
     def _dried_up(self) -> Origin | None:
@@ -179,11 +189,11 @@ class Diagnosis:
         }
         source = next(iter(self._origin.walk), None)
         if (shown := item_at(self._execution, place)) is not None:
-            facts |= {"itemIndex": place.item, "item": small_json(shown.get("json"))}
+            facts |= {"itemIndex": place.item, "item": _glance(shown.get("json"))}
             source = next(before(self._execution, place), None)
         made_from = item_at(self._execution, source) if source else None
         if source is not None and made_from is not None:
-            facts["madeFrom"] = {"nodeName": source.node, "item": small_json(made_from.get("json"))}
+            facts["madeFrom"] = {"nodeName": source.node, "item": _glance(made_from.get("json"))}
         return facts
 
     def _path(self) -> list[str] | None:
@@ -191,13 +201,16 @@ class Diagnosis:
         if self._origin is None or self._failing is None:
             return None
         names = [place.node for place in reversed(self._origin.walk)]
-        return list(dict.fromkeys([*names, self._failing[0]]))
+        path = list(dict.fromkeys([*names, self._failing[0]]))
+        middle = path[_PATH_END:-_PATH_END]
+        return [*path[:_PATH_END], f"… [{len(middle)} more]", *path[-_PATH_END:]] if len(middle) > 1 else path
 
     def _explanation(self) -> str:
         execution, origin = self._execution, self._origin
         if origin is not None and self._failing is not None:
-            failed = f"'{self._failing[0]}' failed ({(main_error(execution) or {}).get('message', '')})"
-            return f"{failed} because of what '{origin.place.node}' gave out: {origin.problem}."
+            said = shortened((main_error(execution) or {}).get("message", ""), _LONGEST_TEXT)
+            cause = f"because of what '{origin.place.node}' gave out: {origin.problem}"
+            return f"'{self._failing[0]}' failed ({said}) {'' if origin.certain else 'probably '}{cause}."
         if origin is not None:
             return f"The execution counts as a success, but look at '{origin.place.node}': {origin.problem}."
         if self._failing is not None:
@@ -210,6 +223,18 @@ class Diagnosis:
 
     def _item(self, place: Place) -> dict[str, Any]:
         return item_at(self._execution, place) or {}
+
+
+def _went_on(message: str) -> str:
+    return f"it failed for this item and was told to go on: {shortened(message, _LONGEST_TEXT)}"
+
+
+def _glance(data: Any) -> Any:
+    """An item in small; of one with very many fields only their names."""
+    view = small_json(data)
+    return (
+        view if tokens_of(view) <= _ITEM_TOKENS else smaller(view, _ITEM_TOKENS) or {"fields": small_json(_keys(data))}
+    )
 
 
 def _keys(data: Any) -> list[str]:

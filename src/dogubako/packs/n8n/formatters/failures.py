@@ -20,14 +20,15 @@ def error_facts(error: Mapping[str, Any], node: str | None = None) -> dict[str, 
     name = node or (named.get("name") if isinstance(named, Mapping) else None)
     said = _text(error.get("message")) or _text(error.get("name")) or "unknown error"
     line = error.get("lineNumber") or ((found := _LINE.search(said)) and int(found[1])) or None
-    messages = [_text(one) for one in error.get("messages") or () if _text(one) and _text(one) != said]
+    listed, context = error.get("messages"), error.get("context")
+    messages = [text for one in (listed if isinstance(listed, list) else ()) if (text := _text(one)) and text != said]
     facts = {
         "node": name,
         "message": said,
         "description": _text(error.get("description")) or (messages[0] if messages else None),
         "line": line,
         "httpCode": error.get("httpCode"),
-        "itemIndex": (error.get("context") or {}).get("itemIndex"),
+        "itemIndex": context.get("itemIndex") if isinstance(context, Mapping) else None,
     }
     return {key: value for key, value in facts.items() if value is not None}
 
@@ -81,7 +82,9 @@ def _failed_items(items: Items) -> Iterator[tuple[int, str]]:
 
 def item_error(item: Any) -> str | None:
     """The message of an item that stands for a failure."""
-    holder = item.get("json") if isinstance(item, Mapping) else None
+    if not isinstance(item, Mapping):
+        return None
+    holder = item.get("json")
     error = (holder.get("error") if isinstance(holder, Mapping) else None) or item.get("error")
     if isinstance(error, Mapping):
         return _text(error.get("message")) or _text(error.get("description"))

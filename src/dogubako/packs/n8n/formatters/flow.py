@@ -21,8 +21,9 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Input:
-    """What one input of a run received, and from whom."""
+    """What one input of a run received, and from whom. `number` is that of the input."""
 
+    number: int
     node: str
     run: int
     output: int
@@ -32,19 +33,19 @@ class Input:
 def inputs_of(execution: Execution, run: Run) -> list[Input]:
     """Every input that is connected and was given something."""
     found = []
-    for source in run.source or ():
+    for number, source in enumerate(run.source or ()):
         if source is None:
             continue
         before, output = source.previous_node_run or 0, source.previous_node_output or 0
         items = output_items(execution, source.previous_node, before, output)
-        found.append(Input(node=source.previous_node, run=before, output=output, items=items))
+        found.append(Input(number=number, node=source.previous_node, run=before, output=output, items=items))
     return found
 
 
 def output_items(execution: Execution, node: str, run: int, output: int) -> Items:
     runs = execution.runs.get(node, [])
-    outputs = runs[run].outputs if run < len(runs) else []
-    return (outputs[output] if output < len(outputs) else None) or []
+    outputs = runs[run].outputs if 0 <= run < len(runs) else []
+    return (outputs[output] if 0 <= output < len(outputs) else None) or []
 
 
 def stored_inputs(execution: Execution, node: str) -> list[Items]:
@@ -60,7 +61,7 @@ def stored_inputs(execution: Execution, node: str) -> list[Items]:
 
 def item_at(execution: Execution, place: Place) -> dict[str, Any] | None:
     items = output_items(execution, place.node, place.run, place.output)
-    decoded = msgspec.json.decode(items[place.item]) if place.item < len(items) else None
+    decoded = msgspec.json.decode(items[place.item]) if 0 <= place.item < len(items) else None
     return decoded if isinstance(decoded, dict) else None
 
 
@@ -78,11 +79,8 @@ def before(execution: Execution, place: Place) -> Iterator[Place]:
 
 
 def _given(inputs: list[Input], pair: dict[str, Any]) -> Place | None:
-    number = pair.get("input") or 0
-    if number >= len(inputs):
-        return None
-    one = inputs[number]
-    return Place(node=one.node, run=one.run, output=one.output, item=pair["item"])
+    one = next((one for one in inputs if one.number == (pair.get("input") or 0)), None)
+    return Place(node=one.node, run=one.run, output=one.output, item=pair["item"]) if one else None
 
 
 def _overwritten(pair: dict[str, Any]) -> Place | None:

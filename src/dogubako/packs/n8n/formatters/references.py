@@ -3,16 +3,26 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from dogubako.packs.n8n.formatters.items import is_absent, value_at
 
-# $json.email.trim, $json["a b"].c, item.json.lines, but not $('Other node').item.json.x: that is no input.
-_READ = re.compile(
-    r"(?<!\w)(?<!\)\.item)(?:\$json|(?:\w|\))+\.json)((?:\??\.[A-Za-z_$][\w$]*|\??\.?\[\s*(['\"]).+?\2\s*\])+)"
-)
-_STEP = re.compile(r"\??\.([A-Za-z_$][\w$]*)|\[\s*['\"](.+?)['\"]\s*\]")
+# What $('Other node').item.json.x reads is no input.
+_OTHERS = re.compile(r"\$\(\s*(['\"]).+?\1\s*\)(?:\??\.\w+(?:\([^)]*\))?)*")
+# $json.email.trim, $json["a b"].c, item.json.lines, $input.first().json.x.
+_READ = re.compile(r"(?<!\w)(?:\$json|(?:\w|\))+\.json)((?:\??\.[A-Za-z_$][\w$]*|\??\.?\[\s*(['\"]).+?\2\s*\])+)")
+_STEP = re.compile(r"(\?)?\.([A-Za-z_$][\w$]*)|(\?)?\.?\[\s*['\"](.+?)['\"]\s*\]")
 _PROPERTY_OF_NOTHING = re.compile(r"Cannot read propert(?:y|ies) of (?:null|undefined) \(reading '([^']+)'\)")
+
+
+class Step(NamedTuple):
+    """One name on a path; `optional` when it is reached by `?.`, so that nobody minds if there is nothing before."""
+
+    name: str
+    optional: bool
+
+
+Reading = tuple[Step, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,16 +38,14 @@ class Gap:
         return ".".join(self.path)
 
 
-def fields_read(parameters: Any) -> list[tuple[str, ...]]:
+def fields_read(parameters: Any) -> list[Reading]:
     """Every path below `json`, with the method that is called on it as its last step."""
-    found: dict[tuple[str, ...], None] = {}
-    for text in _texts(parameters):
-        for match in _READ.finditer(text):
-            found[tuple(first or second for first, second in _STEP.findall(match[1]))] = None
-    return list(found)
+    own = (_OTHERS.sub("", text) for text in _texts(parameters))
+    found = [_steps(match[1]) for text in own for match in _READ.finditer(text)]
+    return list(dict.fromkeys(found))
 
 
-def gaps_in(data: Any, paths: list[tuple[str, ...]], message: str) -> list[Gap]:
+def gaps_in(data: Any, paths: list[Reading], message: str) -> list[Gap]:
     """What is missing in this item, the likeliest first."""
     wanted = _PROPERTY_OF_NOTHING.search(message)
     step = wanted[1] if wanted else None
@@ -45,13 +53,20 @@ def gaps_in(data: Any, paths: list[tuple[str, ...]], message: str) -> list[Gap]:
     return sorted(gaps, key=lambda gap: not gap.certain)
 
 
-def _gap(data: Any, path: tuple[str, ...], step: str | None) -> Gap | None:
+def _steps(written: str) -> Reading:
+    return tuple(Step(plain or quoted, bool(mark or other)) for mark, plain, other, quoted in _STEP.findall(written))
+
+
+def _gap(data: Any, path: Reading, step: str | None) -> Gap | None:
+    names = tuple(one.name for one in path)
     for size in range(1, len(path) + 1):
-        value = value_at(data, path[:size])
+        value = value_at(data, names[:size])
         if is_absent(value) or value is None:
             following = path[size] if size < len(path) else None
-            certain = step is not None and following == step
-            return Gap(path=path[:size], absent=is_absent(value), certain=certain)
+            if following is not None and following.optional:
+                return None
+            certain = following is not None and following.name == step
+            return Gap(path=names[:size], absent=is_absent(value), certain=certain)
         if not isinstance(value, Mapping):
             # What follows is a method of text, numbers or lists.
             return None

@@ -60,7 +60,8 @@ class ExecutionFormatter:
             example = example_call("get_execution", id=str(execution.id))
             return Guidance(message="It has not ended yet; ask again later.", example=example)
         example = example_call("get_execution", id=str(execution.id), raw=True)
-        return Guidance(message="n8n kept no data of any node; this shows what it did keep.", example=example)
+        said = "holds back the data of all nodes" if execution.withheld else "kept no data of any node"
+        return Guidance(message=f"n8n {said}; this shows what it does tell.", example=example)
 
     def _fitting_facts(self) -> dict[str, Any]:
         every = (self._facts(longest) for longest in _TEXT_LENGTHS)
@@ -135,7 +136,10 @@ class ExecutionFormatter:
         execution, body = self._execution, self._execution.data
         notes = []
         if execution.status == "waiting":
-            notes.append(f"Waiting until {execution.wait_till}; it is not over although it has a stop time.")
+            # A wait for a call has no end, which n8n writes as the year 3000.
+            end = str(execution.wait_till)
+            until = "for a call that resumes it" if end.startswith("3000-") else f"until {end}"
+            notes.append(f"Waiting {until}; it is not over although it has a stop time.")
         if execution.withheld:
             notes.append(f"n8n holds the data back: {execution.json_size_bytes:,} bytes are above its display limit.")
         if body is not None and (body.redaction_info or {}).get("isRedacted"):

@@ -52,8 +52,8 @@ class RestoreWorkflow(BaseTool[RestoreWorkflowArgs, N8nClient]):
     """Bring back a workflow as it was: content, tags and whether it was published. A deleted one gets a new id."""
 
     name = "restore_workflow"
+    # Not idempotent: a deleted workflow that is brought back twice is there twice.
     effect = Effect.WRITE
-    idempotent = True
     tags = ("workflows", "backups", "repair")
     keywords = {"ja": "復元 元に戻す"}
 

@@ -33,7 +33,7 @@ class ListExecutionsArgs(ToolArgs):
     startedBefore: AwareDatetime | None = Field(
         None, description="Only those that started before this moment.", examples=["2026-11-16T00:00:00Z"]
     )
-    limit: int = Field(20, ge=1, le=250, description="How many at most.")
+    limit: int = Field(20, ge=1, le=250, description="How many at most; those that are still running come on top.")
     cursor: str | None = Field(None, description="Where the page before ended: its nextCursor.")
 
 

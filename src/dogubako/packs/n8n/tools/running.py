@@ -12,7 +12,7 @@ from dogubako.contract.metadata import Effect
 from dogubako.contract.output import Message, Output
 from dogubako.contract.tool import BaseTool, ToolArgs
 from dogubako.outbound.http import Answer, Asked
-from dogubako.packs.n8n.api.webhooks import webhook_of
+from dogubako.packs.n8n.api.webhooks import nobody_listens, webhook_of
 from dogubako.packs.n8n.client import N8nClient
 from dogubako.packs.n8n.formatters.shortening import small_json
 from dogubako.packs.n8n.tools.workflows import WorkflowId
@@ -44,7 +44,7 @@ class RunWorkflow(BaseTool[RunWorkflowArgs, N8nClient]):
         node = _startable(workflow)
         before = await self._newest(args.id)
         answer = await self.client.webhooks.call(node, args.data, asked, _CALL_SECONDS)
-        if answer.status == 404:
+        if nobody_listens(answer):
             raise _cannot(
                 "its webhook is not registered", "Publish it again, and look whether another workflow has its path."
             )
