@@ -164,7 +164,9 @@ def build(
 def _state(pack: Pack[Any, Any], sources: Sources, *, sandboxed: bool) -> PackState:
     settings = sources.load_pack(pack)
     missing = pack.unconfigured(settings)
-    sandbox = SANDBOXES.get(pack.name) if sandboxed and missing else None
+    # A pack that works without any setting is stood in for as long as nobody set one.
+    untouched = missing is not None or settings == pack.settings()
+    sandbox = SANDBOXES.get(pack.name) if sandboxed and untouched else None
     if sandbox is None:
         return PackState(pack=pack, settings=settings, unconfigured=missing)
     return PackState(pack=pack, settings=pack.settings(**sandbox.settings), unconfigured=None, sandbox=sandbox)

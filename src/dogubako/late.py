@@ -7,7 +7,9 @@ them (docs/adr/0004-doors-are-loaded-when-opened.md).
 from importlib import import_module
 from typing import Any, Literal
 
-Door = Literal["dogubako.serving", "dogubako.transports.stdio_loop", "dogubako.sandbox.n8n.app"]
+Door = Literal[
+    "dogubako.serving", "dogubako.transports.stdio_loop", "dogubako.sandbox.n8n.app", "dogubako.sandbox.web.app"
+]
 
 
 def load(door: Door) -> Any:

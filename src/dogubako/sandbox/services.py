@@ -27,4 +27,5 @@ SANDBOXES: Mapping[str, Sandbox] = {
         settings={"url": "http://n8n.sandbox", "api_key": "sandbox-key"},
         app=lambda: load("dogubako.sandbox.n8n.app").n8n_app(),
     ),
+    "web": Sandbox(settings={}, app=lambda: load("dogubako.sandbox.web.app").web_app()),
 }

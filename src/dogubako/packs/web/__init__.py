@@ -1,0 +1,1 @@
+"""The web: search that says when it was blocked, and pages read safely."""

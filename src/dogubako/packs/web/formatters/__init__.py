@@ -1,0 +1,1 @@
+"""How results and pages read to an agent."""

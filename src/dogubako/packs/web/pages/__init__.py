@@ -1,0 +1,1 @@
+"""Pages: fetched safely, read as Markdown."""

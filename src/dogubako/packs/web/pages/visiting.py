@@ -1,0 +1,192 @@
+"""Visit a page: look its host up once, check what was found, and connect to exactly that."""
+
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final, Literal
+from urllib.parse import urljoin
+
+import anyio
+import structlog
+
+from dogubako.contract.errors import HttpError, Timeout, UrlNotAllowed
+from dogubako.packs.web.pages.addresses import Destination, destination, require_public
+from dogubako.packs.web.settings import WebSettings
+
+log = structlog.get_logger("dogubako.web")
+
+# From a host and a port to addresses.
+Resolve = Callable[[str, int], Awaitable[list[str]]]
+# Raises when an address on the way may not be visited.
+Permit = Callable[[str], Awaitable[None]]
+# What happens to a page that is too large.
+TooLarge = Literal["refused", "cut"]
+
+VISIT_SECONDS: Final = 25.0
+MAX_PAGE_BYTES: Final = 10 * 1024 * 1024
+_MOST_REDIRECTS: Final = 5
+_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+PASSING: Final = frozenset({502, 503, 504})
+_ACCEPTED: Final = "text/html, application/xhtml+xml, text/*, application/pdf"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Visited:
+    """A page as it came."""
+
+    url: str
+    status: int
+    content_type: str
+    charset: str | None
+    body: bytes
+
+
+async def resolve_by_system(host: str, port: int) -> list[str]:
+    """What this machine's resolver says."""
+    try:
+        found = await anyio.getaddrinfo(host, port, type=1)
+    except OSError as error:
+        raise HttpError(f"{host}: {error}", message="The page could not be fetched: its host was not found.") from error
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+class Visitor:
+    """Fetches pages of strangers."""
+
+    def __init__(self, client: Any, library: ModuleType, settings: WebSettings, resolve: Resolve | None) -> None:
+        self._client = client
+        self._library = library
+        self._proxied = settings.proxy is not None
+        self._allowed = frozenset(host.lower() for host in settings.allowed_hosts)
+        # Nothing: names are not looked up at all, because the sandbox answers for its own.
+        self._resolve = resolve
+
+    async def visit(
+        self,
+        url: str,
+        largest: int = MAX_PAGE_BYTES,
+        too_large: TooLarge = "refused",
+        permit: Permit | None = None,
+    ) -> Visited:
+        """The page, after at most a few redirects, each of them checked like the first address."""
+        with anyio.move_on_after(VISIT_SECONDS):
+            for _ in range(_MOST_REDIRECTS + 1):
+                target = destination(url)
+                if permit is not None:
+                    await permit(target.url)
+                answer, onward = await self._fetch(target, largest, too_large)
+                if onward is None:
+                    return answer
+                url = _joined(target.url, onward)
+            raise HttpError("too many redirects", message="The page could not be fetched: it redirects too often.")
+        raise Timeout("the page took too long")
+
+    async def _fetch(self, target: Destination, largest: int, too_large: TooLarge) -> tuple[Visited, str | None]:
+        url, how = await self._addressed(target)
+        log.debug("Fetching", url=target.url)
+        try:
+            async with self._client.stream("GET", url, **how) as response:
+                # A redirect to nowhere is a page like any other.
+                onward = (response.headers.get("location") or None) if response.status_code in _REDIRECTS else None
+                body = b"" if onward else await _bounded(response, largest, too_large)
+        except self._library.TimeoutException as error:
+            raise Timeout(type(error).__name__) from error
+        except (self._library.HTTPError, self._library.InvalidURL) as error:
+            raise _failed(error, self._library) from error
+        kind = response.headers.get("content-type", "").split(";")[0].strip().lower()
+        page = Visited(
+            url=target.url, status=response.status_code, content_type=kind, charset=response.charset_encoding, body=body
+        )
+        return page, onward
+
+    async def _addressed(self, target: Destination) -> tuple[str, dict[str, Any]]:
+        """The URL with the checked address in it. The name still goes into Host, and into the TLS handshake."""
+        if self._resolve is None:
+            if not target.host.endswith(".sandbox.invalid"):
+                raise UrlNotAllowed(
+                    "sandbox", message="This URL may not be fetched: the sandbox has no way to the web."
+                )
+            return target.url, {}
+        if target.host.lower() in self._allowed:
+            return target.url, {}
+        found = await self._resolve(target.host, target.port)
+        if self._proxied:
+            # The library tells a proxy an IPv6 address without its brackets, which no proxy understands.
+            found = sorted(found, key=lambda address: ":" in address)
+        address = require_public(found)
+        shown = f"[{address}]" if ":" in address else address
+        url = f"{target.scheme}://{shown}:{target.port}{target.path}"
+        headers: Mapping[str, str] = {"Host": target.authority}
+        return url, {"headers": headers, "extensions": {"sni_hostname": target.host}}
+
+
+@asynccontextmanager
+async def visitor(
+    settings: WebSettings, transport: Any = None, resolve: Resolve | None = resolve_by_system
+) -> AsyncIterator[Visitor]:
+    """A visitor for as long as the server runs. With a transport of its own it stays in the sandbox."""
+    import httpx2  # noqa: PLC0415 - heavy, and a server without this pack does not need it
+
+    async with httpx2.AsyncClient(
+        headers={"User-Agent": settings.user_agent, "Accept": _ACCEPTED},
+        timeout=httpx2.Timeout(15.0, connect=8.0),
+        verify=_trusted(settings.ca_bundle),
+        # Many names share an address. Each visit has a connection whose certificate was checked for its own name,
+        # and no site is told what another one left behind.
+        limits=httpx2.Limits(max_keepalive_connections=0),
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+        proxy=settings.proxy if transport is None else None,
+        transport=transport,
+        trust_env=False,
+        follow_redirects=False,
+    ) as client:
+        yield Visitor(client, httpx2, settings, None if transport is not None else resolve)
+
+
+def _trusted(ca_bundle: Path | None) -> ssl.SSLContext:
+    """The authorities that this machine trusts, and the operator's own."""
+    context = ssl.create_default_context()
+    if ca_bundle is not None:
+        context.load_verify_locations(ca_bundle)
+    return context
+
+
+def _joined(url: str, onward: str) -> str:
+    try:
+        return urljoin(url, onward)
+    except ValueError:
+        message = "The page could not be fetched: it redirects to something that is no URL."
+        raise HttpError("bad redirect", message=message) from None
+
+
+async def _bounded(response: Any, largest: int, too_large: TooLarge) -> bytes:
+    body = bytearray()
+    async for chunk in response.aiter_bytes(65_536):
+        body += chunk
+        if len(body) > largest and too_large == "cut":
+            return bytes(body[:largest])
+        if len(body) > largest:
+            raise HttpError("too large", message=f"The page could not be fetched: it is larger than {largest:,} bytes.")
+    return bytes(body)
+
+
+def _failed(error: Exception, library: ModuleType) -> HttpError:
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLError):
+            return HttpError(str(error), message="The page could not be fetched: its certificate is not valid.")
+        cause = cause.__cause__ or cause.__context__
+    passing = isinstance(error, library.NetworkError | library.RemoteProtocolError)
+    return HttpError(f"{type(error).__name__}: {error}", passing=passing, message="The page could not be fetched.")
+
+
+def require_good(page: Visited) -> Visited:
+    """A page that is an error page is not what was asked for."""
+    if page.status < 400:
+        return page
+    message = f"The page could not be fetched: its server answered with status {page.status}."
+    raise HttpError(f"status {page.status}", passing=page.status in PASSING, message=message)

@@ -1,0 +1,1 @@
+"""Where results come from: one module per search engine."""

@@ -1,0 +1,125 @@
+"""Which engine is asked, and who stands in for it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import structlog
+
+from dogubako.contract.errors import (
+    Blocked,
+    EmptyQuery,
+    HttpError,
+    JsonParseError,
+    NoResults,
+    Timeout,
+    ValidationError,
+    WebSearchError,
+)
+from dogubako.packs.web.models import Found, InstantAnswer, Query
+from dogubako.packs.web.pace import Pace
+from dogubako.packs.web.providers.base import Provider
+from dogubako.packs.web.providers.brave import Brave
+from dogubako.packs.web.providers.duckduckgo import DuckDuckGo
+from dogubako.packs.web.providers.instant import read_instant_answer
+from dogubako.packs.web.providers.searxng import SearXNG
+from dogubako.packs.web.settings import WebSettings
+from dogubako.packs.web.wire import SearchWire
+
+log = structlog.get_logger("dogubako.web")
+
+INSTANT_URL: Final = "https://api.duckduckgo.com/"
+
+
+class Searching:
+    """Asks the engines in the operator's order. Without an order there is one engine, and nobody stands in."""
+
+    def __init__(self, settings: WebSettings, wire: SearchWire) -> None:
+        self._wire = wire
+        self._instant_pace = Pace(settings.searches_per_second)
+        self.providers: Mapping[str, Provider] = {name: _made(name, settings, wire) for name in settings.providers}
+
+    async def search(self, query: Query, only: str | None = None) -> Found:
+        if not query.text.strip():
+            raise EmptyQuery
+        log.debug("Searching", query=query.terms, page=query.page)
+        first: WebSearchError | None = None
+        for provider in self._chosen(only):
+            try:
+                found = await provider.search(query)
+            except NoResults:
+                raise
+            except WebSearchError as error:
+                log.warning("Search engine failed", provider=provider.name, code=error.code, cause=error.cause)
+                first = first or error
+                continue
+            return found if first is None else _standing_in(found, first, self._chosen(only)[0].name)
+        assert first is not None
+        raise first
+
+    async def instant_answer(self, text: str) -> InstantAnswer:
+        if not text.strip():
+            raise EmptyQuery
+        log.debug("Asking for an instant answer", query=text)
+        await self._instant_pace.turn()
+        given = {"q": text.strip(), "format": "json", "no_html": "1", "skip_disambig": "1", "no_redirect": "1"}
+        answer = await self._wire.get(INSTANT_URL, given)
+        if not answer.ok:
+            raise answer.refused()
+        try:
+            return read_instant_answer(answer.body)
+        except JsonParseError:
+            if answer.status != 202:
+                raise
+            # 202 is how DuckDuckGo hands out its challenge.
+            self._instant_pace.blocked()
+            raise Blocked("status 202") from None
+
+    async def health(self) -> list[dict[str, Any]]:
+        """Whether each engine answers now, by a search that everybody has results for."""
+        states: list[dict[str, Any]] = []
+        for provider in self.providers.values():
+            try:
+                found = await provider.search(Query(text="wikipedia", count=1))
+            except WebSearchError as error:
+                states.append({"provider": provider.name, "ok": False, "code": error.code, "message": error.message})
+            else:
+                ok = bool(found.hits)
+                states.append({"provider": provider.name, "ok": ok} | ({} if ok else {"message": "It found nothing."}))
+        return states
+
+    def _chosen(self, only: str | None) -> Sequence[Provider]:
+        if only is None:
+            return list(self.providers.values())
+        if only not in self.providers:
+            known = ", ".join(self.providers)
+            message = f"Invalid value for parameter provider: this server has {known}"
+            raise ValidationError.of("provider", message)
+        return [self.providers[only]]
+
+
+def _made(name: str, settings: WebSettings, wire: SearchWire) -> Provider:
+    pace = Pace(settings.searches_per_second)
+    match name:
+        case "searxng":
+            return SearXNG(wire, pace, settings.searxng_url or "")
+        case "brave":
+            return Brave(wire, pace, settings.brave_key)
+        case _:
+            return DuckDuckGo(wire, pace, lite=name == "duckduckgo-lite")
+
+
+def _reason(error: WebSearchError) -> str:
+    match error:
+        case Blocked():
+            return "it blocked the search"
+        case Timeout():
+            return "it took too long"
+        case HttpError():
+            return "it could not be reached or refused"
+        case _:
+            return "its answer could not be read"
+
+
+def _standing_in(found: Found, error: WebSearchError, name: str) -> Found:
+    note = f"{name} did not answer ({_reason(error)}); {found.source} was asked instead."
+    return Found(hits=found.hits, source=found.source, more=found.more, notes=(note, *found.notes))

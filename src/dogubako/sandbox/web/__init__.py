@@ -1,0 +1,1 @@
+"""A small web: DuckDuckGo's endpoints, and the sites that it finds."""

@@ -1,0 +1,1 @@
+"""Pages of strangers, fetched as an attacker would like us to."""

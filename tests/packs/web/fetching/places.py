@@ -1,0 +1,149 @@
+"""Web servers on loopback that remember who came, and certificates for them from an authority of our own."""
+
+import asyncio
+import datetime
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+
+@dataclass(kw_only=True)
+class Guest:
+    """One connection, after its request's head."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    head: str
+
+    @property
+    def path(self) -> str:
+        return self.head.split(" ", 2)[1]
+
+    async def say(self, data: bytes) -> None:
+        self.writer.write(data)
+        await self.writer.drain()
+
+    async def gone_within(self, seconds: float) -> bool:
+        """Whether the guest hangs up in this time; nothing more is expected from it."""
+        try:
+            return await asyncio.wait_for(self.reader.read(1), seconds) == b""
+        except TimeoutError:
+            return False
+
+
+Serve = Callable[[Guest], Awaitable[None]]
+
+
+@dataclass(kw_only=True)
+class Place:
+    """Where a server listens, and what it has seen."""
+
+    serve: Serve
+    port: int = 0
+    connections: int = 0
+    heads: list[str] = field(default_factory=list)
+    greeted: list[str] = field(default_factory=list)
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    left: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def paths(self) -> list[str]:
+        return [head.split(" ", 2)[1] for head in self.heads]
+
+    def header(self, name: str) -> list[str]:
+        lines = [line.partition(": ") for head in self.heads for line in head.split("\r\n")[1:]]
+        return [value for key, _, value in lines if key.lower() == name]
+
+    async def visit(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        try:
+            # A connection may be used for more than one request, if the guest wants to.
+            while head := (await reader.readuntil(b"\r\n\r\n")).decode("latin-1"):
+                self.heads.append(head)
+                self.asked.set()
+                await self.serve(Guest(reader=reader, writer=writer, head=head))
+        except (asyncio.IncompleteReadError, ConnectionError, TimeoutError):
+            pass
+        finally:
+            self.left.set()
+            writer.close()
+
+
+@asynccontextmanager
+async def serving(
+    serve: Serve, host: str = "127.0.0.2", port: int = 0, tls: ssl.SSLContext | None = None
+) -> AsyncIterator[Place]:
+    place = Place(serve=serve)
+    if tls is not None:
+        tls.sni_callback = lambda _socket, name, _context: place.greeted.append(name)
+    listening = await asyncio.start_server(place.visit, host, port, ssl=tls)
+    place.port = listening.sockets[0].getsockname()[1]
+    async with listening:
+        yield place
+
+
+def answer(body: bytes = b"<p>hello</p>", status: int = 200, **headers: str) -> bytes:
+    """A whole answer; a header's underscores are written as dashes."""
+    named = {"content_type": "text/html", "content_length": str(len(body)), **headers}
+    lines = [f"HTTP/1.1 {status} Word", *(f"{name.replace('_', '-')}: {value}" for name, value in named.items())]
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+def always(data: bytes) -> Serve:
+    async def serve(guest: Guest) -> None:
+        await guest.say(data)
+
+    return serve
+
+
+def by_path(answers: Mapping[str, bytes]) -> Serve:
+    async def serve(guest: Guest) -> None:
+        await guest.say(answers.get(guest.path, answer(b"nothing here", 404)))
+
+    return serve
+
+
+class Authority:
+    """Signs certificates for the names it is given, for one day."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "an authority of our own")])
+        self.bundle = folder / "authority.pem"
+        certificate = self._signed(self._name, self._key.public_key(), x509.BasicConstraints(ca=True, path_length=0))
+        self.bundle.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+
+    def tls_for(self, *names: str) -> ssl.SSLContext:
+        key = ec.generate_private_key(ec.SECP256R1())
+        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0])])
+        alternatives = x509.SubjectAlternativeName([x509.DNSName(name) for name in names])
+        certificate = self._signed(subject, key.public_key(), alternatives)
+        file = self._folder / f"{names[0]}.pem"
+        form = serialization.PrivateFormat.PKCS8
+        secret = key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())
+        file.write_bytes(certificate.public_bytes(serialization.Encoding.PEM) + secret)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(file)
+        return context
+
+    def _signed(
+        self, subject: x509.Name, key: ec.EllipticCurvePublicKey, extension: x509.ExtensionType
+    ) -> x509.Certificate:
+        now = datetime.datetime.now(datetime.UTC)
+        day = datetime.timedelta(days=1)
+        return (
+            x509.CertificateBuilder(issuer_name=self._name, subject_name=subject, public_key=key)
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - day)
+            .not_valid_after(now + day)
+            .add_extension(extension, critical=isinstance(extension, x509.BasicConstraints))
+            .sign(self._key, hashes.SHA256())
+        )

@@ -1,0 +1,1 @@
+"""Search engines: what their pages say, and how they are asked."""

@@ -1,0 +1,1 @@
+"""The SearXNG provider against a real search server. `make test-searx` runs these."""
