@@ -12,6 +12,7 @@ import anyio
 import msgspec
 
 from dogubako.contract.errors import ApiError, ApiErrorContext
+from dogubako.outbound.tls import trusted
 from dogubako.outbound.unpacking import ACCEPTED, Unpacker
 
 CONNECT_SECONDS: Final = 10.0
@@ -189,23 +190,17 @@ async def connected(
     import httpx2  # noqa: PLC0415 - heavy, and a server without services does not need it
 
     # The way into the sandbox has no socket, and reading the certificates of all authorities takes a while.
-    trusted = _trusted(ca_bundle) if transport is None else True
+    verified = trusted(ca_bundle) if transport is None else True
     timeout = httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS)
     async with httpx2.AsyncClient(
         base_url=url,
-        verify=trusted,
+        verify=verified,
         transport=transport,
         timeout=timeout,
         trust_env=False,
         headers={"Accept-Encoding": ACCEPTED},
     ) as client:
         yield ServiceHttp(name, client, httpx2)
-
-
-def _trusted(ca_bundle: Path | None) -> ssl.SSLContext:
-    context = ssl.create_default_context(cafile=str(ca_bundle) if ca_bundle else None)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    return context
 
 
 def _written(value: Any) -> Any:

@@ -1,6 +1,5 @@
 """Requests to search engines: honest, bounded, and with the failures that the error table names."""
 
-import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ import anyio
 import structlog
 
 from dogubako.contract.errors import HttpError, Timeout
+from dogubako.outbound.tls import trusted
 from dogubako.packs.web.settings import WebSettings
 
 log = structlog.get_logger("dogubako.web")
@@ -70,11 +70,11 @@ class SearchWire:
 async def search_wire(settings: WebSettings, transport: Any = None) -> AsyncIterator[SearchWire]:
     import httpx2  # noqa: PLC0415 - heavy, and a server without this pack does not need it
 
-    context = ssl.create_default_context(cafile=str(settings.ca_bundle) if settings.ca_bundle else None)
     async with httpx2.AsyncClient(
         headers={"User-Agent": settings.user_agent, "Accept-Language": "en"},
         timeout=TIMEOUT_SECONDS,
-        verify=context,
+        # The way into the sandbox has no socket, and reading the certificates of all authorities takes a while.
+        verify=trusted(settings.ca_bundle) if transport is None else True,
         proxy=settings.proxy if transport is None else None,
         transport=transport,
         trust_env=False,

@@ -9,6 +9,7 @@ from typing import Any, Final
 import pytest
 import structlog.testing
 
+from dogubako.outbound.tls import trusted
 from dogubako.packs.web.pages import addresses
 from dogubako.packs.web.pages import visiting as visiting_module
 from dogubako.packs.web.pages.addresses import IpAddress, is_public
@@ -23,7 +24,7 @@ from .places import Authority
 PUBLIC: Final = frozenset({"127.0.0.2", "127.0.0.3"})
 
 # Reading the certificates of all authorities takes longer than most of these tests.
-TRUSTED_ONCE: Final = cache(visiting_module._trusted)
+TRUSTED_ONCE: Final = cache(trusted)
 
 Visiting = Callable[..., AbstractAsyncContextManager[Visitor]]
 
@@ -53,7 +54,7 @@ async def resolver() -> AsyncIterator[Resolver]:
 @pytest.fixture
 def visiting(resolver: Resolver, monkeypatch: pytest.MonkeyPatch) -> Visiting:
     """A visitor who looks names up at our name server; settings are given by name."""
-    monkeypatch.setattr(visiting_module, "_trusted", TRUSTED_ONCE)
+    monkeypatch.setattr(visiting_module, "trusted", TRUSTED_ONCE)
 
     def open_one(**settings: Any) -> AbstractAsyncContextManager[Visitor]:
         return visitor(WebSettings(**settings), resolve=resolver)

@@ -1,5 +1,6 @@
 """From a page to text: the readable part as Markdown, the text of a PDF, other texts as they are."""
 
+import logging
 import re
 import struct
 import zlib
@@ -76,6 +77,8 @@ def _html(text: str, url: str, wanted: PageFormat) -> Readable:
     # Heavy, and only needed once somebody reads a page.
     import trafilatura  # noqa: PLC0415
 
+    # Odd pages are strangers' business, and no fault of this server.
+    logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
     form = "markdown" if wanted == "markdown" else "txt"
     readable = trafilatura.extract(
         text,

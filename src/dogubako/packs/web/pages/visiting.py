@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, Literal
 from urllib.parse import urljoin
@@ -14,6 +13,7 @@ import anyio
 import structlog
 
 from dogubako.contract.errors import HttpError, Timeout, UrlNotAllowed
+from dogubako.outbound.tls import trusted
 from dogubako.packs.web.pages.addresses import Destination, destination, require_public
 from dogubako.packs.web.settings import WebSettings
 
@@ -134,7 +134,7 @@ async def visitor(
     async with httpx2.AsyncClient(
         headers={"User-Agent": settings.user_agent, "Accept": _ACCEPTED},
         timeout=httpx2.Timeout(15.0, connect=8.0),
-        verify=_trusted(settings.ca_bundle),
+        verify=trusted(settings.ca_bundle),
         # Many names share an address. Each visit has a connection whose certificate was checked for its own name,
         # and no site is told what another one left behind.
         limits=httpx2.Limits(max_keepalive_connections=0),
@@ -145,14 +145,6 @@ async def visitor(
         follow_redirects=False,
     ) as client:
         yield Visitor(client, httpx2, settings, None if transport is not None else resolve)
-
-
-def _trusted(ca_bundle: Path | None) -> ssl.SSLContext:
-    """The authorities that this machine trusts, and the operator's own."""
-    context = ssl.create_default_context()
-    if ca_bundle is not None:
-        context.load_verify_locations(ca_bundle)
-    return context
 
 
 def _joined(url: str, onward: str) -> str:

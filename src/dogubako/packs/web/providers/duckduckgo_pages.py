@@ -14,6 +14,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from dogubako.contract.errors import Blocked, HtmlParseError
 from dogubako.packs.web.models import Hit
+from dogubako.packs.web.pages.nesting import require_flat
 
 # Elements of the challenge. Its words are of no use: the query is repeated in it.
 _CHALLENGE: Final = "form#challenge-form, form#img-form, div.anomaly-modal__modal, div[class^='anomaly-modal__']"
@@ -36,6 +37,7 @@ class ResultPage:
 
 def read_html_page(body: str) -> ResultPage:
     """A page of html.duckduckgo.com."""
+    require_flat(body)
     tree = LexborHTMLParser(body)
     empty = tree.css_first(_EMPTY) is not None
     hits = tuple(islice((hit for hit in _html_hits(tree) if not (empty and _is_end_mark(hit))), _MOST_HITS))
@@ -47,6 +49,7 @@ def read_html_page(body: str) -> ResultPage:
 
 def read_lite_page(body: str) -> ResultPage:
     """A page of lite.duckduckgo.com."""
+    require_flat(body)
     tree = LexborHTMLParser(body)
     hits = tuple(islice(_lite_hits(tree), _MOST_HITS))
     if not hits:
