@@ -17,12 +17,20 @@ from dogubako.sandbox.web.result_pages import A_PAGE, Results, html_page, vqd
 Face = Literal["html", "lite"]
 
 _AN_HOUR: Final = 3_600
+_TEN_MEGABYTES: Final = 10_000_000
+_STATUS: Final = re.compile(r"\bwith (200|403|429)\b")
 _BANG: Final = re.compile(r"(?<!\S)(!\S+|\S+!)(?!\S)")
 _BANG_TARGET: Final = "https://encyclopedia.sandbox.invalid/"
 
 
 def _challenge(query: str, face: Face) -> Response:
-    return HTMLResponse(other_pages.challenge(query, face), 202)
+    """Mostly with 202; `blocked with 429` shows one of the other statuses."""
+    asked = _STATUS.search(query)
+    return HTMLResponse(other_pages.challenge(query, face), int(asked[1]) if asked else 202)
+
+
+def _huge(query: str, face: Face) -> Response:
+    return HTMLResponse(f"<!-- {'.' * _TEN_MEGABYTES} -->{other_pages.challenge(query, face)}")
 
 
 def _nothing(query: str, face: Face) -> Response:
@@ -35,6 +43,7 @@ _SCENES: Final[Mapping[str, Callable[[str, Face], Response]]] = {
     "nothing at all": _nothing,
     "nothing in 2025": lambda query, _: HTMLResponse(other_pages.nothing_in_2025(query)),
     "broken page": lambda _query, _face: HTMLResponse(other_pages.unexpected()),
+    "huge page": _huge,
     "server error": lambda _query, _face: PlainTextResponse("Service Unavailable", 503),
 }
 
@@ -74,7 +83,10 @@ def _results(form: Mapping[str, str], start: int, face: Face, *, wrapped: bool) 
     results = Results(
         query=query, region=form.get("kl", ""), start=start, documents=shown, total=len(found), wrapped=wrapped
     )
-    return HTMLResponse(html_page(results) if face == "html" else lite_page(results))
+    page = html_page(results) if face == "html" else lite_page(results)
+    if "old encoding" in query.lower():
+        return Response(page.encode("shift_jis", "replace"), headers={"content-type": "text/html; charset=Shift_JIS"})
+    return HTMLResponse(page)
 
 
 async def _form(request: Request) -> Mapping[str, str]:

@@ -9,7 +9,7 @@ from dogubako.sandbox.web.document import Document
 from dogubako.sandbox.web.sites import DOCUMENTS
 
 # What makes the search engine show one of its other faces; these words are not searched for.
-_STAGE_DIRECTIONS: Final = ("captcha at page 2",)
+_STAGE_DIRECTIONS: Final = ("captcha at page 2", "old encoding")
 _PART: Final = re.compile(r'(-?)(?:site:(\S+)|"([^"]*)"|(\S+))')
 _DAYS: Final[Mapping[str, int]] = {"d": 1, "w": 7, "m": 31, "y": 366}
 
