@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from bench import contenders as who
-from bench import large_execution
+from bench import large_execution, parsing
 from bench.http_load import Load, Target, run_wrk, shake_hands, verify
 from bench.machine import ContenderError, Machine, say
 from bench.node_peers import NodePeers
@@ -108,6 +108,9 @@ class Contests:
         """Nobody to compare with: what counts is what we promised."""
         with self._failure_noted():
             self._results.measures += large_execution.measure(self._machine, self._effort.rounds)
+
+    def parsing(self) -> None:
+        self._results.measures += parsing.measure()
 
     def _http(
         self, contest: str, servers: Sequence[who.HttpContender], unit: str, seen: Callable[[Load], float]

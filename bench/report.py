@@ -31,7 +31,7 @@ with few.
 
 *Processor time* is the server's own, which a busy machine disturbs less than calls per second.
 
-## Large executions
+## Large answers
 
 An execution of {items} items in two nodes is 6.5 MB of JSON ([how many tokens?](n8n.md#how-small-answers-are)). A
 process of its own serves it, packed as n8n does, and then as it comes through a proxy that unpacks it.
@@ -40,7 +40,8 @@ process of its own serves it, packed as n8n does, and then as it comes through a
 
 *Our own time* is a call of `get_execution` over REST, less the time in which a bare client fetches the same bytes.
 *Memory* is the highest of a fresh server during its first such call, less what it had before. *echo* is called {echo}
-times over REST, while {callers} callers always want the next large execution.
+times over REST, while {callers} callers always want the next large execution. The *result page* is one of a search
+engine, made larger than any real one.
 
 ## How it is measured
 

@@ -54,6 +54,7 @@ def measure(contests: Contests, *, peers: bool, wrk: bool) -> None:
     contests.stdio(peers=peers)
     contests.cold_start(peers=peers)
     contests.large_execution()
+    contests.parsing()
     if peers and wrk:
         contests.growth()
 
