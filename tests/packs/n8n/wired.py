@@ -13,8 +13,8 @@ from dogubako import ExecutionOptions, ToolResult
 from dogubako.app import Toolbox, build
 from dogubako.contract.call import NO_OPTIONS
 from dogubako.sandbox.n8n.app import SANDBOX_KEY, n8n_app
-from dogubako.sandbox.services import Sandbox
 from dogubako.settings import Sources
+from tests.packs.through import Through
 
 URL: Final = "http://n8n.test"
 Answers = Callable[[httpx2.Request], httpx2.Response | None]
@@ -63,16 +63,6 @@ def _streamed(answer: httpx2.Response) -> httpx2.Response:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Through(Sandbox):
-    """The way into a service that a test has made."""
-
-    wire: httpx2.AsyncBaseTransport
-
-    def transport(self) -> Any:
-        return self.wire
-
-
-@dataclass(frozen=True, kw_only=True)
 class Bench:
     """A running toolbox and its wire."""
 
@@ -93,7 +83,7 @@ def box_on(wire: httpx2.AsyncBaseTransport, folder: Path, environ: Mapping[str, 
     """A toolbox with nothing of this machine in it."""
     basics = {"N8N_URL": URL, "N8N_API_KEY": SANDBOX_KEY, "DOGUBAKO_DATA_DIR": str(folder / "data")}
     box = build(Sources(environ={**basics, **(environ or {})}, env_file=None))
-    box.packs["n8n"].sandbox = _Through(settings={}, app=n8n_app, wire=wire)
+    box.packs["n8n"].sandbox = Through(settings={}, app=n8n_app, wire=wire)
     return box
 
 

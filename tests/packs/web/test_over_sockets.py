@@ -4,9 +4,7 @@ import contextlib
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import anyio
 import httpx2
@@ -15,8 +13,8 @@ import structlog.testing
 import uvicorn
 
 from dogubako.app import Toolbox
-from dogubako.sandbox.services import Sandbox
 from dogubako.sandbox.web.app import web_app
+from tests.packs.through import Through
 
 from .boxes import sandbox, text_of, urls_in
 
@@ -39,14 +37,6 @@ class _Over(httpx2.AsyncHTTPTransport):
         return await super().handle_async_request(request)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Through(Sandbox):
-    port: int
-
-    def transport(self) -> Any:
-        return _Over(self.port)
-
-
 @asynccontextmanager
 async def _served() -> AsyncIterator[int]:
     with socket.socket() as listening:
@@ -64,7 +54,7 @@ async def far(tmp_path: Path) -> AsyncIterator[Toolbox]:
     with structlog.testing.capture_logs():
         async with _served() as port:
             box = sandbox(tmp_path)
-            box.packs["web"].sandbox = _Through(settings={}, app=web_app, port=port)
+            box.packs["web"].sandbox = Through(settings={}, app=web_app, wire=_Over(port))
             async with box.running():
                 yield box
 

@@ -13,8 +13,8 @@ from dogubako.app import Toolbox, build
 from dogubako.contract.call import NO_OPTIONS
 from dogubako.packs.web.pack import WEB
 from dogubako.packs.web.searching import Searching
-from dogubako.sandbox.services import Sandbox
 from dogubako.settings import Sources
+from tests.packs.through import Through
 
 Answers = Callable[[httpx2.Request], httpx2.Response]
 # As often as may be asked for, so that nobody waits in a test.
@@ -45,16 +45,6 @@ class Wire(httpx2.MockTransport):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Through(Sandbox):
-    """The way into engines that a test has made."""
-
-    wire: httpx2.AsyncBaseTransport
-
-    def transport(self) -> Any:
-        return self.wire
-
-
-@dataclass(frozen=True, kw_only=True)
 class Bench:
     """A running toolbox and its wire."""
 
@@ -80,7 +70,7 @@ class Bench:
 async def bench(answers: Answers, environ: Mapping[str, str] | None = None) -> AsyncIterator[Bench]:
     wire = Wire(answers)
     box = build(Sources(environ={**QUICK, **(environ or {})}, env_file=None), packs=[WEB])
-    box.packs["web"].sandbox = _Through(settings={}, app=lambda: None, wire=wire)
+    box.packs["web"].sandbox = Through(settings={}, app=lambda: None, wire=wire)
     async with box.running():
         yield Bench(box=box, wire=wire)
 
