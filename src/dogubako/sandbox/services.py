@@ -24,7 +24,7 @@ class Sandbox:
 
 SANDBOXES: Mapping[str, Sandbox] = {
     "n8n": Sandbox(
-        settings={"url": "http://n8n.sandbox", "api_key": "sandbox-key"},
+        settings={"url": "https://n8n.sandbox", "api_key": "sandbox-key"},
         app=lambda: load("dogubako.sandbox.n8n.app").n8n_app(),
     ),
     "web": Sandbox(settings={}, app=lambda: load("dogubako.sandbox.web.app").web_app()),

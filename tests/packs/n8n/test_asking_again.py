@@ -8,6 +8,7 @@ import httpx2
 import pytest
 
 from dogubako import ExecutionOptions
+from dogubako.packs.n8n.api import workflows
 from tests.sandbox.n8n_client import body_of, workflow_id
 
 from .wired import bench, first, told
@@ -94,3 +95,31 @@ async def test_a_workflow_that_answers_not_found_has_run_and_is_not_run_again(tm
 
         assert told_back["response"] == {"status": 404, "body": {"error": "no such customer"}}
         assert len(n8n.wire.sent("POST")) == 1
+
+
+@pytest.mark.parametrize("status", [409, 500])
+async def test_a_deletion_waits_until_n8n_has_unpublished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    monkeypatch.setattr(workflows, "_PAUSE_SECONDS", 0)
+    not_yet = iter([refused(status), refused(status)])
+
+    async with bench(tmp_path, lambda request: next(not_yet, None) if request.method == "DELETE" else None) as n8n:
+        gone = await n8n.data("delete_workflow", id=DRAFT, confirm=True)
+        after = await n8n.call("get_workflow", id=DRAFT)
+
+    assert gone["deleted"] is True
+    assert len(n8n.wire.sent("DELETE")) == 3
+    assert told(after) == ("NOT_FOUND", f"Workflow '{DRAFT}' not found")
+
+
+async def test_a_deletion_that_n8n_goes_on_refusing_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workflows, "UNPUBLISH_SECONDS", 0.05)
+    monkeypatch.setattr(workflows, "_PAUSE_SECONDS", 0.01)
+
+    async with bench(tmp_path, lambda request: refused(409) if request.method == "DELETE" else None) as n8n:
+        result = await n8n.call("delete_workflow", id=DRAFT, confirm=True)
+        still = await n8n.call("get_workflow", id=DRAFT)
+
+    assert told(result) == ("API_ERROR", "Failed to delete workflow: not now")
+    assert still.code == "OK"

@@ -156,9 +156,3 @@ def read_execution(body: bytes) -> Execution:
     execution = msgspec.json.decode(body, type=Execution)
     execution.received = body
     return execution
-
-
-def item_json(item: Raw) -> Any:
-    """What an item holds."""
-    decoded = msgspec.json.decode(item)
-    return decoded.get("json") if isinstance(decoded, dict) else decoded

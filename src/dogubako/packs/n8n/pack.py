@@ -28,7 +28,7 @@ _SCOPES: Final = (
     "tag:list",
     "credential:list",
 )
-_LOOPBACK: Final = ("localhost", "127.0.0.1", "::1", "n8n.sandbox")
+_LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 
 
 class N8nPack(Pack[N8nSettings, N8nClient]):

@@ -10,7 +10,6 @@ from dogubako.contract.errors import (
     EmptyQuery,
     HttpError,
     JsonParseError,
-    NoResults,
     Timeout,
     ValidationError,
     WebSearchError,
@@ -46,8 +45,6 @@ class Searching:
         for provider in self._chosen(only):
             try:
                 found = await provider.search(query)
-            except NoResults:
-                raise
             except WebSearchError as error:
                 log.warning("Search engine failed", provider=provider.name, code=error.code, cause=error.cause)
                 first = first or error

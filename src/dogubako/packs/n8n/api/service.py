@@ -79,9 +79,6 @@ class N8nService:
         hint = "Try again. If it stays so, look at what stands between us and n8n, and into n8n's own log."
         return self._http.failed(asked, "n8n's answer was empty or incomplete", hint=hint, unreachable=True)
 
-    def failed(self, asked: Asked, reason: str, *, hint: str | None = None) -> ApiError:
-        return self._http.failed(asked, reason, hint=hint)
-
     def _refused(self, answer: Answer, asked: Asked) -> ApiError:
         hint = None
         if answer.status == 401:
