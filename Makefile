@@ -7,7 +7,7 @@ DEV := $(VENV)/.dev
 UV := $(BIN)/python -m uv
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-pages test-n8n test-searx check lint types coverage docs docs-check bench conformance lock clean
+.PHONY: help install run test test-pages test-n8n test-searx test-redmine check lint types coverage docs docs-check bench conformance lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -56,6 +56,9 @@ test-n8n: $(DEV)  ## the contract suite against a real n8n 2.41.1, or reading th
 
 test-searx: $(DEV)  ## the SearXNG provider against a real search server (Debian: searx)
 	$(BIN)/python -m pytest -m real_searx tests/searx
+
+test-redmine: $(DEV)  ## the contract suite against a real Redmine (Debian's; root installs it when it is missing)
+	$(BIN)/python -m pytest -m real_redmine tests/redmine_contract
 
 docs: $(DEV)  ## write the generated tables again
 	$(BIN)/python scripts/generate_docs.py

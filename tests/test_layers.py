@@ -30,7 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "ending": set(),
     PUBLIC: {"contract", "response"},
     "transports": {PUBLIC, "contract", "response", "engine", "settings", "late"},
-    "app": {"contract", "response", "engine", "outbound", "loading", "settings", "sandbox"},
+    "app": {"contract", "response", "engine", "outbound", "packs", "loading", "settings", "sandbox"},
     "worker_sharing": {"settings"},
     "worker": {"contract", "transports", "app", "logs", "worker_sharing"},
     "serving": {"contract", "transports", "app", "settings", "ending"},

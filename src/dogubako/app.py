@@ -24,6 +24,7 @@ from dogubako.engine.policy import HousePolicy
 from dogubako.engine.registry import ToolRegistry
 from dogubako.loading import find_packs
 from dogubako.outbound.redis_cache import RedisCache
+from dogubako.packs import PACKS
 from dogubako.response.builder import ToolResponseBuilder
 from dogubako.sandbox.services import SANDBOXES, Sandbox
 from dogubako.settings import Settings, Sources
@@ -105,9 +106,10 @@ class Toolbox:
         self.pipeline.executor.set_pack_limits(pack.name, limits)
         missing = state.unconfigured
         unavailable = f"{missing.reason} Set {missing.setting}." if missing else None
+        # Our own tools have snapshots of their schemas; what comes from elsewhere is proved before it may join.
+        options = RegisterOptions(pack=pack.name, unavailable=unavailable, proven=pack in PACKS)
         for tool in pack.tools:
-            instance = tool() if isinstance(tool, type) else tool
-            self.registry.register(instance, RegisterOptions(pack=pack.name, unavailable=unavailable))
+            self.registry.register(tool() if isinstance(tool, type) else tool, options)
         if state.unconfigured is None:
             self.catalog.add(pack.name, pack.resources, pack.resource_templates, pack.prompts)
 

@@ -170,7 +170,7 @@ def test_a_signature_that_no_schema_can_describe_is_refused(function: Any, reaso
 
 async def test_an_argument_that_never_ends_in_itself_is_refused() -> None:
     with pytest.raises(ValueError, match="contains itself"):
-        _ = tool(_walk).metadata
+        _ = tool(_walk).metadata.input_schema
 
 
 class Node(BaseModel):

@@ -17,6 +17,7 @@ from dogubako.contract.call import error_facts
 from dogubako.contract.conversation import RootsRequest
 from dogubako.contract.errors import BusyError, DogubakoError, RateLimitError, ToolExecutionError
 from dogubako.contract.errors import ValidationError as WrongArguments
+from dogubako.contract.metadata import ToolSchemas
 from dogubako.contract.setting import PackSettings, env_name, secrets_of, setting
 
 TEXT = ({"type": "text", "text": '{"success":true,"message":"Done","data":[1]}'},)
@@ -112,8 +113,9 @@ def test_a_message_speaks_both_languages() -> None:
     ],
 )
 def test_what_may_be_run_twice(effect: Effect, idempotent: bool, repeatable: bool) -> None:
+    schemas = ToolSchemas(parameters=(), input={})
     metadata = ToolMetadata(
-        name="x", description="X", title="X", parameters=(), input_schema={}, effect=effect, idempotent=idempotent
+        name="x", description="X", title="X", schemas=lambda: schemas, effect=effect, idempotent=idempotent
     )
 
     assert metadata.repeatable is repeatable

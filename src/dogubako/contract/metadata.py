@@ -1,6 +1,6 @@
 """What the registry knows of a tool."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -40,15 +40,25 @@ class ToolExample:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ToolSchemas:
+    """What a tool takes, and what it promises."""
+
+    parameters: tuple[ToolParameter, ...]
+    input: Mapping[str, Any]
+    output: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ToolMetadata:
-    """A tool's face: everything that can be shown without running it."""
+    """A tool's face: everything that can be shown without running it.
+
+    `schemas` is asked, not stored: deriving them takes longer than all the rest, and most tools are never looked at.
+    """
 
     name: str
     description: str
     title: str
-    parameters: tuple[ToolParameter, ...]
-    input_schema: Mapping[str, Any]
-    output_schema: Mapping[str, Any] | None = None
+    schemas: Callable[[], ToolSchemas] = field(repr=False)
     effect: Effect = Effect.WRITE
     idempotent: bool = False
     open_world: bool = True
@@ -59,6 +69,18 @@ class ToolMetadata:
     examples: tuple[ToolExample, ...] = ()
     dependencies: tuple[str, ...] = ()
     keywords: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def parameters(self) -> tuple[ToolParameter, ...]:
+        return self.schemas().parameters
+
+    @property
+    def input_schema(self) -> Mapping[str, Any]:
+        return self.schemas().input
+
+    @property
+    def output_schema(self) -> Mapping[str, Any] | None:
+        return self.schemas().output
 
     @property
     def annotations(self) -> dict[str, bool]:

@@ -25,10 +25,14 @@ DONE = Message(en="Done", ja="完了しました")
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """How to get what did not fit: what may be cut, and the call that continues after so many parts."""
+    """How to get what did not fit: what may be cut, and the call that continues after so many parts.
+
+    `after` is the call that continues after all of them, where the service has more than it was asked for.
+    """
 
     path: str
     next_call: Callable[[int], str]
+    after: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,6 +1,7 @@
 """`RawTool`: fetch first, then show either a small view or what the service really said."""
 
 from abc import abstractmethod
+from functools import cached_property
 from typing import Any, Generic
 
 from pydantic import BaseModel, Field, create_model
@@ -21,7 +22,7 @@ class RawTool(BaseTool[ArgsT, ClientT], Generic[ArgsT, DataT, ClientT]):
         super().__init_subclass__(**kwargs)
         model = cls.args_model
         if model is not None and "raw" not in model.model_fields:
-            cls.args_model = _with_raw(model)
+            cls.args_model = _WithRaw(model)  # type: ignore[assignment]
 
     @abstractmethod
     async def execute_core(self, args: ArgsT) -> DataT:
@@ -35,5 +36,16 @@ class RawTool(BaseTool[ArgsT, ClientT], Generic[ArgsT, DataT, ClientT]):
         return self.format_response(await self.execute_core(args), getattr(args, "raw", False))
 
 
-def _with_raw(model: type[BaseModel]) -> type[BaseModel]:
-    return create_model(model.__name__, __base__=model, __module__=model.__module__, raw=(bool, _RAW))
+class _WithRaw:
+    """Stands in for an argument model until somebody asks for it: a second model for each tool would slow the start."""
+
+    def __init__(self, model: type[BaseModel]) -> None:
+        self._model = model
+
+    def __get__(self, tool: object, kind: type) -> type[BaseModel]:
+        return self._extended
+
+    @cached_property
+    def _extended(self) -> type[BaseModel]:
+        model = self._model
+        return create_model(model.__name__, __base__=model, __module__=model.__module__, raw=(bool, _RAW))

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel
+from pydantic.errors import PydanticUserError
+from pydantic_core import SchemaError
 
 from dogubako.contract.metadata import ToolParameter
 
@@ -14,13 +16,22 @@ _DATA = frozenset({"default", "examples", "enum", "const"})
 
 
 def schema_of(model: type[BaseModel]) -> dict[str, Any]:
-    """Derive the schema. A model that contains itself has no finite schema and is refused."""
-    raw = model.model_json_schema(mode="validation")
+    """Derive the schema. ValueError for a model that has none, for example because it contains itself."""
+    raw = _json_schema(model)
     definitions = raw.pop("$defs", {})
     schema: dict[str, Any] = _tidy(_inline(raw, definitions, ()))
     schema.pop("description", None)
     schema.setdefault("properties", {})
     return schema
+
+
+def _json_schema(model: type[BaseModel]) -> dict[str, Any]:
+    try:
+        return model.model_json_schema(mode="validation")
+    except (PydanticUserError, SchemaError) as error:
+        # Found out only now: the model is built when it is first needed.
+        reason = error.message if isinstance(error, PydanticUserError) else str(error)
+        raise ValueError(" ".join(reason.split())) from error
 
 
 def with_confirmation(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from inspect import cleandoc
 from typing import Any, ClassVar, Generic, Self, get_args, get_origin
 from uuid import uuid4
@@ -16,7 +16,7 @@ from dogubako.contract.call import ToolResult
 from dogubako.contract.context import ClientT, ToolContext
 from dogubako.contract.conversation import InputRequired
 from dogubako.contract.errors import DogubakoError, ToolExecutionError
-from dogubako.contract.metadata import Effect, ToolExample, ToolMetadata
+from dogubako.contract.metadata import Effect, ToolExample, ToolMetadata, ToolSchemas
 from dogubako.contract.schema import parameters_of, schema_of, with_confirmation
 
 log = structlog.get_logger("dogubako.tool")
@@ -25,7 +25,8 @@ log = structlog.get_logger("dogubako.tool")
 class ToolArgs(BaseModel):
     """Base of argument models: exact types, no unknown names, unchanged once checked."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=True)
+    # A server knows many more tools than one conversation uses: a model is built when it is first needed.
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=True, defer_build=True)
 
 
 class NoArgs(ToolArgs):
@@ -110,17 +111,18 @@ class BaseTool(ABC, Generic[ArgsT, ClientT]):
         """What a destructive call would do, for the question whether it is meant."""
         return f"{self.metadata.title} cannot be undone."
 
+    async def foresee(self, args: ArgsT) -> str:
+        """The same for a tool that can look: what else would go. Asked only when a confirmation is missing."""
+        return self.consequence(args)
+
     @cached_property
     def metadata(self) -> ToolMetadata:
-        """The tool's face, derived once."""
-        schema = with_confirmation(self.input_schema()) if self.effect is Effect.DESTROY else self.input_schema()
+        """The tool's face. Its schemas are derived once, when somebody first looks at them."""
         return ToolMetadata(
             name=self.name,
             description=self.description,
             title=self.title or self.name.replace("_", " ").replace("-", " ").capitalize(),
-            parameters=parameters_of(schema),
-            input_schema=schema,
-            output_schema=self.output_schema(),
+            schemas=cache(self._schemas),
             effect=self.effect,
             idempotent=self.idempotent,
             open_world=self.open_world,
@@ -146,6 +148,10 @@ class BaseTool(ABC, Generic[ArgsT, ClientT]):
         if metadata.output_schema is not None:
             definition["outputSchema"] = dict(metadata.output_schema)
         return definition
+
+    def _schemas(self) -> ToolSchemas:
+        schema = with_confirmation(self.input_schema()) if self.effect is Effect.DESTROY else self.input_schema()
+        return ToolSchemas(parameters=parameters_of(schema), input=schema, output=self.output_schema())
 
     def _failed(self, error: BaseException) -> ToolResult:
         error = _sole_cause(error)

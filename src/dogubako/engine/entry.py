@@ -17,7 +17,10 @@ from dogubako.engine.validation import ArgumentValidator
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RegisterOptions:
-    """How to register a tool where it should differ from what the tool says of itself."""
+    """How to register a tool where it should differ from what the tool says of itself.
+
+    `proven` says that a test has derived its schemas; they are then left for the first who looks at them.
+    """
 
     version: str | None = None
     tags: tuple[str, ...] | None = None
@@ -26,6 +29,7 @@ class RegisterOptions:
     overwrite: bool = False
     enabled: bool = True
     unavailable: str | None = None
+    proven: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

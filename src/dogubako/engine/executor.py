@@ -61,9 +61,13 @@ class ToolExecutor:
         self._packs[pack] = limits
         self._bulkheads.pop(pack, None)
 
+    def plan(self, entry: ToolRegistryEntry, call: ToolCall) -> Plan:
+        """How long and how often this call may try."""
+        return self.limits.plan(entry, call.options, self._packs.get(entry.pack, _ORDINARY).retry)
+
     def run(self, entry: ToolRegistryEntry, args: Any, call: ToolCall, bind: Bind) -> Coroutine[Any, Any, ToolResult]:
         """One call, as often as it takes and is allowed. `bind` makes the tool ready, once the plan is known."""
-        plan = self.limits.plan(entry, call.options, self._packs.get(entry.pack, _ORDINARY).retry)
+        plan = self.plan(entry, call)
         key = self._cache_key(entry, args, plan, call.resume)
         attempts = self._attempts(entry, args, plan, lambda: bind(entry, call, plan))
         return attempts if key is None else self._remembered(key, attempts)

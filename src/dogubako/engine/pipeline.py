@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from uuid import uuid4
 
+import anyio
 import structlog
 
 from dogubako.contract.call import Resume, ToolCall, ToolResult
@@ -69,7 +70,7 @@ class Pipeline:
             await self.policy.check(entry, call)
             _check_resume(entry, call)
             checked = entry.validator.check(call.parameters)
-            await self.policy.confirm(entry, call, checked.args, checked.confirmed)
+            await self.policy.confirm(entry, call, checked.confirmed, lambda: self._foresee(entry, call, checked.args))
             result = await self.executor.run(entry, checked.args, call, self._bind)
         except DogubakoError as error:
             result = self._refused(call, error)
@@ -80,6 +81,13 @@ class Pipeline:
             result = self.broken(error, call_id=call.id)
         self._completed(call, result.code, started, result)
         return result
+
+    async def _foresee(self, entry: ToolRegistryEntry, call: ToolCall, args: Any) -> str:
+        plan = self.executor.plan(entry, call)
+        tool = self._bind(entry, call, plan)
+        with anyio.move_on_after(plan.timeout):
+            return await tool.foresee(args)
+        return tool.consequence(args)
 
     def _bind(self, entry: ToolRegistryEntry, call: ToolCall, plan: Plan) -> BaseTool[Any, Any]:
         client, settings = self._surroundings(entry.pack)

@@ -1,11 +1,15 @@
 """May this caller run this tool now?"""
 
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable
+from typing import Protocol
 
 from dogubako.contract.call import Caller, ToolCall
 from dogubako.contract.errors import ConfirmationRequiredError, ReadOnlyError, ToolDisabledError
 from dogubako.contract.metadata import Effect
 from dogubako.engine.entry import ToolRegistryEntry
+
+# What the call would do, found out only when somebody has to be told.
+Foresee = Callable[[], Awaitable[str]]
 
 
 class Policy(Protocol):
@@ -13,7 +17,7 @@ class Policy(Protocol):
 
     async def check(self, entry: ToolRegistryEntry, call: ToolCall) -> None: ...
 
-    async def confirm(self, entry: ToolRegistryEntry, call: ToolCall, args: Any, confirmed: bool) -> None: ...
+    async def confirm(self, entry: ToolRegistryEntry, call: ToolCall, confirmed: bool, foresee: Foresee) -> None: ...
 
     def shows(self, entry: ToolRegistryEntry, caller: Caller) -> bool: ...
 
@@ -34,11 +38,9 @@ class HousePolicy:
                 hint="An operator can start the server without --read-only (DOGUBAKO_READ_ONLY=false).",
             )
 
-    async def confirm(self, entry: ToolRegistryEntry, call: ToolCall, args: Any, confirmed: bool) -> None:
+    async def confirm(self, entry: ToolRegistryEntry, call: ToolCall, confirmed: bool, foresee: Foresee) -> None:
         if entry.metadata.effect is Effect.DESTROY and not confirmed:
-            raise ConfirmationRequiredError(
-                entry.implementation.consequence(args), hint="Call again with confirm: true to go on."
-            )
+            raise ConfirmationRequiredError(await foresee(), hint="Call again with confirm: true to go on.")
 
     def shows(self, entry: ToolRegistryEntry, caller: Caller) -> bool:
         """Whether the tool belongs into a list of callable tools."""

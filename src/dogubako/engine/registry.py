@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from dogubako.contract.call import NO_OPTIONS, ExecutionOptions, ToolCall, ToolResult
 from dogubako.contract.errors import ToolNotFoundError
+from dogubako.contract.metadata import ToolMetadata
 from dogubako.contract.state import LocalSwitches, Switches
 from dogubako.contract.tool import BaseTool
 from dogubako.engine.admission import RegistrationError, admit
@@ -62,7 +63,9 @@ class ToolRegistry:
             tags=options.tags if options.tags is not None else tool.metadata.tags,
             category=options.category or tool.metadata.category or options.pack or "core",
         )
-        admit(metadata, derived=tool.args_model is not None)
+        admit(metadata, derived=options.proven or tool.args_model is not None)
+        if not options.proven:
+            _derive_schemas(metadata)
         versions = self._versions.get(metadata.name, {})
         if metadata.version in versions and not options.overwrite:
             raise RegistrationError(f'Tool "{metadata.name}" {metadata.version} is already registered')
@@ -213,6 +216,14 @@ class ToolRegistry:
         change = RegistryChange(kind=kind, name=entry.name, version=entry.version)
         for listener in list(self._listeners.values()):
             listener(change)
+
+
+def _derive_schemas(metadata: ToolMetadata) -> None:
+    """A schema that cannot be derived is its author's to mend, now; later it would break the list of all tools."""
+    try:
+        metadata.schemas()
+    except ValueError as error:
+        raise RegistrationError(f'Tool "{metadata.name}" has no schema: {error}') from error
 
 
 def _fits(entry: ToolRegistryEntry, wanted: ListFilter) -> bool:

@@ -77,11 +77,12 @@ class ServiceHttp:
         *,
         params: Mapping[str, Any] | None = None,
         json: Any = None,
+        content: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         seconds: float | None = None,
     ) -> Answer:
         """The whole answer, whatever its status. ApiError when there was none."""
-        content = None if json is None else msgspec.json.encode(json)
+        content = content if json is None else msgspec.json.encode(json)
         said = {**(headers or {}), **({} if json is None else {"Content-Type": "application/json"})}
         given = {key: _written(value) for key, value in (params or {}).items() if value is not None}
         request = self._client.build_request(method, path, params=given, content=content, headers=said)

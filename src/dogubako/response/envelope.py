@@ -13,11 +13,12 @@ from dogubako.response.tokens import count_tokens
 from dogubako.response.trim import Cut, cut_text, named_of, sentence_for, worth_saying
 
 _GUIDANCE = "_guidance"
+_NEXT = "next"
 
 
 def build(output: Output, message: str, budget: int, next_call: Next, mask: Mask) -> Fitted:
     """Encode whole if it fits, else leave out the least and say what."""
-    whole = mask(encode({"success": True, "message": message, "data": _with_guidance(output)}))
+    whole = mask(encode({"success": True, "message": message, "data": _with_next(output)}))
 
     def cut_to(target: int) -> str:
         # Read back, because it is plain and without secrets now, whatever the tool returned.
@@ -26,6 +27,9 @@ def build(output: Output, message: str, budget: int, next_call: Next, mask: Mask
         guidance = _guidance_of(plain["data"], budget, said)
         room = max(target - count_tokens(encode(frame | guidance)), 1)
         data = plain["data"]
+        if output.page and output.page.after:
+            # It continues after what is cut now; the note names the right call.
+            del data[_NEXT]
         kept, cuts = fit_page(data, room, output.page.path) if output.page else fit_json(data, room)
         call = next_call(output.page, cuts)
         return _encode(frame, kept | guidance if guidance else kept, [*said, *cuts], call, budget)
@@ -35,6 +39,11 @@ def build(output: Output, message: str, budget: int, next_call: Next, mask: Mask
         return mask(_encode(frame, None, [Cut(path="data", shown=0, total=1, unit="items")], None, budget))
 
     return whole_or_cut(whole, cut_to, nothing, budget)
+
+
+def _with_next(output: Output) -> Any:
+    data = _with_guidance(output)
+    return data | {_NEXT: output.page.after} if output.page and output.page.after else data
 
 
 def _with_guidance(output: Output) -> Any:

@@ -58,7 +58,7 @@ def markdown(answer: Markdown, budget: int, next_call: Next, mask: Mask) -> Fitt
 
 def xml(answer: Xml, budget: int, next_call: Next, mask: Mask) -> Fitted:
     page_path = answer.page.path if answer.page else None
-    whole = mask(render(answer.root))
+    whole = mask(render(_with_next(answer)))
 
     def cut_to(target: int) -> str:
         root, cuts = fit_xml(masked(answer.root, mask), target, page_path)
@@ -69,6 +69,12 @@ def xml(answer: Xml, budget: int, next_call: Next, mask: Mask) -> Fitted:
         return render(_with_note(XmlElement(answer.root.tag), cuts, None, budget))
 
     return whole_or_cut(whole, cut_to, nothing, budget)
+
+
+def _with_next(answer: Xml) -> XmlElement:
+    """Said only by an answer that is whole: after a cut the next call is another one."""
+    root, after = answer.root, answer.page.after if answer.page else None
+    return root if after is None else XmlElement(root.tag, {**root.attributes, "next": after}, root.children)
 
 
 def _blocks(

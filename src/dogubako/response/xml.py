@@ -33,6 +33,11 @@ def fit_xml(root: XmlElement, budget: int, page_path: str | None = None) -> tupl
     return kept, _with_page_cut(cuts, page_path, _listed(root, page_path), _listed(kept, page_path))
 
 
+def unwritable(text: str) -> int:
+    """How many characters of a text XML has no way to write; each becomes U+FFFD."""
+    return len(_FORBIDDEN.findall(text))
+
+
 def masked(element: XmlElement, mask: Callable[[str], str]) -> XmlElement:
     """The same element without secrets in its texts, so that no cut can leave half of one."""
     if isinstance(element.children, str):
@@ -64,7 +69,7 @@ def _allowed(text: str) -> str:
 def _attribute(value: str | float | bool) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    written = escape(_allowed(str(value)))
+    written = escape(_allowed(str(value)), quote=False).replace('"', "&quot;")
     # Parsers turn plain white space in attributes into blanks; references survive.
     return written.replace("\n", "&#10;").replace("\t", "&#9;")
 

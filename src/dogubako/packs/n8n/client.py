@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from dogubako.contract.pack import Host
+from dogubako.outbound.folders import OpenFolders
 from dogubako.outbound.http import connected
 from dogubako.packs.n8n.api.executions import ExecutionsApi
 from dogubako.packs.n8n.api.lookups import LookupsApi
@@ -12,7 +13,7 @@ from dogubako.packs.n8n.api.service import N8nService
 from dogubako.packs.n8n.api.webhooks import WebhooksApi
 from dogubako.packs.n8n.api.workflows import WorkflowsApi
 from dogubako.packs.n8n.backups import Backups
-from dogubako.packs.n8n.folders import OpenFolders
+from dogubako.packs.n8n.folders import WorkflowFiles
 from dogubako.packs.n8n.settings import N8nSettings
 
 
@@ -25,7 +26,7 @@ class N8nClient:
     lookups: LookupsApi
     webhooks: WebhooksApi
     backups: Backups
-    folders: OpenFolders
+    files: WorkflowFiles
 
 
 @asynccontextmanager
@@ -40,5 +41,5 @@ async def connect(settings: N8nSettings, host: Host) -> AsyncIterator[N8nClient]
             lookups=LookupsApi(service),
             webhooks=WebhooksApi(service),
             backups=Backups(host.data_dir, url),
-            folders=OpenFolders(host.files),
+            files=WorkflowFiles(OpenFolders(host.files)),
         )

@@ -3,12 +3,12 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
-from urllib.parse import urlsplit
 
 import structlog
 
 from dogubako.contract.errors import ApiError
 from dogubako.contract.pack import Finding, Host, Pack, Unconfigured
+from dogubako.outbound.address import plain_text_warnings
 from dogubako.packs.n8n.client import N8nClient, connect
 from dogubako.packs.n8n.resources import PROMPTS, RESOURCE_TEMPLATES
 from dogubako.packs.n8n.settings import N8nSettings
@@ -28,7 +28,6 @@ _SCOPES: Final = (
     "tag:list",
     "credential:list",
 )
-_LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 
 
 class N8nPack(Pack[N8nSettings, N8nClient]):
@@ -50,14 +49,14 @@ class N8nPack(Pack[N8nSettings, N8nClient]):
 
     @asynccontextmanager
     async def connect(self, settings: N8nSettings, host: Host) -> AsyncIterator[N8nClient]:
-        for finding in _plain_text(settings):
+        for finding in plain_text_warnings("n8n", settings.address):
             log.warning(finding.message, advice=finding.advice)
         async with connect(settings, host) as client:
             yield client
 
     async def check(self, settings: N8nSettings, client: N8nClient) -> Sequence[Finding]:
         """Is it there, is the key good, which version is it, and what may we do?"""
-        findings = [*_plain_text(settings)]
+        findings = [*plain_text_warnings("n8n", settings.address)]
         try:
             await client.workflows.page(limit=1)
             scopes, version = await client.lookups.scopes(), await client.lookups.version()
@@ -73,14 +72,6 @@ class N8nPack(Pack[N8nSettings, N8nClient]):
             message = f"The API key lacks {', '.join(missing)}."
             findings.append(Finding(ok=False, subject="n8n", message=message, advice=advice, severity="warning"))
         return findings
-
-
-def _plain_text(settings: N8nSettings) -> Sequence[Finding]:
-    parts = urlsplit(settings.address)
-    if parts.scheme == "https" or parts.hostname in _LOOPBACK:
-        return ()
-    message = "N8N_URL is plain http: the API key crosses the network unencrypted."
-    return (Finding(ok=False, subject="n8n", message=message, advice="Use https.", severity="warning"),)
 
 
 N8N = N8nPack()

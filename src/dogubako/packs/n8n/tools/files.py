@@ -31,7 +31,7 @@ class CreateWorkflowFromFile(BaseTool[CreateWorkflowFromFileArgs, N8nClient]):
     keywords = {"ja": "ファイル 作成 インポート"}
 
     async def execute(self, args: CreateWorkflowFromFileArgs) -> Output:
-        found = await self.client.folders.read_workflow(args.path)
+        found = await self.client.files.read(args.path)
         name = args.name or found.get("name") or args.path
         return created(await Rewriting(self.client).create({**found, "name": name}))
 
@@ -51,7 +51,7 @@ class ReplaceWorkflowFromFile(BaseTool[ReplaceWorkflowFromFileArgs, N8nClient]):
     keywords = {"ja": "ファイル 置換 インポート"}
 
     async def execute(self, args: ReplaceWorkflowFromFileArgs) -> Output:
-        found = await self.client.folders.read_workflow(args.path)
+        found = await self.client.files.read(args.path)
         outcome = await Rewriting(self.client).replace(args.id, found, "before replace_workflow_from_file")
         return changed(outcome)
 

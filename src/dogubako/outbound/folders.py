@@ -1,0 +1,79 @@
+"""Files that tools may read and write: below the folders that the operator opened, and nowhere else."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from uuid import uuid4
+
+import anyio.to_thread
+
+from dogubako.contract.errors import ValidationError
+
+
+class OpenFolders:
+    """Reads and writes whole files. What is wrong with a path is said about the parameter it came in."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self._folders = [folder.resolve() for folder in folders]
+
+    async def read(self, path: str, largest: int, *, parameter: str = "path") -> bytes:
+        """The file's bytes, or a ValidationError that says why not."""
+        return await anyio.to_thread.run_sync(self._read, path, largest, parameter)
+
+    async def save(self, path: str, body: bytes, *, parameter: str = "path") -> Path:
+        """Write a new file. One that is there already is never replaced."""
+        return await anyio.to_thread.run_sync(self._save, path, body, parameter)
+
+    def _read(self, path: str, largest: int, parameter: str) -> bytes:
+        file = self._existing(path, parameter)
+        try:
+            if file.stat().st_size > largest:
+                raise wrong_path(f"the file is larger than {largest:,} bytes", parameter)
+            return file.read_bytes()
+        except OSError as error:
+            raise wrong_path(f"the file cannot be read ({error.strerror})", parameter) from error
+
+    def _save(self, path: str, body: bytes, parameter: str) -> Path:
+        file = self._inside(path, parameter)[0]
+        unfinished = file.with_name(f".{uuid4().hex}.part")
+        try:
+            unfinished.write_bytes(body)
+            # A link is made only where nothing is, so that two calls at once cannot overwrite each other.
+            os.link(unfinished, file)
+        except FileExistsError:
+            raise wrong_path("there is such a file already, and nothing is overwritten", parameter) from None
+        except OSError as error:
+            raise wrong_path(f"the file cannot be written ({error.strerror})", parameter) from error
+        finally:
+            unfinished.unlink(missing_ok=True)
+        return file
+
+    def _existing(self, path: str, parameter: str) -> Path:
+        candidates = self._inside(path, parameter)
+        try:
+            for candidate in candidates:
+                if candidate.is_file():
+                    return candidate
+        except OSError as error:
+            raise wrong_path("it is no path", parameter) from error
+        raise wrong_path("there is no such file", parameter)
+
+    def _inside(self, path: str, parameter: str) -> list[Path]:
+        if not self._folders:
+            message = "no folder is open to file tools; an operator can name some in DOGUBAKO_FILES"
+            raise wrong_path(message, parameter)
+        # Links are followed first: what counts is where the file really is.
+        try:
+            candidates = [(folder / path).resolve() for folder in self._folders]
+        except (OSError, ValueError, RuntimeError) as error:
+            # A zero byte, a name that is too long, links in a circle.
+            raise wrong_path("it is no path", parameter) from error
+        inside = [one for one in candidates if any(one.is_relative_to(folder) for folder in self._folders)]
+        if not inside:
+            raise wrong_path("it is outside of the folders in DOGUBAKO_FILES", parameter)
+        return inside
+
+
+def wrong_path(reason: str, parameter: str = "path") -> ValidationError:
+    """`Invalid value for parameter path: there is no such file`."""
+    return ValidationError.of(parameter, f"Invalid value for parameter {parameter}: {reason}")

@@ -1,0 +1,1 @@
+"""Redmine: projects, issues, time, people and knowledge."""

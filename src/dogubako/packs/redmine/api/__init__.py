@@ -1,0 +1,1 @@
+"""Redmine over HTTP, as far as our tools need it."""

@@ -1,0 +1,184 @@
+"""Redmine's REST API as a service: who we are to it, its refusals and its empty answers, in our words."""
+
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import quote
+
+import anyio
+
+from dogubako.contract.errors import ApiError, DogubakoError, NotFoundError, NotFoundErrorContext
+from dogubako.outbound.http import Answer, Asked, ServiceHttp
+from dogubako.packs.redmine.errors import RedmineRefused
+from dogubako.packs.redmine.models import Json
+
+_LONGEST_REASON: Final = 500
+
+# Redmine answers a wrong key on public pages as if nobody had asked, so we have to ask who we are now and then.
+_SURE_FOR_SECONDS: Final = 60.0
+
+_CHECK_KEY: Final = Asked(operation="check the API key")
+_WRONG_KEY: Final = (
+    "Check REDMINE_API_KEY: it may be wrong, or its user locked. Redmine shows the key under My account."
+)
+_REFUSALS: Final = {
+    403: "Redmine does not allow it",
+    406: "Redmine does not accept this kind of content",
+    409: "somebody else has changed it in the meantime",
+    412: "Redmine does not know the user to act for",
+    413: "Redmine does not take requests of this size",
+    422: "Redmine rejected it without a reason",
+}
+
+
+def place(*parts: str | int) -> str:
+    """A path of the API. Parts come from outside, so nothing in them may lead elsewhere."""
+    return "/" + "/".join(_segment(str(part)) for part in parts) + ".json"
+
+
+def _segment(part: str) -> str:
+    # A dot alone would be resolved as "this folder" on the way.
+    safe = quote(part, safe="")
+    return safe.replace(".", "%2E") if set(part) <= {"."} else safe
+
+
+class RedmineService:
+    """Asks as one user, and understands the answer."""
+
+    def __init__(self, http: ServiceHttp, key: str) -> None:
+        self._http = http
+        self._headers = {"X-Redmine-API-Key": key, "Accept": "application/json"}
+        self._me: Json | None = None
+        self._sure_until = 0.0
+        self._asking = anyio.Lock()
+
+    async def me(self) -> Json:
+        """The user whose key we have, with memberships. An error when the key is nobody's."""
+        async with self._asking:
+            if self._me is None or time.monotonic() > self._sure_until:
+                self._me = None
+                answer = await self._request(
+                    "GET", place("users", "current"), _CHECK_KEY, params={"include": "memberships,groups"}
+                )
+                self._me = self._object(answer, _CHECK_KEY, "user")
+                self._sure_until = time.monotonic() + _SURE_FOR_SECONDS
+            return self._me
+
+    def forget_me(self) -> None:
+        """Ask again who we are before the next request: memberships may have changed."""
+        self._me = None
+
+    async def get(self, path: str, asked: Asked, **params: Any) -> Json:
+        """The object that is answered to a reading request."""
+        await self.me()
+        answer = await self._request("GET", path, asked, params=params)
+        return self._object(answer, asked)
+
+    async def send(self, method: str, path: str, asked: Asked, body: Json | None = None, **params: Any) -> Json | None:
+        """Write something. Redmine answers with the record, or with nothing at all."""
+        await self.me()
+        answer = await self._request(method, path, asked, params=params, json=body)
+        return self._object(answer, asked) if answer.body.strip() else None
+
+    async def upload(self, body: bytes, filename: str, asked: Asked) -> Json:
+        await self.me()
+        answer = await self._request(
+            "POST",
+            place("uploads"),
+            asked,
+            params={"filename": filename},
+            content=body,
+            headers={"Content-Type": "application/octet-stream"},
+        )
+        return self._object(answer, asked, "upload")
+
+    async def download(self, path: str, asked: Asked) -> bytes:
+        await self.me()
+        return (await self._request("GET", path, asked)).body
+
+    async def _request(
+        self, method: str, path: str, asked: Asked, *, headers: Mapping[str, str] | None = None, **rest: Any
+    ) -> Answer:
+        try:
+            answer = await self._http.request(method, path, asked, headers={**self._headers, **(headers or {})}, **rest)
+        except ApiError as error:
+            raise _network_error(error) from error
+        if answer.status == 401:
+            self.forget_me()
+        if not answer.ok:
+            raise self._refused(answer, asked)
+        return answer
+
+    def _object(self, answer: Answer, asked: Asked, key: str | None = None) -> Json:
+        try:
+            found = answer.json()
+        except ValueError:
+            raise self._no_api(answer, asked) from None
+        found = found.get(key) if key and isinstance(found, dict) else found
+        if not isinstance(found, dict):
+            raise self._no_api(answer, asked)
+        # Redmine gives administrators everybody's key.
+        return _without_keys(found) if b'"api_key"' in answer.body else found
+
+    def _refused(self, answer: Answer, asked: Asked) -> DogubakoError:
+        if answer.status == 404:
+            return missing(asked)
+        reasons = _reasons(answer)
+        seconds = answer.headers.get("retry-after", "")
+        reason = "; ".join(reasons) or _REFUSALS.get(answer.status, f"Redmine answered with status {answer.status}")
+        hint = None
+        if answer.status == 401:
+            reason, hint = "Redmine does not accept the API key", _WRONG_KEY
+        elif answer.status == 429 or answer.status >= 500:
+            hint = "Try again later. If it stays so, Redmine's own log tells more."
+        return RedmineRefused(
+            asked,
+            reason,
+            status=answer.status,
+            reasons=reasons,
+            hint=hint,
+            retry_after=float(seconds) if seconds.isdecimal() else None,
+        )
+
+    def _no_api(self, answer: Answer, asked: Asked) -> ApiError:
+        if answer.is_json or not answer.body.strip():
+            hint = "Try again. If it stays so, look at what stands between us and Redmine, and into Redmine's own log."
+            return self._http.failed(asked, "Redmine's answer was empty or incomplete", hint=hint, unreachable=True)
+        hint = "Check REDMINE_URL: it should be the address of Redmine itself, not of a page in front of it."
+        return self._http.failed(asked, "Redmine answered with a page instead of data", status=answer.status, hint=hint)
+
+
+def missing(asked: Asked, hint: str | None = None) -> NotFoundError:
+    """`Issue '8' not found`."""
+    kind, name = asked.resource_type or "Resource", asked.resource_id or ""
+    context = NotFoundErrorContext(operation=asked.operation, resource_type=kind, resource_id=name)
+    return NotFoundError(f"{kind} '{name}' not found", context=context, hint=hint)
+
+
+def _network_error(error: ApiError) -> ApiError:
+    """Whatever kept us from an answer reads as one kind of trouble."""
+    reason = error.context.error_details if error.context else None
+    return ApiError(
+        f"Network error: {reason or error.message}",
+        status_code=error.status_code,
+        context=error.context,
+        unreachable=error.unreachable,
+        hint=error.hint,
+    )
+
+
+def _reasons(answer: Answer) -> list[str]:
+    """Each of Redmine's `errors`. Most of its refusals have no body, and a page of HTML says nothing to an agent."""
+    try:
+        said = answer.json()
+    except ValueError:
+        return []
+    errors = said.get("errors") if isinstance(said, dict) else None
+    listed = [errors] if isinstance(errors, str) else errors if isinstance(errors, list) else []
+    return [str(one)[:_LONGEST_REASON] for one in listed if isinstance(one, str) and one.strip()]
+
+
+def _without_keys(found: Any) -> Any:
+    if isinstance(found, dict):
+        return {key: _without_keys(value) for key, value in found.items() if key != "api_key"}
+    return [_without_keys(one) for one in found] if isinstance(found, list) else found

@@ -1,0 +1,1 @@
+"""How Redmine's records read to an agent."""

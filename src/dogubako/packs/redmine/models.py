@@ -1,0 +1,144 @@
+"""The kinds of records that Redmine keeps, and what our tools have to know of each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+Json = dict[str, Any]
+
+# Redmine's own numbers for the state of a project.
+ACTIVE: Final = 1
+CLOSED: Final = 5
+ARCHIVED: Final = 9
+PROJECT_STATES: Final = {ACTIVE: "active", CLOSED: "closed", ARCHIVED: "archived"}
+USER_STATES: Final = {1: "active", 2: "registered", 3: "locked"}
+
+# Stands where Redmine asks for an administrator instead of a permission.
+ADMINISTRATOR: Final = "administrator"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Kind:
+    """One kind: how people call it, how Redmine spells it, and which permission each act needs."""
+
+    noun: str
+    one: str
+    many: str
+    needs: Mapping[str, str] = field(default_factory=dict)
+    finder: str | None = None
+
+    @property
+    def label(self) -> str:
+        return self.noun[0].upper() + self.noun[1:]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Listing:
+    """One page of a list."""
+
+    rows: list[Json]
+    total: int
+    offset: int
+    limit: int
+
+    @property
+    def end(self) -> int:
+        return self.offset + len(self.rows)
+
+
+ISSUE = Kind(
+    noun="issue",
+    one="issue",
+    many="issues",
+    needs={"show": "view_issues", "create": "add_issues", "update": "edit_issues", "delete": "delete_issues"},
+    finder="list_issues or search_redmine can find it; closed ones need status_id: '*'.",
+)
+RELATION = Kind(
+    noun="relation",
+    one="relation",
+    many="relations",
+    needs={"create": "manage_issue_relations", "delete": "manage_issue_relations"},
+    finder="list_issue_relations has the ids.",
+)
+CATEGORY = Kind(
+    noun="category",
+    one="issue_category",
+    many="issue_categories",
+    needs={"create": "manage_categories", "update": "manage_categories", "delete": "manage_categories"},
+    finder="list_issue_categories has the ids.",
+)
+PROJECT = Kind(
+    noun="project",
+    one="project",
+    many="projects",
+    needs={
+        "create": "add_project",
+        "update": "edit_project",
+        "delete": "delete_project",
+        "close": "close_project",
+        "reopen": "close_project",
+        "archive": ADMINISTRATOR,
+        "unarchive": ADMINISTRATOR,
+    },
+    finder="list_projects has the ids and identifiers.",
+)
+MEMBERSHIP = Kind(
+    noun="membership",
+    one="membership",
+    many="memberships",
+    needs={"create": "manage_members", "update": "manage_members", "delete": "manage_members"},
+    finder="list_memberships has the ids.",
+)
+VERSION = Kind(
+    noun="version",
+    one="version",
+    many="versions",
+    needs={"create": "manage_versions", "update": "manage_versions", "delete": "manage_versions"},
+    finder="list_versions has the ids.",
+)
+TIME_ENTRY = Kind(
+    noun="time entry",
+    one="time_entry",
+    many="time_entries",
+    needs={"create": "log_time", "update": "edit_time_entries", "delete": "edit_time_entries"},
+    finder="list_time_entries has the ids.",
+)
+USER = Kind(
+    noun="user",
+    one="user",
+    many="users",
+    needs={"list": ADMINISTRATOR, "create": ADMINISTRATOR, "update": ADMINISTRATOR, "delete": ADMINISTRATOR},
+    finder="list_users has the ids; list_memberships shows those of a project.",
+)
+GROUP = Kind(noun="group", one="group", many="groups", needs={"list": ADMINISTRATOR}, finder="list_groups has the ids.")
+WIKI_PAGE = Kind(
+    noun="wiki page",
+    one="wiki_page",
+    many="wiki_pages",
+    needs={"show": "view_wiki_pages", "save": "edit_wiki_pages", "delete": "delete_wiki_pages"},
+    finder="list_wiki_pages has the titles.",
+)
+NEWS = Kind(noun="news", one="news_item", many="news")
+FILE = Kind(noun="file", one="file", many="files", needs={"list": "view_files"})
+ATTACHMENT = Kind(
+    noun="attachment", one="attachment", many="attachments", finder="show_issue lists the attachments of an issue."
+)
+SEARCH_RESULT = Kind(noun="result", one="result", many="results")
+STATUS = Kind(noun="status", one="issue_status", many="issue_statuses", finder="list_issue_statuses has the ids.")
+TRACKER = Kind(noun="tracker", one="tracker", many="trackers", finder="list_trackers has the ids.")
+PRIORITY = Kind(noun="priority", one="issue_priority", many="issue_priorities", finder="list_priorities has the ids.")
+ACTIVITY = Kind(
+    noun="activity",
+    one="time_entry_activity",
+    many="time_entry_activities",
+    finder="list_time_entry_activities has the ids.",
+)
+ROLE = Kind(noun="role", one="role", many="roles", finder="list_roles has the ids.")
+QUERY = Kind(noun="query", one="query", many="queries", finder="list_queries has the ids.")
+CUSTOM_FIELD = Kind(
+    noun="custom field",
+    one="custom_field",
+    many="custom_fields",
+    needs={"list": ADMINISTRATOR},
+    finder="list_custom_fields has the ids.",
+)

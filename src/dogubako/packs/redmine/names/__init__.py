@@ -1,0 +1,1 @@
+"""Names that people use, where Redmine wants ids."""

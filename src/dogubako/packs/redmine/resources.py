@@ -1,0 +1,81 @@
+"""Issues and wiki pages as resources, with completion of their addresses."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from dogubako.contract.context import ToolContext
+from dogubako.contract.output import Xml
+from dogubako.contract.resource import ResourceTemplate
+from dogubako.packs.redmine.api.service import place
+from dogubako.packs.redmine.client import RedmineClient
+from dogubako.packs.redmine.formatters.answers import Answered
+from dogubako.packs.redmine.formatters.views import issue_view, view
+from dogubako.packs.redmine.history import History
+from dogubako.packs.redmine.models import ISSUE, PROJECT, WIKI_PAGE
+from dogubako.response.plain import encode
+from dogubako.response.xml import render
+
+_SUGGESTIONS: Final = 50
+_JOURNALS: Final = 20
+_INCLUDE: Final = ("children", "attachments", "relations", "journals", "allowed_statuses")
+
+
+async def _read_issue(context: ToolContext[Any], variables: Mapping[str, str]) -> str:
+    client: RedmineClient = context.client
+    issue = await client.records.show(ISSUE, variables["id"], _INCLUDE)
+    shown = issue_view(issue, without=("journals",))
+    if issue.get("journals"):
+        shown["journals"] = await History(client.lookups, issue).page(_JOURNALS, 0)
+    return _written(client.answers.record(ISSUE, shown))
+
+
+async def _read_page(context: ToolContext[Any], variables: Mapping[str, str]) -> str:
+    client: RedmineClient = context.client
+    path = place("projects", variables["id"], "wiki", variables["title"])
+    return _written(
+        client.answers.record(WIKI_PAGE, view(await client.records.show(WIKI_PAGE, variables["title"], path=path)))
+    )
+
+
+async def _issue_ids(context: ToolContext[Any], typed: str, _: Mapping[str, str]) -> list[str]:
+    client: RedmineClient = context.client
+    page = await client.records.page(ISSUE, sort="updated_on:desc", limit=_SUGGESTIONS)
+    return [str(row["id"]) for row in page.rows if str(row["id"]).startswith(typed)]
+
+
+async def _projects(context: ToolContext[Any], typed: str, _: Mapping[str, str]) -> list[str]:
+    client: RedmineClient = context.client
+    rows = await client.lookups.rows(PROJECT)
+    return [row["identifier"] for row in rows if row["identifier"].startswith(typed)]
+
+
+async def _titles(context: ToolContext[Any], typed: str, chosen: Mapping[str, str]) -> list[str]:
+    client: RedmineClient = context.client
+    if not chosen.get("id"):
+        return []
+    page = await client.records.page(WIKI_PAGE, place("projects", chosen["id"], "wiki", "index"))
+    return [row["title"] for row in page.rows if row["title"].casefold().startswith(typed.casefold())]
+
+
+def _written(answer: Answered) -> str:
+    return render(answer.root) if isinstance(answer, Xml) else encode(answer.data)
+
+
+RESOURCE_TEMPLATES = (
+    ResourceTemplate(
+        uri_template="redmine://issues/{id}",
+        name="Redmine issue",
+        description="An issue with its newest journals, children, relations and attachments.",
+        mime_type="application/xml",
+        read=_read_issue,
+        completions={"id": _issue_ids},
+    ),
+    ResourceTemplate(
+        uri_template="redmine://projects/{id}/wiki/{title}",
+        name="Redmine wiki page",
+        description="A page of a project's wiki.",
+        mime_type="application/xml",
+        read=_read_page,
+        completions={"id": _projects, "title": _titles},
+    ),
+)

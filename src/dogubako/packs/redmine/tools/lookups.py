@@ -1,0 +1,103 @@
+"""Small lists: statuses, trackers, priorities, roles, queries, custom fields."""
+
+from pydantic import Field
+
+from dogubako.contract.tool import NoArgs, ToolArgs
+from dogubako.packs.redmine.formatters.answers import Answered
+from dogubako.packs.redmine.formatters.views import view
+from dogubako.packs.redmine.models import CUSTOM_FIELD, PRIORITY, QUERY, ROLE, STATUS, TRACKER
+from dogubako.packs.redmine.tools.arguments import ProjectId
+from dogubako.packs.redmine.tools.base import ReadingTool
+
+
+class _LookupTool(ReadingTool[NoArgs]):
+    """Reads a list anew and shows it whole."""
+
+    act = "list"
+    tags = ("look-ups",)
+
+    async def work(self, args: NoArgs) -> Answered:
+        rows = await self.client.lookups.rows(self.kind, fresh=True)
+        return self.answers.whole(self.kind, [view(row) for row in rows])
+
+
+class ListIssueStatuses(_LookupTool):
+    """List the statuses that issues can have. Which of them one may get next is in show_issue."""
+
+    name = "list_issue_statuses"
+    kind = STATUS
+    keywords = {"ja": "ステータス 一覧"}
+
+
+class ListTrackers(_LookupTool):
+    """List trackers (bug, feature, …) and the fields that each uses."""
+
+    name = "list_trackers"
+    kind = TRACKER
+    keywords = {"ja": "トラッカー 一覧"}
+
+
+class ListPriorities(_LookupTool):
+    """List the priorities of issues."""
+
+    name = "list_priorities"
+    kind = PRIORITY
+    keywords = {"ja": "優先度 一覧"}
+
+
+class ListQueries(_LookupTool):
+    """List saved queries, for query_id of list_issues."""
+
+    name = "list_queries"
+    kind = QUERY
+    keywords = {"ja": "カスタムクエリ 一覧"}
+
+
+class ListRolesArgs(ToolArgs):
+    permissions: bool = Field(False, description="Whether to show what each role may do.")
+
+
+class ListRoles(ReadingTool[ListRolesArgs]):
+    """List roles, with their permissions if asked."""
+
+    name = "list_roles"
+    kind = ROLE
+    act = "list"
+    tags = ("look-ups", "people")
+    keywords = {"ja": "ロール 権限 一覧"}
+
+    async def work(self, args: ListRolesArgs) -> Answered:
+        rows = await self.client.lookups.rows(ROLE, fresh=True)
+        if args.permissions:
+            rows = [await self.client.lookups.role(row["id"]) or row for row in rows]
+        return self.answers.whole(ROLE, [view(row) for row in rows])
+
+
+class ListCustomFieldsArgs(ToolArgs):
+    project_id: ProjectId | None = Field(None, description="Those that issues of this project have.")
+
+
+class ListCustomFields(ReadingTool[ListCustomFieldsArgs]):
+    """List custom fields. Administrators get all with their settings; others those of the issues that they see."""
+
+    name = "list_custom_fields"
+    kind = CUSTOM_FIELD
+    act = "list"
+    tags = ("look-ups",)
+    keywords = {"ja": "カスタムフィールド 一覧"}
+
+    async def work(self, args: ListCustomFieldsArgs) -> Answered:
+        fields = self.client.names.custom_fields
+        defined = await fields.defined() if args.project_id is None else None
+        if defined is not None:
+            return self.answers.whole(CUSTOM_FIELD, [view(row, without=_NOISE) for row in defined])
+        project = None if args.project_id is None else await self.client.names.project(args.project_id)
+        rows = await fields.learned(project)
+        return self.answers.whole(
+            CUSTOM_FIELD, [view(row) for row in rows], learned_from="the newest issues you can see"
+        )
+
+
+_NOISE = ("regexp", "min_length", "max_length", "searchable", "visible", "roles")
+
+TOOLS = (ListIssueStatuses, ListTrackers, ListPriorities, ListRoles, ListQueries, ListCustomFields)

@@ -1,0 +1,155 @@
+"""Every write: do it, read it back, and report what did not happen.
+
+A call flows: names → ids, then `Writing` writes, reads the record again, compares it with what was asked
+(`verifying`), finds out why something was ignored (`reasons`), and either returns the record or raises.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from dogubako.contract.errors import ApiErrorContext, NotFoundError
+from dogubako.contract.guidance import example_call
+from dogubako.outbound.http import Asked
+from dogubako.packs.redmine.access import Access
+from dogubako.packs.redmine.api.records import RecordsApi, to
+from dogubako.packs.redmine.api.service import RedmineService, missing, place
+from dogubako.packs.redmine.errors import NotDoneError, RedmineRefused, Undone
+from dogubako.packs.redmine.lookups import Lookups
+from dogubako.packs.redmine.models import CATEGORY, MEMBERSHIP, PROJECT, USER, VERSION, Json, Kind
+from dogubako.packs.redmine.reasons import Reasons
+from dogubako.packs.redmine.verifying import also_changed, set_by_itself
+
+# A change of these changes lists that we keep, or what our own user may do.
+_KEPT_ELSEWHERE: Final = (PROJECT, MEMBERSHIP, VERSION, CATEGORY, USER)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """The record as it is now, and what changed without being asked for."""
+
+    record: Json
+    also_changed: list[Json] = field(default_factory=list)
+
+
+class Writing:
+    """Writes records of any kind."""
+
+    def __init__(self, service: RedmineService, lookups: Lookups, access: Access) -> None:
+        self._service = service
+        self._lookups = lookups
+        self._access = access
+        self._records = RecordsApi(service)
+        self._reasons = Reasons(access, lookups)
+
+    async def create(
+        self,
+        kind: Kind,
+        path: str,
+        body: Mapping[str, Any],
+        *,
+        include: Sequence[str] = (),
+        project: int | str | None = None,
+        **params: Any,
+    ) -> Outcome:
+        """Make a record and look at what came out of it."""
+        asked = to("create", kind)
+        answer = await self.sent("POST", path, asked, kind, "create", {kind.one: dict(body)}, project, **params)
+        made = (answer or {}).get(kind.one) or {}
+        if "id" not in made:
+            raise RedmineRefused(asked, "Redmine did not say what it has created", status=502)
+        record = await self._records.show(kind, made["id"], include)
+        await self.check(kind, "create", body, record)
+        return Outcome(record=record, also_changed=set_by_itself(body, record))
+
+    async def update(
+        self,
+        kind: Kind,
+        before: Json,
+        body: Mapping[str, Any],
+        *,
+        include: Sequence[str] = (),
+        project: int | str | None = None,
+    ) -> Outcome:
+        """Change a record, and compare it with what it was and with what was asked."""
+        id_ = before["id"]
+        asked = to("update", kind, id_)
+        await self.sent("PUT", place(kind.many, id_), asked, kind, "update", {kind.one: dict(body)}, project)
+        after = await self._records.show(kind, id_, include)
+        return await self.compared(kind, before, after, body)
+
+    async def compared(
+        self, kind: Kind, before: Json, after: Json, body: Mapping[str, Any], extra: Sequence[Undone] = ()
+    ) -> Outcome:
+        """What an update came to; `extra` is what only the caller could see to be undone."""
+        await self.check(kind, "update", body, after, extra)
+        return Outcome(record=after, also_changed=also_changed(body, before, after))
+
+    async def delete(
+        self, kind: Kind, id_: int | str, *, path: str | None = None, project: int | str | None = None, **params: Any
+    ) -> None:
+        """Delete, and make sure that it is gone."""
+        asked = to("delete", kind, id_)
+        where = path or place(kind.many, id_)
+        await self.sent("DELETE", where, asked, kind, "delete", None, project, **params)
+        try:
+            await self._service.get(where, asked)
+        except (NotFoundError, RedmineRefused):
+            return
+        undone = [Undone(field="id", reason=f"the {kind.noun} is still there")]
+        raise self._not_done(kind, "delete", id_, undone)
+
+    async def sent(
+        self,
+        method: str,
+        path: str,
+        asked: Asked,
+        kind: Kind,
+        act: str,
+        body: Json | None,
+        project: int | str | None,
+        **params: Any,
+    ) -> Json | None:
+        """Send a write; a refusal comes back with its reason."""
+        try:
+            answer = await self._service.send(method, path, asked, body, **params)
+        except NotFoundError:
+            raise missing(asked, kind.finder) from None
+        except RedmineRefused as refusal:
+            raise await self._access.explained(refusal, kind, act, project) from refusal
+        if kind in _KEPT_ELSEWHERE:
+            self._lookups.forget()
+            self._service.forget_me()
+        return answer
+
+    async def check(
+        self, kind: Kind, act: str, body: Mapping[str, Any], record: Json, extra: Sequence[Undone] = ()
+    ) -> None:
+        """Raise what was asked for and is not so."""
+        undone = [*await self._reasons.of(body, kind, act, record), *extra]
+        if undone:
+            id_ = record.get("id") or record.get("title") or ""
+            raise self._not_done(kind, act, id_, undone, something=len(body) > len(undone))
+
+    def _not_done(
+        self, kind: Kind, act: str, id_: int | str, undone: Sequence[Undone], *, something: bool = False
+    ) -> NotDoneError:
+        context = ApiErrorContext(
+            operation=f"{act} {kind.noun}",
+            resource_type=kind.label,
+            resource_id=str(id_),
+            error_details=", ".join(one.field for one in undone),
+        )
+        if act == "create":
+            # Saying only "failed" would make an agent create it a second time.
+            message = f"{kind.label} {id_} was created, but Redmine did not take everything"
+            hint = f"It exists: do not create it again. Look at it with {example_call(f'show_{kind.one}', id=id_)}."
+        elif act == "delete":
+            message, hint = f"{kind.label} {id_} was not deleted", "Redmine reported success all the same."
+        elif something:
+            message = f"{kind.label} {id_} was changed only in part: Redmine reported success, but ignored some of it"
+            hint = "Everything else that you asked for was done."
+        else:
+            message = f"{kind.label} {id_} was not changed: Redmine reported success, but ignored it"
+            hint = "Nothing of what you asked for was done."
+        return NotDoneError(message, undone, context=context, hint=hint)
