@@ -146,5 +146,5 @@ def test_packs_are_chosen_by_name_and_the_core_is_always_there(monkeypatch: pyte
     _announce(monkeypatch, f"{__name__}:SHELF")
 
     assert [pack.name for pack in find_packs(("shelf",), ())] == ["core", "shelf"]
-    with pytest.raises(SettingsError, match=r"Unknown pack 'shelv'\. Known packs: core, n8n, shelf, web\."):
+    with pytest.raises(SettingsError, match=r"Unknown pack 'shelv'\. Known packs: core, n8n, redmine, shelf, web\."):
         find_packs(("shelv",), ())

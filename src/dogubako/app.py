@@ -16,6 +16,7 @@ from dogubako.contract.setting import PackSettings, secrets_of
 from dogubako.contract.state import Cache, MemoryCache, NoCache
 from dogubako.contract.tool import BaseTool
 from dogubako.engine.catalog import Catalog, CatalogChange
+from dogubako.engine.discovery import Discovery
 from dogubako.engine.entry import RegisterOptions
 from dogubako.engine.executor import PackLimits, ToolExecutor
 from dogubako.engine.limits import ExecutionLimits
@@ -56,6 +57,7 @@ class Toolbox:
         responses = ToolResponseBuilder(
             language=settings.lang, max_tokens=settings.max_response_tokens, redactor=self.redactor
         )
+        self.discovery = Discovery(settings.discovery, settings.pinned_tools)
         self.catalog = Catalog(responses, self._surroundings)
         self.pipeline = Pipeline(
             self.registry,
@@ -107,7 +109,7 @@ class Toolbox:
         missing = state.unconfigured
         unavailable = f"{missing.reason} Set {missing.setting}." if missing else None
         # Our own tools have snapshots of their schemas; what comes from elsewhere is proved before it may join.
-        options = RegisterOptions(pack=pack.name, unavailable=unavailable, proven=pack in PACKS)
+        options = RegisterOptions(pack=pack.name, unavailable=unavailable, proven=pack in PACKS, pinned=pack.pinned)
         for tool in pack.tools:
             self.registry.register(tool() if isinstance(tool, type) else tool, options)
         if state.unconfigured is None:

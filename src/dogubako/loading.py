@@ -24,7 +24,10 @@ def find_packs(wanted: Sequence[str], files: Iterable[Path]) -> list[Pack[Any, A
         if name not in known:
             raise SettingsError(f"Unknown pack '{name}'. Known packs: {', '.join(sorted(known)) or 'none'}.")
     chosen = [pack for name, pack in known.items() if not wanted or name in wanted or pack is CORE]
-    return list(_by_name([*chosen, *(load_file(path) for path in files)]).values())
+    own = [load_file(path) for path in files]
+    for pack in own:
+        pack.pinned = True
+    return list(_by_name([*chosen, *own]).values())
 
 
 def installed_packs() -> list[Pack[Any, Any]]:

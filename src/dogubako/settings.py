@@ -51,7 +51,12 @@ class Settings(BaseModel):
     )
     auth: Literal["off", "keys", "oauth"] = setting("off", "DOGUBAKO_AUTH", "How HTTP callers prove who they are.")
     discovery: Literal["auto", "full", "search"] = setting(
-        "auto", "DOGUBAKO_DISCOVERY", "Whether agents see all tools or search for them."
+        "auto",
+        "DOGUBAKO_DISCOVERY",
+        "What agents see: full (all tools), search (a few, and search_tools), auto (search above 10,000 tokens).",
+    )
+    pinned_tools: tuple[str, ...] = setting(
+        (), "DOGUBAKO_PINNED_TOOLS", "Tools that agents always see, comma-separated."
     )
     packs: tuple[str, ...] = setting((), "DOGUBAKO_PACKS", "Packs to load, comma-separated; all without it.")
     tools: tuple[Path, ...] = setting((), "DOGUBAKO_TOOLS", "Python files with tools of your own, comma-separated.")
@@ -77,7 +82,7 @@ class Settings(BaseModel):
         10.0, "DOGUBAKO_SHUTDOWN_GRACE", "Seconds that running calls get to finish when the server stops.", ge=0, le=600
     )
 
-    @field_validator("allowed_hosts", "cors_origin", "packs", "tools", "files", mode="before")
+    @field_validator("allowed_hosts", "cors_origin", "packs", "pinned_tools", "tools", "files", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
@@ -88,7 +93,6 @@ class Settings(BaseModel):
         not_yet = {
             "DOGUBAKO_AUTH": self.auth != "off",
             "RATE_LIMIT_MAX": self.rate_limit_max is not None,
-            "DOGUBAKO_DISCOVERY": self.discovery == "search",
         }
         for name, wanted in not_yet.items():
             if wanted:

@@ -155,4 +155,4 @@ async def test_a_checkpoint_stops_a_cancelled_call() -> None:
 
 async def test_a_context_of_its_own_has_no_other_tools() -> None:
     with pytest.raises(RuntimeError, match="no registry"):
-        await context_with().call_tool("echo", {}, None)
+        await context_with().tools.call("echo", {})

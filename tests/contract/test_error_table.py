@@ -56,7 +56,10 @@ TABLE = [
 
 def every_class(root: type[DogubakoError] = DogubakoError) -> Iterator[type[DogubakoError]]:
     for child in root.__subclasses__():
-        if child.__module__.startswith("dogubako."):
+        # A pack may say more about an error; what it means to callers, its code, is that of the class above.
+        if child.__module__.startswith("dogubako.packs."):
+            assert (child.code, child.http_status) == (root.code, root.http_status)
+        elif child.__module__.startswith("dogubako."):
             yield child
         yield from every_class(child)
 

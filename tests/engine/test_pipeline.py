@@ -213,8 +213,8 @@ async def test_a_tool_may_call_another_down_the_same_path() -> None:
     @tool
     async def ask_around(context: ToolContext[None]) -> Any:
         """Ask another tool."""
-        found = await context.call_tool("find", {"query": "x"}, None)
-        missing = await context.call_tool("gone", {}, None)
+        found = await context.tools.call("find", {"query": "x"})
+        missing = await context.tools.call("gone", {})
         return {"found": found.value["data"], "missing": missing.code}
 
     result = await box_of(ask_around, find).call("ask_around")

@@ -69,6 +69,8 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     caller: Caller = ANONYMOUS
     conversation: Conversation = SILENCE
     resume: Resume | None = None
+    # The tool that passed the call on, if it was not asked for directly.
+    via: str | None = None
     id: str = msgspec.field(default_factory=new_call_id)
 
 

@@ -1,7 +1,7 @@
 """What a tool may use while it runs."""
 
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol
 
@@ -9,7 +9,7 @@ import anyio.lowlevel
 from pydantic import BaseModel
 from typing_extensions import TypeVar
 
-from dogubako.contract.call import ANONYMOUS, Caller, Door, Resume, ToolResult
+from dogubako.contract.call import ANONYMOUS, Caller, Door, ToolResult
 from dogubako.contract.conversation import (
     SILENCE,
     Answer,
@@ -24,6 +24,7 @@ from dogubako.contract.conversation import (
     SampleRequest,
 )
 from dogubako.contract.errors import DogubakoError
+from dogubako.contract.other_tools import NO_OTHER_TOOLS, OtherTools
 from dogubako.contract.schema import schema_of
 from dogubako.contract.state import Cache, NoCache
 
@@ -46,13 +47,6 @@ class Responses(Protocol):
     def failure(self, error: DogubakoError) -> ToolResult: ...
 
 
-CallTool = Callable[[str, Mapping[str, Any], Resume | None], Awaitable[ToolResult]]
-
-
-async def _no_other_tools(name: str, parameters: Mapping[str, Any], resume: Resume | None) -> ToolResult:
-    raise RuntimeError("this context has no registry to call other tools from")
-
-
 @dataclass(kw_only=True, slots=True)
 class ToolContext(Generic[ClientT]):
     """One call's surroundings: the service client, the answer builder, and the way back to the caller."""
@@ -65,7 +59,7 @@ class ToolContext(Generic[ClientT]):
     door: Door = "python"
     call_id: str = ""
     cache: Cache = field(default_factory=NoCache)
-    call_tool: CallTool = _no_other_tools
+    tools: OtherTools = NO_OTHER_TOOLS
     _last_progress: float = 0.0
     _asked: int = 0
 

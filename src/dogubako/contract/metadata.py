@@ -12,6 +12,8 @@ class Effect(Enum):
     READ = "read"
     WRITE = "write"
     DESTROY = "destroy"
+    # Nothing by itself: the call is passed on to another tool, which is judged for itself.
+    DELEGATE = "delegate"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,10 +90,15 @@ class ToolMetadata:
         reads = self.effect is Effect.READ
         return {
             "readOnlyHint": reads,
-            "destructiveHint": self.effect is Effect.DESTROY,
+            "destructiveHint": self.effect in (Effect.DESTROY, Effect.DELEGATE),
             "idempotentHint": reads or self.idempotent,
             "openWorldHint": self.open_world,
         }
+
+    @property
+    def writes(self) -> bool:
+        """Whether it changes something by itself."""
+        return self.effect in (Effect.WRITE, Effect.DESTROY)
 
     @property
     def repeatable(self) -> bool:

@@ -70,6 +70,8 @@ class Pack(Generic[SettingsT, PackClientT]):
     max_running: int = 16
     max_waiting: int = 64
     default_retry: int = 0
+    # Whether agents see its tools even where they search for all others.
+    pinned: bool = False
 
     def unconfigured(self, settings: SettingsT) -> Unconfigured | None:
         """What is missing before `connect` makes sense."""

@@ -13,13 +13,16 @@ from dogubako.contract.metadata import ToolExample, ToolMetadata
 from dogubako.contract.tool import BaseTool
 from dogubako.engine.plain_schema import compiled
 from dogubako.engine.validation import ArgumentValidator
+from dogubako.response.plain import encode
+from dogubako.response.tokens import count_tokens
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RegisterOptions:
     """How to register a tool where it should differ from what the tool says of itself.
 
-    `proven` says that a test has derived its schemas; they are then left for the first who looks at them.
+    `proven` says that a test has derived its schemas; they are then left for the first who looks at them. `pinned`
+    keeps the tool in sight of agents that search for all others.
     """
 
     version: str | None = None
@@ -30,6 +33,7 @@ class RegisterOptions:
     enabled: bool = True
     unavailable: str | None = None
     proven: bool = False
+    pinned: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,6 +62,7 @@ class ToolRegistryEntry:
     pack: str
     switched_on: bool = True
     unavailable: str | None = None
+    pinned: bool = False
     status_of: Callable[["ToolRegistryEntry"], Status]
     registered_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
@@ -106,6 +111,11 @@ class ToolRegistryEntry:
     def definition(self) -> dict[str, Any]:
         """The tool as `tools/list` shows it; made once, shown often."""
         return self.implementation.to_definition()
+
+    @cached_property
+    def definition_tokens(self) -> int:
+        """What the tool costs an agent before it says a word."""
+        return count_tokens(encode(self.definition))
 
     @cached_property
     def mirrored_in_headers(self) -> bool:

@@ -5,27 +5,30 @@ door → `Pipeline.handle` → registry → policy → validation → executor �
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
 import anyio
 import structlog
 
-from dogubako.contract.call import Resume, ToolCall, ToolResult
+from dogubako.contract.call import ToolCall, ToolResult
 from dogubako.contract.context import ToolContext
 from dogubako.contract.conversation import SILENCE, Conversation
-from dogubako.contract.errors import DogubakoError, InternalError, ValidationError
+from dogubako.contract.errors import DogubakoError, InternalError, ToolNotFoundError, ValidationError
 from dogubako.contract.metadata import Effect
+from dogubako.contract.passing_tool import PassingTool
 from dogubako.contract.tool import BaseTool
 from dogubako.engine.discretion import Discreet
 from dogubako.engine.entry import ToolRegistryEntry
 from dogubako.engine.executor import ToolExecutor
 from dogubako.engine.limits import Plan
+from dogubako.engine.others import Others, another
 from dogubako.engine.policy import HousePolicy, Policy
 from dogubako.engine.registry import ToolRegistry
 from dogubako.response.builder import ToolResponseBuilder
 from dogubako.response.continuation import Continuation
+from dogubako.response.plain import encode
 
 log = structlog.get_logger("dogubako.engine")
 
@@ -70,10 +73,12 @@ class Pipeline:
             await self.policy.check(entry, call)
             _check_resume(entry, call)
             checked = entry.validator.check(call.parameters)
+            if isinstance(entry.implementation, PassingTool):
+                return await self.handle(_passed_on(entry.implementation, checked.args, call))
             await self.policy.confirm(entry, call, checked.confirmed, lambda: self._foresee(entry, call, checked.args))
             result = await self.executor.run(entry, checked.args, call, self._bind)
         except DogubakoError as error:
-            result = self._refused(call, error)
+            result = self._refused(call, error if call.via is None else self._with_help(call, error))
         except asyncio.CancelledError:
             self._completed(call, "CANCELLED", started)
             raise
@@ -91,18 +96,6 @@ class Pipeline:
 
     def _bind(self, entry: ToolRegistryEntry, call: ToolCall, plan: Plan) -> BaseTool[Any, Any]:
         client, settings = self._surroundings(entry.pack)
-
-        async def call_tool(name: str, parameters: Mapping[str, Any], resume: Resume | None) -> ToolResult:
-            inner = ToolCall(
-                name=name,
-                parameters=parameters,
-                door=call.door,
-                caller=call.caller,
-                options=call.options,
-                resume=resume,
-            )
-            return await self.handle(inner)
-
         reads = entry.metadata.effect is Effect.READ
         continuation = Continuation(entry.name, call.parameters, call.resume) if reads else None
 
@@ -116,7 +109,7 @@ class Pipeline:
             door=call.door,
             call_id=call.id,
             cache=self.executor.cache,
-            call_tool=call_tool,
+            tools=Others(self, call),
         )
         return entry.implementation.bind(context)
 
@@ -141,6 +134,15 @@ class Pipeline:
         )
         return self.responses.for_call(call.options.max_tokens).failure(error)
 
+    def _with_help(self, call: ToolCall, error: DogubakoError) -> DogubakoError:
+        """Who calls a tool without having seen it in a list learns now what it looks like."""
+        if isinstance(error, ToolNotFoundError):
+            error.asked_directly = False
+        elif isinstance(error, ValidationError):
+            schema = encode(self.registry.get(call.name, call.version).metadata.input_schema)
+            error.hint = f"{error.hint or ''} The arguments of {call.name}: {schema}".strip()
+        return error
+
     def _completed(self, call: ToolCall, code: str, started: float, result: ToolResult | None = None) -> None:
         fields: dict[str, Any] = {"count": result.count} if result is not None and result.count is not None else {}
         self._log.info(
@@ -154,6 +156,13 @@ class Pipeline:
             call_id=call.id,
             **fields,
         )
+
+
+def _passed_on(tool: PassingTool[Any], args: Any, call: ToolCall) -> ToolCall:
+    name, arguments = tool.passed_on(args)
+    if call.via is not None:
+        raise ValidationError.of("name", "Invalid value for parameter name: it passes calls on itself")
+    return another(call, name, arguments)
 
 
 def _check_resume(entry: ToolRegistryEntry, call: ToolCall) -> None:

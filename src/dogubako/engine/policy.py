@@ -32,7 +32,7 @@ class HousePolicy:
         status = entry.status
         if not status.enabled:
             raise ToolDisabledError(f"Tool is disabled: {entry.name}", hint=status.reason)
-        if self.read_only and entry.metadata.effect is not Effect.READ:
+        if self.read_only and entry.metadata.writes:
             raise ReadOnlyError(
                 f"The server is read-only: {entry.name} was not run.",
                 hint="An operator can start the server without --read-only (DOGUBAKO_READ_ONLY=false).",
@@ -44,4 +44,4 @@ class HousePolicy:
 
     def shows(self, entry: ToolRegistryEntry, caller: Caller) -> bool:
         """Whether the tool belongs into a list of callable tools."""
-        return entry.enabled and not (self.read_only and entry.metadata.effect is not Effect.READ)
+        return entry.enabled and not (self.read_only and entry.metadata.writes)

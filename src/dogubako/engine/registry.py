@@ -76,6 +76,7 @@ class ToolRegistry:
             pack=options.pack or metadata.category or "core",
             switched_on=options.enabled,
             unavailable=options.unavailable,
+            pinned=options.pinned,
             status_of=self._status_of,
         )
         self._versions.setdefault(metadata.name, {})[metadata.version] = entry

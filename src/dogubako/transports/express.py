@@ -12,6 +12,7 @@ import msgspec
 from dogubako import __version__
 from dogubako.contract.call import ANONYMOUS, Caller, Door, ToolCall, ToolResult
 from dogubako.contract.errors import ToolNotFoundError
+from dogubako.contract.passing_tool import PassingTool
 from dogubako.transports.inside import SERVER_NAME, Inside
 from dogubako.transports.stopping import Stop
 from dogubako.transports.wire import (
@@ -66,7 +67,7 @@ class Express:
         if not (params.keys() <= _PARAM_KEYS and isinstance(name, str) and isinstance(arguments, dict)):
             return None
         meta_fits = self._modern_meta(params.get("_meta")) if modern else _legacy_meta(params.get("_meta", {}))
-        if not meta_fits or not self._is_plain(name):
+        if not meta_fits or not self._is_plain(name, arguments):
             return None
         return PlainCall(request_id, name, arguments, modern)
 
@@ -92,12 +93,17 @@ class Express:
         stop.cancel()
         return True
 
-    def _is_plain(self, name: str) -> bool:
+    def _is_plain(self, name: Any, arguments: Mapping[str, Any] | None = None) -> bool:
         try:
-            entry = self._inside.registry.get(name)
+            entry = self._inside.registry.get(name) if isinstance(name, str) else None
         except ToolNotFoundError:
             return False
-        return not (entry.implementation.talks or entry.mirrored_in_headers)
+        if entry is None or entry.implementation.talks or entry.mirrored_in_headers:
+            return False
+        if not isinstance(entry.implementation, PassingTool):
+            return True
+        # What is passed on must be plain itself; from there nothing is passed on again.
+        return arguments is not None and self._is_plain(arguments.get(entry.implementation.target))
 
     def _modern_meta(self, meta: Any) -> bool:
         """The envelope of a modern request, checked by the SDK the first time that it is seen."""

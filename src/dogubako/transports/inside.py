@@ -6,6 +6,7 @@ from typing import Any, Protocol
 from dogubako.contract.pack import Finding
 from dogubako.contract.secrets import Redactor
 from dogubako.engine.catalog import Catalog
+from dogubako.engine.discovery import Discovery
 from dogubako.engine.pipeline import Pipeline
 from dogubako.engine.registry import ToolRegistry
 from dogubako.settings import Settings
@@ -14,6 +15,10 @@ SERVER_NAME = "dogubako"
 INSTRUCTIONS = (
     "Tools of this server answer within a token budget: what was left out is named, with the call that gets it. "
     "A failed call says what to do next in its second text block."
+)
+FINDING = (
+    "Only a few of this server's tools are listed. search_tools finds the others by what you want to do, "
+    "describe_tool shows the arguments of one, call_tool calls it. Calls that an answer proposes go through call_tool. "
 )
 
 
@@ -24,6 +29,7 @@ class Inside(Protocol):
     registry: ToolRegistry
     pipeline: Pipeline
     catalog: Catalog
+    discovery: Discovery
     redactor: Redactor
 
     def running(self) -> AbstractAsyncContextManager[Any]: ...

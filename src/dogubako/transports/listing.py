@@ -3,10 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
-from dogubako.contract.call import Caller
+from dogubako.contract.call import ANONYMOUS, Caller
 from dogubako.contract.errors import ToolNotFoundError, ValidationError
+from dogubako.engine.entry import ToolRegistryEntry
 from dogubako.engine.registry import ToolRegistry
-from dogubako.transports.inside import Inside
+from dogubako.transports.inside import FINDING, INSTRUCTIONS, Inside
 
 PAGE_SIZE: Final = 1_000
 CACHEABLE_METHODS: Final = (
@@ -23,10 +24,17 @@ ItemT = TypeVar("ItemT")
 
 def tools(inside: Inside, caller: Caller, cursor: str | None = None) -> dict[str, Any]:
     """Callable tools only: what is disabled or forbidden would cost context and lead nowhere."""
+    return _page("tools", inside.discovery.listed(_callable(inside, caller)), cursor, lambda one: one.definition)
+
+
+def instructions(inside: Inside, caller: Caller = ANONYMOUS) -> str:
+    """What a client is told once: how answers are, and how to find what is not listed."""
+    return FINDING + INSTRUCTIONS if inside.discovery.searching(_callable(inside, caller)) else INSTRUCTIONS
+
+
+def _callable(inside: Inside, caller: Caller) -> list[ToolRegistryEntry]:
     shows = inside.pipeline.policy.shows
-    return _page(
-        "tools", [one for one in inside.registry.list() if shows(one, caller)], cursor, lambda one: one.definition
-    )
+    return [entry for entry in inside.registry.list() if shows(entry, caller)]
 
 
 def resources(inside: Inside, cursor: str | None = None) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from dogubako.contract.conversation import InputRequired
 from dogubako.contract.errors import DogubakoError
 from dogubako.transports import listing
 from dogubako.transports.conversation import LOG_LEVEL_KEY, Context, McpConversation, connection_state, input_required
-from dogubako.transports.inside import INSTRUCTIONS, SERVER_NAME, Inside
+from dogubako.transports.inside import SERVER_NAME, Inside
 from dogubako.transports.listeners import SUBSCRIPTIONS_KEY, Listeners
 from dogubako.transports.wire import (
     INTERNAL_ERROR,
@@ -64,7 +64,7 @@ class McpDoor:
         server = LowLevelServer(
             SERVER_NAME,
             version=__version__,
-            instructions=INSTRUCTIONS,
+            instructions=listing.instructions(self._inside),
             get_tool_input_schema=self._annotated_schema,
             on_subscriptions_listen=self.listen,
             cache_hints=dict.fromkeys(listing.CACHEABLE_METHODS, _HINT),

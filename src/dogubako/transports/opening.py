@@ -8,7 +8,7 @@ from typing import Any, Final
 from dogubako.contract.call import ANONYMOUS
 from dogubako.transports import listing
 from dogubako.transports.express import SERVER_INFO
-from dogubako.transports.inside import INSTRUCTIONS, Inside
+from dogubako.transports.inside import Inside
 from dogubako.transports.wire import HANDSHAKE_VERSIONS, LATEST_HANDSHAKE_VERSION
 
 CAPABILITIES: Final = {
@@ -63,7 +63,7 @@ class Opening:
             "protocolVersion": self.version,
             "capabilities": CAPABILITIES,
             "serverInfo": SERVER_INFO,
-            "instructions": INSTRUCTIONS,
+            "instructions": listing.instructions(self._inside),
         }
 
     def _is_plain(self, page: dict[str, Any]) -> bool:

@@ -54,7 +54,7 @@ class Refusal(NamedTuple):
 
 def refusal_of(error: DogubakoError | None, *, modern: bool) -> Refusal | None:
     """The few failures that the protocol itself has a code for. All others are results with `isError`."""
-    if isinstance(error, ToolNotFoundError):
+    if isinstance(error, ToolNotFoundError) and error.asked_directly:
         return Refusal(INVALID_PARAMS, error.message, error_facts(error))
     if modern and isinstance(error, CapabilityRequiredError):
         required: dict[str, Any] = {"requiredCapabilities": {error.capability: {}}}

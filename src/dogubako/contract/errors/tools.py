@@ -12,6 +12,8 @@ class ToolNotFoundError(DogubakoError):
     code = "TOOL_NOT_FOUND"
     http_status = 404
     log_level = "warning"
+    # Asked for inside another call it is that call's failure, not one of the protocol.
+    asked_directly: bool = True
 
 
 class ToolDisabledError(DogubakoError):

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from dogubako.contract.errors import NotFoundError
 from dogubako.outbound.http import Asked
-from dogubako.packs.redmine.api.service import RedmineService, missing, place
+from dogubako.packs.redmine.api.service import RedmineService, missing, place, unlike_redmine
 from dogubako.packs.redmine.models import Json, Kind, Listing
 
 MOST_PER_PAGE: Final = 100
@@ -69,11 +69,13 @@ class RecordsApi:
             raise missing(asked, kind.finder) from None
         record = answer.get(kind.one)
         if not isinstance(record, dict):
-            raise missing(asked, kind.finder)
+            raise unlike_redmine(asked, kind.one)
         return record
 
 
 def rows_of(answer: Json, kind: Kind) -> list[Json]:
-    """The rows of a list; what is no object is no row."""
+    """The rows of a list; what is no object is no row, and an answer without a list is not "none"."""
     rows = answer.get(kind.many)
-    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    if not isinstance(rows, list):
+        raise unlike_redmine(to("list", kind), kind.many)
+    return [row for row in rows if isinstance(row, dict)]

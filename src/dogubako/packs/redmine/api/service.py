@@ -1,5 +1,6 @@
 """Redmine's REST API as a service: who we are to it, its refusals and its empty answers, in our words."""
 
+import json
 import time
 from collections.abc import Mapping
 from typing import Any, Final
@@ -7,7 +8,7 @@ from urllib.parse import quote
 
 import anyio
 
-from dogubako.contract.errors import ApiError, DogubakoError, NotFoundError, NotFoundErrorContext
+from dogubako.contract.errors import ApiError, ApiErrorContext, DogubakoError, NotFoundError, NotFoundErrorContext
 from dogubako.outbound.http import Answer, Asked, ServiceHttp
 from dogubako.packs.redmine.errors import RedmineRefused
 from dogubako.packs.redmine.models import Json
@@ -20,6 +21,10 @@ _SURE_FOR_SECONDS: Final = 60.0
 _CHECK_KEY: Final = Asked(operation="check the API key")
 _WRONG_KEY: Final = (
     "Check REDMINE_API_KEY: it may be wrong, or its user locked. Redmine shows the key under My account."
+)
+_NO_API: Final = (
+    "An administrator can switch on the REST API under Administration, Settings, API. "
+    "Or the user of this key has to log in once, to set a new password."
 )
 _REFUSALS: Final = {
     403: "Redmine does not allow it",
@@ -57,12 +62,17 @@ class RedmineService:
         async with self._asking:
             if self._me is None or time.monotonic() > self._sure_until:
                 self._me = None
-                answer = await self._request(
-                    "GET", place("users", "current"), _CHECK_KEY, params={"include": "memberships,groups"}
-                )
-                self._me = self._object(answer, _CHECK_KEY, "user")
+                self._me = await self._ask_who_we_are()
                 self._sure_until = time.monotonic() + _SURE_FOR_SECONDS
             return self._me
+
+    async def _ask_who_we_are(self) -> Json:
+        params = {"include": "memberships,groups"}
+        try:
+            answer = await self._request("GET", place("users", "current"), _CHECK_KEY, params=params)
+        except RedmineRefused as refusal:
+            raise (refusal.because("Redmine does not let its API be used", _NO_API) if refusal.status_code == 403 else refusal) from refusal
+        return self._object(answer, _CHECK_KEY, "user")
 
     def forget_me(self) -> None:
         """Ask again who we are before the next request: memberships may have changed."""
@@ -111,7 +121,7 @@ class RedmineService:
 
     def _object(self, answer: Answer, asked: Asked, key: str | None = None) -> Json:
         try:
-            found = answer.json()
+            found = _decoded(answer)
         except ValueError:
             raise self._no_api(answer, asked) from None
         found = found.get(key) if key and isinstance(found, dict) else found
@@ -155,6 +165,26 @@ def missing(asked: Asked, hint: str | None = None) -> NotFoundError:
     return NotFoundError(f"{kind} '{name}' not found", context=context, hint=hint)
 
 
+def unlike_redmine(asked: Asked, lacking: str) -> ApiError:
+    """JSON, but not what Redmine would say. To take it for "nothing there" would be a lie."""
+    reason = f"the answer is not one of Redmine's: it has no '{lacking}'"
+    context = ApiErrorContext(operation=asked.operation, resource_type=asked.resource_type, error_details=reason)
+    hint = "Check REDMINE_URL: it should be the address of Redmine itself, not of something else."
+    return ApiError(f"Failed to {asked.operation}: {reason}", context=context, hint=hint)
+
+
+def _decoded(answer: Answer) -> Any:
+    """The body as data; ValueError when it is none."""
+    try:
+        return answer.json()
+    except ValueError:
+        # Half a character stops a strict reader, and one such text must not hide everything beside it.
+        try:
+            return json.loads(answer.body.decode("utf-8", "surrogatepass"))
+        except RecursionError as error:
+            raise ValueError("not JSON") from error
+
+
 def _network_error(error: ApiError) -> ApiError:
     """Whatever kept us from an answer reads as one kind of trouble."""
     reason = error.context.error_details if error.context else None
@@ -170,7 +200,7 @@ def _network_error(error: ApiError) -> ApiError:
 def _reasons(answer: Answer) -> list[str]:
     """Each of Redmine's `errors`. Most of its refusals have no body, and a page of HTML says nothing to an agent."""
     try:
-        said = answer.json()
+        said = _decoded(answer)
     except ValueError:
         return []
     errors = said.get("errors") if isinstance(said, dict) else None

@@ -26,7 +26,7 @@ class ReadMore(BaseTool[ReadMoreArgs]):
     async def execute(self, args: ReadMoreArgs) -> ToolResult:
         if args.tool == self.name:
             raise ValidationError.of("tool", "Invalid value for parameter tool: it must be the tool that was cut")
-        return await self.context.call_tool(args.tool, args.arguments, Resume(path=args.path, offset=args.offset))
+        return await self.context.tools.call(args.tool, args.arguments, Resume(path=args.path, offset=args.offset))
 
 
 TOOLS = (ReadMore,)

@@ -1,0 +1,55 @@
+"""The other tools, as one call's tool may see them."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from dogubako.contract.call import Resume, ToolCall, ToolResult, new_call_id
+from dogubako.contract.errors import ToolDisabledError, ToolNotFoundError
+from dogubako.contract.metadata import ToolMetadata
+from dogubako.contract.other_tools import FoundTool
+from dogubako.engine.entry import ListFilter, ToolRegistryEntry
+
+if TYPE_CHECKING:
+    from dogubako.engine.pipeline import Pipeline
+
+
+class Others:
+    """Looks into the registry with the eyes of a caller."""
+
+    __slots__ = ("_call", "_pipeline")
+
+    def __init__(self, pipeline: "Pipeline", call: ToolCall) -> None:
+        self._pipeline = pipeline
+        self._call = call
+
+    async def call(self, name: str, parameters: Mapping[str, Any], resume: Resume | None = None) -> ToolResult:
+        return await self._pipeline.handle(another(self._call, name, parameters, resume))
+
+    def search(self, query: str, *, category: str | None = None) -> Sequence[FoundTool]:
+        found = self._pipeline.registry.search(query, ListFilter(category=category, enabled=True))
+        return [FoundTool(metadata=one.entry.metadata, score=one.score) for one in found if self._may_see(one.entry)]
+
+    def describe(self, name: str) -> ToolMetadata:
+        try:
+            entry = self._pipeline.registry.get(name)
+        except ToolNotFoundError as error:
+            error.asked_directly = False
+            raise
+        if not self._may_see(entry):
+            raise ToolDisabledError(f"Tool is disabled: {entry.name}", hint=entry.status.reason)
+        return entry.metadata
+
+    def count(self) -> int:
+        return sum(self._may_see(entry) for entry in self._pipeline.registry.list())
+
+    def _may_see(self, entry: ToolRegistryEntry) -> bool:
+        return self._pipeline.policy.shows(entry, self._call.caller)
+
+
+def another(call: ToolCall, name: str, parameters: Mapping[str, Any], resume: Resume | None = None) -> ToolCall:
+    """A call of another tool by the same caller, through the same door, under the same wishes."""
+    return msgspec.structs.replace(
+        call, name=name, version=None, parameters=parameters, resume=resume, via=call.name, id=new_call_id()
+    )
