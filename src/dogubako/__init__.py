@@ -2,6 +2,7 @@
 
 from importlib.metadata import version as _version
 
+from dogubako import plain_structlog as _plain_structlog  # noqa: F401 - before anybody else imports structlog
 from dogubako.contract import errors
 from dogubako.contract.call import Caller, ExecutionOptions, ToolCall, ToolResult
 from dogubako.contract.context import ToolContext
