@@ -21,8 +21,8 @@ from dogubako.engine.entry import RegisterOptions
 from dogubako.engine.executor import PackLimits, ToolExecutor
 from dogubako.engine.limits import ExecutionLimits
 from dogubako.engine.pipeline import Pipeline
-from dogubako.engine.policy import HousePolicy
 from dogubako.engine.registry import ToolRegistry
+from dogubako.gate.gate import Gate
 from dogubako.loading import find_packs
 from dogubako.outbound.redis_cache import RedisCache
 from dogubako.packs import PACKS
@@ -58,10 +58,13 @@ class Toolbox:
             language=settings.lang, max_tokens=settings.max_response_tokens, redactor=self.redactor
         )
         self.discovery = Discovery(settings.discovery, settings.pinned_tools)
-        self.catalog = Catalog(responses, self._surroundings)
+        self.gate = Gate(settings)
+        self.authenticator = self.gate.authenticator
+        self.catalog = Catalog(responses, self._surroundings, self.gate.policy)
         self.pipeline = Pipeline(
             self.registry,
-            policy=HousePolicy(read_only=settings.read_only),
+            policy=self.gate.policy,
+            recorder=self.gate.audit,
             executor=ToolExecutor(limits=ExecutionLimits(max_tokens=settings.max_response_tokens), cache=self.cache),
             responses=responses,
             surroundings=self._surroundings,
@@ -80,6 +83,7 @@ class Toolbox:
     async def running(self) -> AsyncIterator["Toolbox"]:
         """Connect the configured packs for as long as the server runs."""
         async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self.gate.running())
             if isinstance(self.cache, RedisCache):
                 stack.push_async_callback(self.cache.aclose)
             for state in self.packs.values():

@@ -29,7 +29,7 @@ def serve(box: Toolbox, *, workers: int = 1, allow_unauthenticated: bool = False
     if not is_loopback(settings.host) and settings.auth == "off" and not allow_unauthenticated:
         raise SettingsError(
             f"HOST is {settings.host}, which others can reach, and authentication is off. "
-            "Use HOST=127.0.0.1, or say --allow-unauthenticated if that is what you want."
+            "Use HOST=127.0.0.1, set DOGUBAKO_AUTH=keys, or say --allow-unauthenticated if that is what you want."
         )
     if workers > 1:
         _serve_many(settings, workers)

@@ -49,7 +49,38 @@ class Settings(BaseModel):
     sandbox: bool = setting(
         False, "DOGUBAKO_SANDBOX", "Answer for services that are not configured with the built-in ones."
     )
+    rate_limit_tool_max: int | None = setting(
+        None, "RATE_LIMIT_TOOL_MAX", "Calls per caller, tool and window; off without it.", ge=1
+    )
+    rate_limit_storage: str = setting(
+        "memory",
+        "RATE_LIMIT_STORAGE",
+        "Where calls are counted: memory, or redis://…",
+        pattern=r"^(memory|rediss?://.+)$",
+    )
+    caller_concurrency: int = setting(
+        64, "DOGUBAKO_CALLER_CONCURRENCY", "Calls of one caller that may run at once.", ge=1, le=10_000
+    )
     auth: Literal["off", "keys", "oauth"] = setting("off", "DOGUBAKO_AUTH", "How HTTP callers prove who they are.")
+    oauth_issuer: str | None = setting(
+        None, "DOGUBAKO_OAUTH_ISSUER", "Address of the authorization server whose tokens are taken."
+    )
+    oauth_audience: str | None = setting(
+        None,
+        "DOGUBAKO_OAUTH_AUDIENCE",
+        "Address of this server as tokens name it, for example https://tools.example.com/mcp",
+    )
+    oauth_jwks_url: str | None = setting(
+        None, "DOGUBAKO_OAUTH_JWKS_URL", "Where its keys are, if it does not describe itself."
+    )
+    confirm: Literal["ask", "argument", "deny"] = setting(
+        "ask",
+        "DOGUBAKO_CONFIRM",
+        "Destructive tools: ask the user where the client can, want confirm: true, or never run.",
+    )
+    audit: bool | None = setting(
+        None, "DOGUBAKO_AUDIT", "Whether every call is recorded in the data folder; without it, when callers have keys."
+    )
     discovery: Literal["auto", "full", "search"] = setting(
         "auto",
         "DOGUBAKO_DISCOVERY",
@@ -88,16 +119,15 @@ class Settings(BaseModel):
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
     @model_validator(mode="after")
-    def _only_what_is_kept(self) -> Self:
-        """A guard that somebody switched on and that is not there would be worse than none."""
-        not_yet = {
-            "DOGUBAKO_AUTH": self.auth != "off",
-            "RATE_LIMIT_MAX": self.rate_limit_max is not None,
-        }
-        for name, wanted in not_yet.items():
-            if wanted:
-                raise ValueError(f"{name} has a value that this version does not support yet")
+    def _knows_whom_to_trust(self) -> Self:
+        if self.auth == "oauth" and not (self.oauth_issuer and self.oauth_audience):
+            raise ValueError("DOGUBAKO_AUTH=oauth needs DOGUBAKO_OAUTH_ISSUER and DOGUBAKO_OAUTH_AUDIENCE")
         return self
+
+    @property
+    def audited(self) -> bool:
+        """Whether calls are recorded: as set, else as soon as there are callers to tell apart."""
+        return self.auth != "off" if self.audit is None else self.audit
 
     @field_validator("request_state_key")
     @classmethod

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from dogubako import __version__, worker_sharing
-from dogubako.cli import config, connect, doctor, tools
+from dogubako.cli import audit, config, connect, doctor, keys, tools
 from dogubako.cli.options import Chosen, Config, Packs, ReadOnly, Sandbox, Tools, friendly
 from dogubako.ending import run_to_the_end
 from dogubako.late import load
@@ -22,6 +22,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(tools.app, name="tools")
+app.add_typer(keys.app, name="keys")
+app.add_typer(audit.app, name="audit")
 app.command()(config.config)
 app.command()(doctor.doctor)
 app.command()(connect.connect)

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
 import typer
@@ -18,6 +18,12 @@ from dogubako.contract.conversation import (
 from dogubako.contract.errors import CapabilityRequiredError
 
 _CLEAR_LINE = "\r\x1b[K"
+
+
+def fail(message: str, hint: str | None = None) -> NoReturn:
+    """One sentence on stderr, and the end."""
+    typer.echo(f"dogubako: {message}{f' {hint}' if hint else ''}", err=True)
+    sys.exit(1)
 
 
 def print_json(value: Any) -> None:

@@ -16,6 +16,7 @@ from dogubako.contract.call import ExecutionOptions, ToolCall, ToolResult
 from dogubako.contract.errors import DogubakoError, ValidationError
 from dogubako.contract.guidance import parse_call
 from dogubako.engine.entry import ListFilter
+from dogubako.engine.search import Match
 from dogubako.settings import SettingsError
 from dogubako.transports.tool_info import tool_detail, tool_info
 from dogubako.transports.wire import NOT_JSON, checked_options
@@ -62,16 +63,16 @@ def search(
     if not query.strip():
         _fail("Query is required")
     box = Chosen(tools=tools, packs=packs, sandbox=sandbox, config=config).open(quiet=True)
-    matches = _run(box, _searched(box, query))[:limit]
+    matches = _run(box, _searched(box, query, explain))[:limit]
     if as_json:
-        print_json([{**tool_info(match.entry), "score": match.score} for match in matches])
+        print_json([{**tool_info(match.entry), "score": match.score, **_why(match)} for match in matches])
         return
-    why = ("Matched in",) if explain else ()
+    why = ("Why",) if explain else ()
     rows = [
         (
             one.entry.name,
             f"{one.score:.2f}",
-            *((", ".join(one.why),) if explain else ()),
+            *((", ".join(str(reason) for reason in one.why),) if explain else ()),
             _first_line(one.entry.metadata.description),
         )
         for one in matches
@@ -204,12 +205,17 @@ def _options(timeout: int | None, max_tokens: int | None) -> ExecutionOptions:
     return checked_options({key: value for key, value in said.items() if value is not None})
 
 
+def _why(match: Match) -> dict[str, Any]:
+    reasons = [{"word": one.word, "field": one.field, "share": round(one.share, 4)} for one in match.why]
+    return {"why": reasons} if reasons else {}
+
+
 async def _listed(box: Toolbox, wanted: ListFilter) -> Any:
     return box.registry.list(wanted)
 
 
-async def _searched(box: Toolbox, query: str) -> Any:
-    return box.registry.search(query)
+async def _searched(box: Toolbox, query: str, explain: bool) -> Any:
+    return box.registry.search(query, explain=explain)
 
 
 async def _shown(box: Toolbox, name: str) -> dict[str, Any]:

@@ -7,10 +7,12 @@ from typing import Any, Literal, TypeVar
 
 import anyio
 
+from dogubako.contract.call import ANONYMOUS, Caller
 from dogubako.contract.context import ToolContext
 from dogubako.contract.conversation import SILENCE, Conversation
 from dogubako.contract.errors import (
     AnswerTooLargeError,
+    AuthorizationError,
     NotFoundError,
     ToolTimeoutError,
     ValidationError,
@@ -20,6 +22,7 @@ from dogubako.contract.output import Text
 from dogubako.contract.prompt import Prompt
 from dogubako.contract.resource import Complete, Resource, ResourceTemplate
 from dogubako.engine.discretion import Discreet
+from dogubako.engine.policy import HousePolicy, Policy
 from dogubako.response.builder import ToolResponseBuilder
 from dogubako.response.fitting import plain_text
 from dogubako.response.tokens import count_tokens
@@ -28,6 +31,7 @@ from dogubako.response.trim import share_out
 Kind = Literal["resources", "prompts", "updated"]
 Surroundings = Callable[[str], tuple[Any, Any]]
 
+ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
 
 _MOST_COMPLETIONS = 100
@@ -46,7 +50,10 @@ class CatalogChange:
 class Catalog:
     """What packs bring besides tools."""
 
-    def __init__(self, responses: ToolResponseBuilder, surroundings: Surroundings) -> None:
+    def __init__(
+        self, responses: ToolResponseBuilder, surroundings: Surroundings, policy: Policy | None = None
+    ) -> None:
+        self._policy = policy or HousePolicy()
         self._responses = responses
         self._surroundings = surroundings
         self._resources: dict[str, tuple[str, Resource]] = {}
@@ -69,18 +76,26 @@ class Catalog:
         for prompt in prompts:
             _put(self._prompts, prompt.name, (pack, prompt))
 
-    def resources(self) -> list[Resource]:
-        return [resource for _, (_, resource) in sorted(self._resources.items())]
+    def resources(self, caller: Caller = ANONYMOUS) -> list[Resource]:
+        return self._readable(self._resources, caller)
 
-    def templates(self) -> list[ResourceTemplate]:
-        return [template for _, (_, template) in sorted(self._templates.items())]
+    def templates(self, caller: Caller = ANONYMOUS) -> list[ResourceTemplate]:
+        return self._readable(self._templates, caller)
 
-    def prompts(self) -> list[Prompt]:
-        return [prompt for _, (_, prompt) in sorted(self._prompts.items())]
+    def prompts(self, caller: Caller = ANONYMOUS) -> list[Prompt]:
+        return self._readable(self._prompts, caller)
 
-    async def read(self, uri: str, conversation: Conversation = SILENCE) -> dict[str, Any]:
+    def _readable(self, table: Mapping[str, tuple[str, ItemT]], caller: Caller) -> list[ItemT]:
+        return [item for _, (pack, item) in sorted(table.items()) if self._policy.may_read(pack, caller)]
+
+    def _check(self, pack: str, caller: Caller) -> None:
+        if not self._policy.may_read(pack, caller):
+            raise AuthorizationError(f"This needs the scope {pack}:read.")
+
+    async def read(self, uri: str, conversation: Conversation = SILENCE, caller: Caller = ANONYMOUS) -> dict[str, Any]:
         """The contents of one resource, as `resources/read` shows them."""
         pack, resource, variables = self._find(uri)
+        self._check(pack, caller)
         body = await _in_time(resource.read(self._context(pack, conversation), variables))
         if isinstance(body, str):
             mask = self._responses.redactor.known
@@ -92,10 +107,15 @@ class Catalog:
         return {"uri": uri, "mimeType": resource.mime_type, "blob": blob}
 
     async def render(
-        self, name: str, arguments: Mapping[str, str], conversation: Conversation = SILENCE
+        self,
+        name: str,
+        arguments: Mapping[str, str],
+        conversation: Conversation = SILENCE,
+        caller: Caller = ANONYMOUS,
     ) -> tuple[Prompt, list[dict[str, Any]]]:
         """The messages of a prompt, with its blanks filled in."""
         pack, prompt = self._prompt(name)
+        self._check(pack, caller)
         _check_arguments(prompt, arguments)
         messages = await _in_time(prompt.render(self._context(pack, conversation), arguments))
         built = [self._responses.success(message.content) for message in messages]
@@ -108,9 +128,12 @@ class Catalog:
             {"role": message.role, "content": block} for message, result in rendered for block in result.content
         ]
 
-    async def complete(self, reference: str, argument: str, value: str, others: Mapping[str, str]) -> list[str]:
+    async def complete(
+        self, reference: str, argument: str, value: str, others: Mapping[str, str], caller: Caller = ANONYMOUS
+    ) -> list[str]:
         """What could stand in this blank. `reference` is a prompt's name or a template's address."""
         pack, complete = self._completer(reference, argument)
+        self._check(pack, caller)
         if complete is None:
             return []
         found = await _in_time(complete(self._context(pack, SILENCE), value, others))

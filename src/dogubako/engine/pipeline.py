@@ -6,7 +6,7 @@ door → `Pipeline.handle` → registry → policy → validation → executor �
 import asyncio
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 from uuid import uuid4
 
 import anyio
@@ -14,7 +14,7 @@ import structlog
 
 from dogubako.contract.call import ToolCall, ToolResult
 from dogubako.contract.context import ToolContext
-from dogubako.contract.conversation import SILENCE, Conversation
+from dogubako.contract.conversation import SILENCE, Conversation, InputRequired
 from dogubako.contract.errors import DogubakoError, InternalError, ToolNotFoundError, ValidationError
 from dogubako.contract.metadata import Effect
 from dogubako.contract.passing_tool import PassingTool
@@ -37,6 +37,12 @@ _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 Surroundings = Callable[[str], tuple[Any, Any]]
 
 
+class Recorder(Protocol):
+    """Keeps a record of every call."""
+
+    def record(self, call: ToolCall, code: str, milliseconds: float) -> None: ...
+
+
 def _nothing_around(pack: str) -> tuple[Any, Any]:
     return None, None
 
@@ -53,6 +59,7 @@ class Pipeline:
         responses: ToolResponseBuilder | None = None,
         surroundings: Surroundings = _nothing_around,
         show_internal_errors: bool = False,
+        recorder: Recorder | None = None,
     ) -> None:
         self.registry = registry
         self.policy = policy or HousePolicy()
@@ -60,6 +67,7 @@ class Pipeline:
         self.responses = responses or ToolResponseBuilder()
         self._surroundings = surroundings
         self._show_internal_errors = show_internal_errors
+        self._recorder = recorder
         # Bound once: looking the logger up again for every call would cost more than the check of its level.
         self._log = log.bind()
         registry.attach(self.handle)
@@ -76,7 +84,10 @@ class Pipeline:
             if isinstance(entry.implementation, PassingTool):
                 return await self.handle(_passed_on(entry.implementation, checked.args, call))
             await self.policy.confirm(entry, call, checked.confirmed, lambda: self._foresee(entry, call, checked.args))
-            result = await self.executor.run(entry, checked.args, call, self._bind)
+            result = await self._run(entry, checked.args, call)
+        except InputRequired as needed:
+            # A question before the tool runs: the client answers it and calls again.
+            result = ToolResult(content=(), pending=needed.requests)
         except DogubakoError as error:
             result = self._refused(call, error if call.via is None else self._with_help(call, error))
         except asyncio.CancelledError:
@@ -86,6 +97,13 @@ class Pipeline:
             result = self.broken(error, call_id=call.id)
         self._completed(call, result.code, started, result)
         return result
+
+    async def _run(self, entry: ToolRegistryEntry, args: Any, call: ToolCall) -> ToolResult:
+        self.policy.enter(call)
+        try:
+            return await self.executor.run(entry, args, call, self._bind)
+        finally:
+            self.policy.leave(call)
 
     async def _foresee(self, entry: ToolRegistryEntry, call: ToolCall, args: Any) -> str:
         plan = self.executor.plan(entry, call)
@@ -144,6 +162,9 @@ class Pipeline:
         return error
 
     def _completed(self, call: ToolCall, code: str, started: float, result: ToolResult | None = None) -> None:
+        milliseconds = round((time.perf_counter() - started) * 1000, 1)
+        if self._recorder is not None:
+            self._recorder.record(call, code, milliseconds)
         fields: dict[str, Any] = {"count": result.count} if result is not None and result.count is not None else {}
         self._log.info(
             "Tool completed",
@@ -151,7 +172,7 @@ class Pipeline:
             door=call.door,
             caller=call.caller.name,
             code=code,
-            ms=round((time.perf_counter() - started) * 1000, 1),
+            ms=milliseconds,
             tokens=result.tokens if result is not None else 0,
             call_id=call.id,
             **fields,

@@ -21,6 +21,14 @@ class Policy(Protocol):
 
     def shows(self, entry: ToolRegistryEntry, caller: Caller) -> bool: ...
 
+    def may_read(self, pack: str, caller: Caller) -> bool: ...
+
+    def may_ask(self, entry: ToolRegistryEntry) -> bool: ...
+
+    def enter(self, call: ToolCall) -> None: ...
+
+    def leave(self, call: ToolCall) -> None: ...
+
 
 class HousePolicy:
     """The rules that hold without a gate: disabled is disabled, read-only is read-only, destruction is confirmed."""
@@ -45,3 +53,17 @@ class HousePolicy:
     def shows(self, entry: ToolRegistryEntry, caller: Caller) -> bool:
         """Whether the tool belongs into a list of callable tools."""
         return entry.enabled and not (self.read_only and entry.metadata.writes)
+
+    def may_read(self, pack: str, caller: Caller) -> bool:
+        """Whether the pack's resources and prompts may be read."""
+        return True
+
+    def may_ask(self, entry: ToolRegistryEntry) -> bool:
+        """Whether a call of this tool may end in a question, for which the caller must be able to hear."""
+        return False
+
+    def enter(self, call: ToolCall) -> None:
+        """The call begins to run; a caller who has too many of them is refused."""
+
+    def leave(self, call: ToolCall) -> None:
+        """The call has ended."""

@@ -4,6 +4,7 @@ import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
@@ -200,6 +201,8 @@ async def connected(
         timeout=timeout,
         trust_env=False,
         headers={"Accept-Encoding": ACCEPTED},
+        # Each request speaks for itself; a cookie would make the service remember what was asked before.
+        cookies=CookieJar(policy=DefaultCookiePolicy(allowed_domains=())),
     ) as client:
         yield ServiceHttp(name, client, httpx2)
 

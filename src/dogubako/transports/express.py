@@ -100,6 +100,8 @@ class Express:
             return False
         if entry is None or entry.implementation.talks or entry.mirrored_in_headers:
             return False
+        if self._inside.pipeline.policy.may_ask(entry):
+            return False
         if not isinstance(entry.implementation, PassingTool):
             return True
         # What is passed on must be plain itself; from there nothing is passed on again.

@@ -15,12 +15,12 @@ from starlette.routing import BaseRoute, Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dogubako import __version__
-from dogubako.contract.errors import DogubakoError, MethodNotAllowedError, RouteNotFoundError
+from dogubako.contract.errors import AuthenticationError, DogubakoError, MethodNotAllowedError, RouteNotFoundError
 from dogubako.contract.moment import utc_text
 from dogubako.transports.body import header
 from dogubako.transports.docs_page import PAGE
 from dogubako.transports.hosts import HostGuard
-from dogubako.transports.inside import Inside
+from dogubako.transports.inside import SERVER_NAME, Inside
 from dogubako.transports.mcp_http import McpEndpoint
 from dogubako.transports.openapi import describe
 from dogubako.transports.problems import json_response, log_problem, problem
@@ -30,6 +30,10 @@ log = structlog.get_logger("dogubako.http")
 
 _MCP_PATH = "/mcp"
 _MCP_METHODS = frozenset({"GET", "POST", "DELETE"})
+_METADATA = "/.well-known/oauth-protected-resource"
+
+# For operators' probes, and for clients that look for the way to get a token.
+_OPEN = frozenset({"/healthz", "/readyz", _METADATA, f"{_METADATA}{_MCP_PATH}"})
 
 
 class HttpDoor:
@@ -49,11 +53,12 @@ class HttpDoor:
         self._router = Router(routes, redirect_slashes=False, default=_no_such_route, lifespan=self._lifespan)
         # What is called most often does not wait for the router to try all routes.
         self._direct: dict[tuple[str, str], ASGIApp] = {(method, _MCP_PATH): self.mcp for method in _MCP_METHODS}
-        self._rest: ASGIApp = self._route
+        self._cors_app: ASGIApp | None = None
         if settings.cors_enabled:
-            # A page that may read answers may read failures too, so these are made inside.
-            self._rest = CORSMiddleware(
-                partial(self._edge, lambda _: self._route),
+            # A page that may read answers may read failures too, so these are made inside. What a browser asks
+            # beforehand has no credentials, and is answered before anybody looks for some.
+            self._cors_app = CORSMiddleware(
+                partial(self._edge, lambda scope: self._entered(self._route, scope)),
                 allow_origins=settings.cors_origin,
                 allow_methods=["GET", "POST", "PATCH"],
                 allow_headers=["authorization", "content-type", "x-api-key"],
@@ -77,11 +82,26 @@ class HttpDoor:
         self._check_host(scope)
         direct = self._direct.get((scope["method"], scope["path"]))
         if direct is not None:
-            return direct
+            return self._entered(direct, scope)
         if scope["path"] != _MCP_PATH:
-            return self._rest
+            return self._cors_app or self._entered(self._route, scope)
+        self._entered(self._route, scope)
         allowed = ", ".join(sorted(_MCP_METHODS))
         raise MethodNotAllowedError(f"Method not allowed: {scope['method'][:20]} {_MCP_PATH}", allowed=allowed)
+
+    def _entered(self, app: ASGIApp, scope: Scope) -> ASGIApp:
+        """The app for somebody whom we know. Nothing of a request is read before that."""
+        if scope["path"] in _OPEN:
+            return app
+        caller = self._inside.authenticator.known(scope["headers"])
+        if caller is None:
+            return partial(self._enter_late, app)
+        scope["dogubako.caller"] = caller
+        return app
+
+    async def _enter_late(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["dogubako.caller"] = await self._inside.authenticator.find(scope["headers"])
+        await app(scope, receive, send)
 
     async def _edge(self, choose: Callable[[Scope], ASGIApp], scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
@@ -105,7 +125,12 @@ class HttpDoor:
         error = self._inside.pipeline.responses.failure(error).error or error
         log_problem(error, scope)
         if not send.started:
-            await problem(error, started)(scope, _nothing_more, send)
+            await problem(error, started, self._challenge(error))(scope, _nothing_more, send)
+
+    def _challenge(self, error: DogubakoError) -> dict[str, str]:
+        if not isinstance(error, AuthenticationError):
+            return {}
+        return {"WWW-Authenticate": self._inside.authenticator.challenge(error)}
 
     def _check_host(self, scope: Scope) -> None:
         # Which pages may read REST answers is CORS's question; `/mcp` always asks where a page came from.
@@ -124,7 +149,24 @@ class HttpDoor:
             Route("/readyz", self._ready, methods=["GET"]),
             Route("/openapi.json", self._openapi, methods=["GET"]),
             Route("/docs", self._docs, methods=["GET"]),
+            *(
+                Route(path, self._resource_metadata, methods=["GET"])
+                for path in (_METADATA, f"{_METADATA}{_MCP_PATH}")
+                if self._inside.settings.auth == "oauth"
+            ),
         ]
+
+    async def _resource_metadata(self, request: Request) -> Response:
+        settings = self._inside.settings
+        return json_response(
+            {
+                "resource": settings.oauth_audience,
+                "authorization_servers": [settings.oauth_issuer],
+                "scopes_supported": ["read", "write", "destroy", "admin"],
+                "bearer_methods_supported": ["header"],
+                "resource_name": SERVER_NAME,
+            }
+        )
 
     async def _status(self, request: Request) -> Response:
         return json_response(
@@ -143,6 +185,9 @@ class HttpDoor:
     async def _ready(self, request: Request) -> Response:
         findings = await self._inside.check()
         ready = all(finding.ok or finding.severity == "warning" for finding in findings)
+        if self._inside.settings.auth != "off":
+            # Anybody may ask; where the services are and what is wrong with them is for `doctor`.
+            return json_response({"ready": ready}, status=200 if ready else 503)
         checks = [
             {"ok": one.ok, "subject": one.subject, "message": one.message}
             | ({"advice": one.advice} if one.advice else {})
@@ -165,6 +210,14 @@ def _in_our_words(error: HTTPException, scope: Scope) -> DogubakoError:
     return RouteNotFoundError(f"Route not found: {scope['method'][:20]} {scope['path'][:200]}")
 
 
+# For browsers: nothing of ours is a page in a frame, a script of another kind, or worth a place in a cache.
+_ALWAYS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+)
+
+
 class _Started:
     """Remembers whether the answer has begun: then it is too late for another one."""
 
@@ -173,7 +226,9 @@ class _Started:
         self.started = False
 
     def __call__(self, message: Message) -> Awaitable[None]:
-        self.started = True
+        if not self.started:
+            self.started = True
+            message["headers"] = [*message.get("headers", ()), *_ALWAYS]
         return self._send(message)
 
 

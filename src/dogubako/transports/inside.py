@@ -9,6 +9,7 @@ from dogubako.engine.catalog import Catalog
 from dogubako.engine.discovery import Discovery
 from dogubako.engine.pipeline import Pipeline
 from dogubako.engine.registry import ToolRegistry
+from dogubako.gate.authentication import Authenticator
 from dogubako.settings import Settings
 
 SERVER_NAME = "dogubako"
@@ -30,6 +31,7 @@ class Inside(Protocol):
     pipeline: Pipeline
     catalog: Catalog
     discovery: Discovery
+    authenticator: Authenticator
     redactor: Redactor
 
     def running(self) -> AbstractAsyncContextManager[Any]: ...

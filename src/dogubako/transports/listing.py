@@ -37,17 +37,17 @@ def _callable(inside: Inside, caller: Caller) -> list[ToolRegistryEntry]:
     return [entry for entry in inside.registry.list() if shows(entry, caller)]
 
 
-def resources(inside: Inside, cursor: str | None = None) -> dict[str, Any]:
-    return _page("resources", inside.catalog.resources(), cursor, lambda one: {"uri": one.uri, **_described(one)})
+def resources(inside: Inside, caller: Caller, cursor: str | None = None) -> dict[str, Any]:
+    return _page("resources", inside.catalog.resources(caller), cursor, lambda one: {"uri": one.uri, **_described(one)})
 
 
-def templates(inside: Inside, cursor: str | None = None) -> dict[str, Any]:
-    found = inside.catalog.templates()
+def templates(inside: Inside, caller: Caller, cursor: str | None = None) -> dict[str, Any]:
+    found = inside.catalog.templates(caller)
     return _page("resourceTemplates", found, cursor, lambda one: {"uriTemplate": one.uri_template, **_described(one)})
 
 
-def prompts(inside: Inside, cursor: str | None = None) -> dict[str, Any]:
-    return _page("prompts", inside.catalog.prompts(), cursor, _prompt)
+def prompts(inside: Inside, caller: Caller, cursor: str | None = None) -> dict[str, Any]:
+    return _page("prompts", inside.catalog.prompts(caller), cursor, _prompt)
 
 
 def annotated_schema(registry: ToolRegistry, name: str) -> Mapping[str, Any] | None:

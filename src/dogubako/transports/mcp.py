@@ -139,25 +139,27 @@ class McpDoor:
         return call_result(result, modern=modern)
 
     async def _list_resources(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
-        return listing.resources(self._inside, params.cursor)
+        return listing.resources(self._inside, caller_of(ctx), params.cursor)
 
     async def _list_templates(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
-        return listing.templates(self._inside, params.cursor)
+        return listing.templates(self._inside, caller_of(ctx), params.cursor)
 
     async def _list_prompts(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
-        return listing.prompts(self._inside, params.cursor)
+        return listing.prompts(self._inside, caller_of(ctx), params.cursor)
 
     async def _read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> dict[str, Any]:
         conversation = McpConversation(ctx, params.input_responses, params.request_state)
         try:
-            return {"contents": [await self._inside.catalog.read(str(params.uri), conversation)]}
+            return {"contents": [await self._inside.catalog.read(str(params.uri), conversation, caller_of(ctx))]}
         except InputRequired as needed:
             return input_required(needed.requests, conversation.state())
 
     async def _get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> dict[str, Any]:
         conversation = McpConversation(ctx, params.input_responses, params.request_state)
         try:
-            prompt, messages = await self._inside.catalog.render(params.name, params.arguments or {}, conversation)
+            prompt, messages = await self._inside.catalog.render(
+                params.name, params.arguments or {}, conversation, caller_of(ctx)
+            )
         except InputRequired as needed:
             return input_required(needed.requests, conversation.state())
         return {"description": prompt.description, "messages": messages}
@@ -165,7 +167,9 @@ class McpDoor:
     async def _complete(self, ctx: Context, params: types.CompleteRequestParams) -> dict[str, Any]:
         reference = params.ref.name if isinstance(params.ref, types.PromptReference) else params.ref.uri
         others: Mapping[str, str] = (params.context.arguments if params.context else None) or {}
-        values = await self._inside.catalog.complete(reference, params.argument.name, params.argument.value, others)
+        values = await self._inside.catalog.complete(
+            reference, params.argument.name, params.argument.value, others, caller_of(ctx)
+        )
         return {"completion": {"values": values, "total": len(values), "hasMore": False}}
 
     async def _subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> dict[str, Any]:
@@ -191,9 +195,11 @@ class McpDoor:
 
 def caller_of(ctx: Context) -> Caller:
     """Who is calling; the HTTP door puts the caller into the request's scope."""
-    scope = getattr(ctx.request, "scope", None)
-    caller = scope.get("dogubako.caller") if scope else None
-    return caller if isinstance(caller, Caller) else ANONYMOUS
+    if ctx.request is None:
+        return ANONYMOUS
+    caller = ctx.request.scope["dogubako.caller"]
+    assert isinstance(caller, Caller)
+    return caller
 
 
 def _door(ctx: Context) -> Door:

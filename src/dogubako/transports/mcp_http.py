@@ -10,14 +10,14 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import Message, Receive, Scope, Send
 
-from dogubako.contract.call import ANONYMOUS
+from dogubako.contract.call import Caller
 from dogubako.contract.errors import ValidationError
 from dogubako.transports.body import decode_json, read_body, require_json, send_json
 from dogubako.transports.exchange import Exchange
 from dogubako.transports.express import Express, PlainCall
 from dogubako.transports.inside import Inside
 from dogubako.transports.mcp import McpDoor
-from dogubako.transports.sessions import Sessions
+from dogubako.transports.sessions import Sessions, user_of
 from dogubako.transports.wire import (
     HANDSHAKE_VERSIONS,
     INVALID_REQUEST,
@@ -69,22 +69,22 @@ class McpEndpoint:
         self._sessions.close_streams()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        caller: Caller = scope["dogubako.caller"]
         if scope["method"] != "POST":
-            await self.manager.handle_request(_trimmed(scope), receive, send)
+            await self.manager.handle_request(_trimmed(scope, caller), receive, send)
             return
         require_json(scope)
         body = await read_body(receive)
         headers = _routing_headers(scope)
-        plain = self._plain(headers, body) if headers is not None else None
+        plain = self._plain(headers, body, caller) if headers is not None else None
         if plain is None:
-            await self._long_way(_trimmed(scope), body, receive, send)
+            await self._long_way(_trimmed(scope, caller), body, receive, send)
             return
         call, session = plain
-        caller = scope.get("dogubako.caller", ANONYMOUS)
         answer = self.express.answer(call, door="http", caller=caller, session=session)
         await Exchange(call, session, receive, send).run(answer)
 
-    def _plain(self, headers: dict[bytes, bytes], body: bytes) -> tuple[PlainCall, str] | None:
+    def _plain(self, headers: dict[bytes, bytes], body: bytes, caller: Caller) -> tuple[PlainCall, str] | None:
         if not _content_fits(headers):
             return None
         version = headers.get(b"mcp-protocol-version", b"").decode("latin-1")
@@ -100,7 +100,7 @@ class McpEndpoint:
         if b"mcp-protocol-version" in headers and version not in HANDSHAKE_VERSIONS:
             return None
         call = self.express.recognise(message, modern=False)
-        return (call, session) if call is not None and session and self._sessions.touch(session) else None
+        return (call, session) if call is not None and session and self._sessions.touch(session, caller) else None
 
     async def _long_way(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
         headers = _routing_headers(scope) or {}
@@ -155,9 +155,10 @@ def _content_fits(headers: dict[bytes, bytes]) -> bool:
     return both and headers.get(b"content-type", b"").split(b";")[0].strip() == b"application/json"
 
 
-def _trimmed(scope: Scope) -> Scope:
-    """httptools keeps blanks around header values, which do not belong to them."""
-    return {**scope, "headers": [(name, value.strip(b" \t")) for name, value in scope["headers"]]}
+def _trimmed(scope: Scope, caller: Caller) -> Scope:
+    """httptools keeps blanks around header values, which do not belong to them. A session belongs to its caller."""
+    headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
+    return {**scope, "headers": headers, "user": user_of(caller)}
 
 
 def _replay(body: bytes, receive: Receive, send: Send, on_leave: Callable[[], Any] | None) -> tuple[Receive, Send]:

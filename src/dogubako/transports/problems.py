@@ -23,7 +23,7 @@ def json_response(body: Any, *, status: int = 200, headers: dict[str, str] | Non
     return Response(msgspec.json.encode(body), status_code=status, headers=headers, media_type="application/json")
 
 
-def problem(error: DogubakoError, started: float) -> Response:
+def problem(error: DogubakoError, started: float, headers: dict[str, str] | None = None) -> Response:
     """The failure in REST's words. The sentence has been masked by the response builder before it comes here."""
     facts = error_facts(error)
     body = {
@@ -35,7 +35,7 @@ def problem(error: DogubakoError, started: float) -> Response:
         "executionTime": elapsed_ms(started),
         "timestamp": utc_text(),
     }
-    return json_response(body, status=error.http_status, headers=_headers(error))
+    return json_response(body, status=error.http_status, headers={**_headers(error), **(headers or {})})
 
 
 def log_problem(error: DogubakoError, scope: Scope) -> None:

@@ -11,11 +11,12 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
-from dogubako.contract.call import ANONYMOUS, NO_OPTIONS, Caller, ToolCall, ToolResult
-from dogubako.contract.errors import CancelledError, ValidationError, ValidationErrorContext
+from dogubako.contract.call import NO_OPTIONS, Caller, ToolCall, ToolResult
+from dogubako.contract.errors import AuthorizationError, CancelledError, ValidationError, ValidationErrorContext
 from dogubako.contract.moment import utc_text
-from dogubako.engine.entry import ListFilter
+from dogubako.engine.entry import ListFilter, ToolRegistryEntry
 from dogubako.engine.validation import ModelValidator
+from dogubako.gate.scopes import ADMIN, allows, needed_for
 from dogubako.transports.body import decode_object, read_body, require_json, send_json
 from dogubako.transports.departure import Departure
 from dogubako.transports.inside import Inside
@@ -45,7 +46,7 @@ class CallRoute:
         started = time.perf_counter()
         require_json(scope)
         encoded = await read_body(receive)
-        call = _read_call(encoded, scope.get("dogubako.caller", ANONYMOUS))
+        call = _read_call(encoded, scope["dogubako.caller"])
         result: ToolResult | None = None
         with Stop() as stop:
             async with Departure(receive, stop):
@@ -108,7 +109,7 @@ class RestV1:
     async def _list(self, request: Request) -> Response:
         query = _list_query(request)
         wanted = ListFilter(category=query.category, tags=tuple(query.tag), enabled=query.enabled)
-        entries = self._inside.registry.list(wanted)
+        entries = [entry for entry in self._inside.registry.list(wanted) if self._may_see(entry, request)]
         start = (query.page - 1) * query.limit
         pages = -(-len(entries) // query.limit)
         return json_response(
@@ -119,6 +120,9 @@ class RestV1:
         )
 
     async def _one(self, request: Request) -> Response:
+        entry = self._inside.registry.get(request.path_params["name"])
+        if not self._may_see(entry, request):
+            raise AuthorizationError(f"{entry.name} needs the scope {needed_for(entry.metadata, entry.pack)}.")
         if request.method == "PATCH":
             await self._switch(request)
         return json_response(tool_detail(self._inside.registry, request.path_params["name"]))
@@ -129,11 +133,18 @@ class RestV1:
         if not body.query.strip():
             raise ValidationError.of("query", "Query is required")
         wanted = ListFilter(category=body.filters.category, tags=tuple(body.filters.tags))
-        matches = self._inside.registry.search(body.query, wanted)
+        found_all = self._inside.registry.search(body.query, wanted)
+        matches = [match for match in found_all if self._may_see(match.entry, request)]
         found = [{**tool_info(match.entry), "score": match.score} for match in matches[: body.limit]]
         return json_response({"query": body.query, "results": found, "total": len(matches)})
 
+    def _may_see(self, entry: ToolRegistryEntry, request: Request) -> bool:
+        """Also what is disabled: lists of REST say why. What a caller has no scope for is not there for it."""
+        return allows(request.scope["dogubako.caller"].scopes, entry.metadata, entry.pack)
+
     async def _switch(self, request: Request) -> None:
+        if ADMIN not in request.scope["dogubako.caller"].scopes:
+            raise AuthorizationError(f"Switching tools needs the scope {ADMIN}.")
         require_json(request.scope)
         body = _SWITCH.check(decode_object(await read_body(request.receive)))
         switch = self._inside.registry.enable if body.enabled else self._inside.registry.disable

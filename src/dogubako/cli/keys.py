@@ -1,0 +1,111 @@
+"""`dogubako keys create|list|revoke`."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+import typer
+
+from dogubako.cli.options import AsJson, Chosen, Config, friendly
+from dogubako.cli.terminal import fail, print_json, print_table
+from dogubako.gate.keys import ApiKey, KeysError, KeyStore
+from dogubako.gate.scopes import is_scope
+
+app = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
+
+_SPANS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_SPAN = re.compile(r"(\d{1,5})([mhdw])")
+_SCOPES = "read, write, destroy, admin; redmine:read and so on for one pack; tool:list_* for tools by name."
+
+
+@app.command()
+@friendly
+def create(
+    name: Annotated[str, typer.Option("--name", help="Whose key it is; the log and the audit log show it.")],
+    scope: Annotated[list[str], typer.Option("--scope", help=f"What it may do: {_SCOPES} May be given several times.")],
+    expires_in: Annotated[str | None, typer.Option("--expires-in", metavar="SPAN", help="90d, 12h, 4w, 30m.")] = None,
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a key. It is shown once and kept as a hash."""
+    name = name.strip()
+    if not name or len(name) > 100 or not name.isprintable():
+        fail("The name must have 1 to 100 printable characters.")
+    scopes = [part.strip() for one in scope for part in one.split(",") if part.strip()]
+    if unknown := [one for one in scopes if not is_scope(one)]:
+        fail(f"Unknown scope: {', '.join(unknown)}.", f"Scopes: {_SCOPES}")
+    if not scopes:
+        fail("A key needs at least one scope.", f"Scopes: {_SCOPES}")
+    try:
+        secret, key = _store(config).create(name, scopes, _span(expires_in))
+    except KeysError as error:
+        fail(error.message, error.hint)
+    if as_json:
+        print_json({"key": secret, **_shown(key)})
+        return
+    typer.echo(secret)
+    until = f" until {key.expires:%Y-%m-%d %H:%M} UTC" if key.expires else ""
+    typer.echo(f"This is the only copy. '{key.name}' may {', '.join(key.scopes)}{until}.", err=True)
+
+
+@app.command("list")
+@friendly
+def list_keys(config: Config = None, as_json: AsJson = False) -> None:
+    """List keys: names, scopes, states. Never the keys themselves."""
+    try:
+        keys = _store(config).all()
+    except KeysError as error:
+        fail(error.message, error.hint)
+    if as_json:
+        print_json([_shown(key) for key in keys])
+        return
+    rows = [
+        (key.id, key.name, key.state(datetime.now(UTC)), ", ".join(key.scopes), _day(key.created), _day(key.expires))
+        for key in keys
+    ]
+    print_table(("Id", "Name", "State", "Scopes", "Created", "Expires"), rows, empty="No keys.")
+
+
+@app.command()
+@friendly
+def revoke(
+    which: Annotated[str, typer.Argument(help="Id or name of the key.")], config: Config = None, as_json: AsJson = False
+) -> None:
+    """End a key. A running server notices within a second."""
+    try:
+        key = _store(config).revoke(which)
+    except KeysError as error:
+        fail(error.message, error.hint)
+    if as_json:
+        print_json(_shown(key))
+        return
+    typer.echo(f"'{key.name}' ({key.id}) is revoked.")
+
+
+def _store(config: Config) -> KeyStore:
+    return KeyStore(Chosen(config=config).sources().load().data_dir)
+
+
+def _shown(key: ApiKey) -> dict[str, object]:
+    return {
+        "id": key.id,
+        "name": key.name,
+        "scopes": list(key.scopes),
+        "state": key.state(datetime.now(UTC)),
+        "created": key.created,
+        "expires": key.expires,
+        "revoked": key.revoked,
+    }
+
+
+def _span(text: str | None) -> timedelta | None:
+    if text is None:
+        return None
+    found = _SPAN.fullmatch(text.strip())
+    if found is None or found[1].strip("0") == "":
+        fail("--expires-in takes a span like 90d, 12h, 4w or 30m.")
+    return timedelta(**{_SPANS[found[2]]: int(found[1])})
+
+
+def _day(moment: datetime | None) -> str:
+    return f"{moment:%Y-%m-%d %H:%M}" if moment else ""

@@ -1,0 +1,70 @@
+"""From credentials to a caller. Every HTTP request passes here before anything else looks at it."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Final, Protocol
+
+from dogubako.contract.call import ANONYMOUS, Caller
+from dogubako.contract.errors import AuthenticationError
+from dogubako.gate.credentials import bearer_of
+from dogubako.gate.keys import KeyStore
+
+Headers = Iterable[tuple[bytes, bytes]]
+
+_HOW: Final = "Send it as a bearer token, or in the header X-API-Key. `dogubako keys create` makes one."
+
+
+class Authenticator(Protocol):
+    """Finds out who is calling."""
+
+    def known(self, headers: Headers) -> Caller | None:
+        """The caller, if that can be told at once; AuthenticationError when it is nobody."""
+
+    async def find(self, headers: Headers) -> Caller:
+        """The caller, if it takes longer to find out."""
+
+    def challenge(self, error: AuthenticationError) -> str:
+        """What `WWW-Authenticate` says."""
+
+
+class NoAuthentication:
+    """Everybody who can reach us is trusted."""
+
+    def known(self, headers: Headers) -> Caller:
+        return ANONYMOUS
+
+    async def find(self, headers: Headers) -> Caller:
+        return ANONYMOUS
+
+    def challenge(self, error: AuthenticationError) -> str:
+        return "Bearer"
+
+
+class KeyAuthentication:
+    """Callers prove themselves with an API key of ours."""
+
+    def __init__(self, keys: KeyStore) -> None:
+        self._keys = keys
+        self._callers: dict[str, Caller] = {}
+
+    def known(self, headers: Headers) -> Caller:
+        secret = bearer_of(headers)
+        if not secret:
+            raise AuthenticationError("An API key is required.", hint=_HOW)
+        key = self._keys.find(secret)
+        if key is None:
+            raise AuthenticationError("The API key is not valid.", hint=_HOW)
+        state = key.state(datetime.now(UTC))
+        if state != "active":
+            raise AuthenticationError(f"The API key is {state}.", hint="Ask the operator for a new one.")
+        caller = self._callers.get(key.hash)
+        if caller is None:
+            # The same object for the same key: what is decided for it once need not be decided again.
+            caller = self._callers[key.hash] = Caller(name=key.name, scopes=frozenset(key.scopes))
+        return caller
+
+    async def find(self, headers: Headers) -> Caller:
+        return self.known(headers)
+
+    def challenge(self, error: AuthenticationError) -> str:
+        return 'Bearer realm="dogubako"'

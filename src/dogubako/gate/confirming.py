@@ -1,0 +1,30 @@
+"""Is a deletion meant? Asked of the person where the client can ask, else of the caller by an argument."""
+
+from typing import Any, Final, Literal
+
+from dogubako.contract.call import ToolCall
+from dogubako.contract.conversation import Answer, Question
+from dogubako.contract.errors import ConfirmationRequiredError
+
+Confirmation = Literal["ask", "argument", "deny"]
+
+_KEY: Final = "confirm"
+_FORM: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {_KEY: {"type": "boolean", "title": "Go on?", "description": "Whether this is to be done."}},
+    "required": [_KEY],
+}
+
+
+def can_ask(call: ToolCall) -> bool:
+    """Whether there is a person behind the caller whom we can reach."""
+    return call.conversation.supports("elicitation")
+
+
+async def ask(call: ToolCall, what_would_happen: str) -> None:
+    """Ask the person; anything but a clear yes is a no."""
+    question = Question(message=f"{what_would_happen} Go on?", schema=_FORM)
+    answer = (await call.conversation.request({_KEY: question}))[_KEY]
+    if not (isinstance(answer, Answer) and answer.accepted and answer.content.get(_KEY) is True):
+        message = f"{what_would_happen} The user did not agree; nothing was done."
+        raise ConfirmationRequiredError(message, hint="Do not try again unless the user asks for it.")

@@ -1,0 +1,33 @@
+"""What a request brings to prove who it is."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from dogubako.contract.errors import AuthenticationError
+
+_LONGEST: Final = 8_192
+
+
+def bearer_of(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
+    """The token of `Authorization: Bearer …` or `X-API-Key: …`; two that differ are refused, none is nothing."""
+    found = {token for name, value in headers if (token := _token(name, value)) is not None}
+    if len(found) > 1:
+        raise AuthenticationError("The request brings two different credentials.")
+    return found.pop() if found else None
+
+
+def _token(name: bytes, value: bytes) -> str | None:
+    if name == b"x-api-key":
+        return _text(value)
+    if name != b"authorization":
+        return None
+    scheme, _, rest = value.strip().partition(b" ")
+    if scheme.lower() != b"bearer":
+        raise AuthenticationError("Only the scheme Bearer is understood here.")
+    return _text(rest)
+
+
+def _text(value: bytes) -> str:
+    if len(value) > _LONGEST:
+        raise AuthenticationError("The credentials are too long.")
+    return value.strip().decode("latin-1")

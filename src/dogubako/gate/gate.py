@@ -1,0 +1,77 @@
+"""The gate as settings describe it: who is who, who may, and what is recorded."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from urllib.parse import urlsplit
+
+from dogubako.gate.audit import AuditLog
+from dogubako.gate.authentication import Authenticator, KeyAuthentication, NoAuthentication
+from dogubako.gate.keys import KeyStore
+from dogubako.gate.policy import GatePolicy
+from dogubako.gate.rates import Crowd, RateLimits
+from dogubako.settings import Settings
+
+_METADATA = "/.well-known/oauth-protected-resource"
+
+
+class Gate:
+    """All parts of the gate of one server."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._stack = AsyncExitStack()
+        self.audit = AuditLog(settings.data_dir) if settings.audited else None
+        self.authenticator = self._authenticator(settings)
+        self.policy = GatePolicy(
+            read_only=settings.read_only,
+            confirmation=settings.confirm,
+            rates=_rates(settings),
+            crowd=Crowd(settings.caller_concurrency) if settings.auth != "off" else None,
+            audit=self.audit,
+        )
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """For as long as the server runs."""
+        async with self._stack:
+            if self._key_set is not None:
+                await self._stack.enter_async_context(self._key_set.running())
+            if self.audit is not None:
+                self._stack.callback(self.audit.close)
+            yield
+
+    def _authenticator(self, settings: Settings) -> Authenticator:
+        self._key_set = None
+        if settings.auth == "off":
+            return NoAuthentication()
+        if settings.auth == "keys":
+            return KeyAuthentication(KeyStore(settings.data_dir))
+        # Heavy, and only those who take tokens need it.
+        from dogubako.gate.key_set import KeySet  # noqa: PLC0415
+        from dogubako.gate.oauth import TokenAuthentication  # noqa: PLC0415
+
+        assert settings.oauth_issuer is not None
+        assert settings.oauth_audience is not None
+        self._key_set = KeySet(settings.oauth_issuer, settings.oauth_jwks_url)
+        return TokenAuthentication(
+            issuer=settings.oauth_issuer,
+            audience=settings.oauth_audience,
+            keys=self._key_set,
+            metadata_url=_metadata_url(settings.oauth_audience),
+        )
+
+
+def _metadata_url(audience: str) -> str:
+    """RFC 9728 puts the well-known part between host and path."""
+    parts = urlsplit(audience)
+    return f"{parts.scheme}://{parts.netloc}{_METADATA}{parts.path.rstrip('/')}"
+
+
+def _rates(settings: Settings) -> RateLimits | None:
+    if settings.rate_limit_max is None and settings.rate_limit_tool_max is None:
+        return None
+    return RateLimits(
+        most=settings.rate_limit_max,
+        window=settings.rate_limit_window,
+        most_per_tool=settings.rate_limit_tool_max,
+        storage=settings.rate_limit_storage,
+    )

@@ -1,0 +1,97 @@
+"""OAuth 2.1 resource server: callers bring tokens of an authorization server that the operator trusts."""
+
+import hashlib
+import time
+from typing import Any, Final
+
+import jwt
+import structlog
+
+from dogubako.contract.call import Caller
+from dogubako.contract.errors import AuthenticationError
+from dogubako.gate.authentication import Headers
+from dogubako.gate.credentials import bearer_of
+from dogubako.gate.key_set import KeySet
+from dogubako.gate.scopes import known_scopes
+
+log = structlog.get_logger("dogubako.gate")
+
+# Only signatures: with these nobody who can check a token can also make one.
+ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+_REQUIRED: Final = ("exp", "iss", "aud", "sub")
+_CLOCKS_DIFFER_SECONDS: Final = 30
+_MOST_REMEMBERED: Final = 10_000
+
+
+class TokenAuthentication:
+    """Checks JWTs: signature, issuer, audience, expiry; takes the scopes that mean something here."""
+
+    def __init__(self, *, issuer: str, audience: str, keys: KeySet, metadata_url: str) -> None:
+        self._issuer = issuer
+        self._audience = audience
+        self._keys = keys
+        self._metadata_url = metadata_url
+        self._remembered: dict[bytes, tuple[float, Caller]] = {}
+
+    def known(self, headers: Headers) -> Caller | None:
+        """Checking a signature takes a while; a token that was checked is remembered until it expires."""
+        until, caller = self._remembered.get(_digest(self._token(headers)), (0.0, None))
+        return caller if time.time() < until else None
+
+    async def find(self, headers: Headers) -> Caller:
+        token = self._token(headers)
+        claims = await self._claims(token)
+        caller = Caller(name=str(claims["sub"])[:200], scopes=known_scopes(_scopes_in(claims)))
+        if len(self._remembered) >= _MOST_REMEMBERED:
+            self._remembered.clear()
+        self._remembered[_digest(token)] = (float(claims["exp"]), caller)
+        return caller
+
+    def challenge(self, error: AuthenticationError) -> str:
+        """Where a client learns which authorization server to ask (RFC 9728)."""
+        problem = "" if error.message == _MISSING else ', error="invalid_token"'
+        return f'Bearer resource_metadata="{self._metadata_url}"{problem}'
+
+    def _token(self, headers: Headers) -> str:
+        token = bearer_of(headers)
+        if not token:
+            raise AuthenticationError(_MISSING, hint=f"{self._metadata_url} names the authorization server.")
+        return token
+
+    async def _claims(self, token: str) -> dict[str, Any]:
+        try:
+            kid = jwt.get_unverified_header(token).get("kid")
+            key = await self._keys.find(kid if isinstance(kid, str) else None)
+            if key is None:
+                raise jwt.InvalidTokenError("unknown key")
+            return jwt.decode(
+                token,
+                key,
+                algorithms=list(ALGORITHMS),
+                audience=self._audience,
+                issuer=self._issuer,
+                leeway=_CLOCKS_DIFFER_SECONDS,
+                options={"require": list(_REQUIRED)},
+            )
+        except jwt.ExpiredSignatureError as error:
+            raise AuthenticationError("The access token has expired.", hint="Get a new one.") from error
+        except (jwt.InvalidTokenError, ValueError, TypeError) as error:
+            # What exactly is wrong with it helps an operator, and only helps others to forge one.
+            log.info("Access token refused", reason=type(error).__name__)
+            raise AuthenticationError("The access token is not valid.") from error
+
+
+_MISSING: Final = "An access token is required."
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
+
+
+def _scopes_in(claims: dict[str, Any]) -> list[str]:
+    """`scope` is a text (RFC 9068); some servers say `scp`, as a text or a list."""
+    found: list[str] = []
+    for name in ("scope", "scp"):
+        value = claims.get(name)
+        found += value.split() if isinstance(value, str) else [str(one) for one in value or ()]
+    return found
