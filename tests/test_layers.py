@@ -21,7 +21,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "engine": {"contract", "response"},
     "settings": {"contract"},
     "outbound": {"contract", "settings"},
-    "gate": {"contract", "response", "engine", "settings", "outbound"},
+    "gate": {"contract", "response", "engine", "settings", "outbound", "late"},
     "packs": {"contract", "response", "outbound"},
     "loading": {"contract", "packs", "settings"},
     "log_lines": {"contract", "response"},

@@ -84,10 +84,10 @@ def test_lists_are_written_with_commas_or_as_lists() -> None:
             id="a short key",
         ),
         pytest.param(
-            {"DOGUBAKO_AUTH": "keys"},
+            {"DOGUBAKO_AUTH": "oauth"},
             None,
-            "Invalid setting: DOGUBAKO_AUTH has a value that this version does not support yet.",
-            id="a guard that is not there yet",
+            "Invalid setting: DOGUBAKO_AUTH=oauth needs DOGUBAKO_OAUTH_ISSUER and DOGUBAKO_OAUTH_AUDIENCE.",
+            id="a guard that does not know whom to trust",
         ),
         pytest.param({}, "port = = 1\n", "dogubako.toml: not valid TOML", id="a broken file"),
         pytest.param(

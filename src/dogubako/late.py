@@ -1,4 +1,4 @@
-"""Load one of our doors, or a service of the sandbox, at the moment it is opened.
+"""Load one of our doors, a service of the sandbox, or what else not everybody needs, at the moment it is opened.
 
 The MCP SDK and the HTTP server cost most of a second to import; a command that does not need them should not wait for
 them (docs/adr/0004-doors-are-loaded-when-opened.md).
@@ -8,7 +8,12 @@ from importlib import import_module
 from typing import Any, Literal
 
 Door = Literal[
-    "dogubako.serving", "dogubako.transports.stdio_loop", "dogubako.sandbox.n8n.app", "dogubako.sandbox.web.app"
+    "dogubako.serving",
+    "dogubako.gate.oauth",
+    "dogubako.transports.stdio_loop",
+    "dogubako.sandbox.n8n.app",
+    "dogubako.sandbox.redmine.app",
+    "dogubako.sandbox.web.app",
 ]
 
 

@@ -15,6 +15,7 @@ from uvicorn.supervisors import Multiprocess
 from dogubako.app import Toolbox
 from dogubako.ending import run_to_the_end
 from dogubako.settings import Settings, SettingsError
+from dogubako.transports.bounded import BoundedProtocol
 from dogubako.transports.hosts import is_loopback
 from dogubako.transports.http import HttpDoor
 
@@ -89,7 +90,7 @@ def _options(settings: Settings) -> dict[str, Any]:
     return {
         "host": settings.host,
         "port": settings.port,
-        "http": "httptools",
+        "http": BoundedProtocol,
         "interface": "asgi3",
         # uvloop, where there is one.
         "loop": "auto",

@@ -169,5 +169,5 @@ def test_a_server_that_others_can_reach_needs_a_word_that_it_is_meant(host: str,
     assert ended.returncode == 2
     assert ended.stderr.splitlines()[-1] == (
         f"dogubako: HOST is {host}, which others can reach, and authentication is off. "
-        "Use HOST=127.0.0.1, or say --allow-unauthenticated if that is what you want."
+        "Use HOST=127.0.0.1, set DOGUBAKO_AUTH=keys, or say --allow-unauthenticated if that is what you want."
     )

@@ -4,7 +4,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from dogubako import BaseTool, Caller, Effect, NoArgs, ToolArgs, ToolCall, tool
+from dogubako import BaseTool, Effect, NoArgs, ToolArgs, ToolCall, tool
+from dogubako.contract.call import ANONYMOUS
 from dogubako.contract.errors import AuthorizationError
 from dogubako.engine.entry import ToolRegistryEntry
 from dogubako.engine.pipeline import Pipeline
@@ -68,11 +69,11 @@ async def test_a_read_only_server_only_reads(name: str, arguments: dict[str, Any
 def test_a_read_only_server_lists_only_what_can_be_called() -> None:
     box = box_of(look, write, Drop, read_only=True)
     box.registry.disable("look")
-    shown = [entry.name for entry in box.registry.list() if box.pipeline.policy.shows(entry, Caller())]
+    shown = [entry.name for entry in box.registry.list() if box.pipeline.policy.shows(entry, ANONYMOUS)]
 
     assert shown == []
     box.registry.enable("look")
-    assert box.pipeline.policy.shows(box.registry.get("look"), Caller())
+    assert box.pipeline.policy.shows(box.registry.get("look"), ANONYMOUS)
 
 
 async def test_a_disabled_tool_does_not_run() -> None:

@@ -2,16 +2,15 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from urllib.parse import urlsplit
+from typing import Any
 
 from dogubako.gate.audit import AuditLog
 from dogubako.gate.authentication import Authenticator, KeyAuthentication, NoAuthentication
 from dogubako.gate.keys import KeyStore
 from dogubako.gate.policy import GatePolicy
 from dogubako.gate.rates import Crowd, RateLimits
+from dogubako.late import load
 from dogubako.settings import Settings
-
-_METADATA = "/.well-known/oauth-protected-resource"
 
 
 class Gate:
@@ -40,30 +39,15 @@ class Gate:
             yield
 
     def _authenticator(self, settings: Settings) -> Authenticator:
-        self._key_set = None
+        self._key_set: Any = None
         if settings.auth == "off":
             return NoAuthentication()
         if settings.auth == "keys":
             return KeyAuthentication(KeyStore(settings.data_dir))
         # Heavy, and only those who take tokens need it.
-        from dogubako.gate.key_set import KeySet  # noqa: PLC0415
-        from dogubako.gate.oauth import TokenAuthentication  # noqa: PLC0415
-
-        assert settings.oauth_issuer is not None
-        assert settings.oauth_audience is not None
-        self._key_set = KeySet(settings.oauth_issuer, settings.oauth_jwks_url)
-        return TokenAuthentication(
-            issuer=settings.oauth_issuer,
-            audience=settings.oauth_audience,
-            keys=self._key_set,
-            metadata_url=_metadata_url(settings.oauth_audience),
-        )
-
-
-def _metadata_url(audience: str) -> str:
-    """RFC 9728 puts the well-known part between host and path."""
-    parts = urlsplit(audience)
-    return f"{parts.scheme}://{parts.netloc}{_METADATA}{parts.path.rstrip('/')}"
+        tokens = load("dogubako.gate.oauth").token_authentication(settings)
+        self._key_set = tokens.keys
+        return tokens
 
 
 def _rates(settings: Settings) -> RateLimits | None:

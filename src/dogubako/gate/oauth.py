@@ -3,6 +3,7 @@
 import hashlib
 import time
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import jwt
 import structlog
@@ -13,6 +14,7 @@ from dogubako.gate.authentication import Headers
 from dogubako.gate.credentials import bearer_of
 from dogubako.gate.key_set import KeySet
 from dogubako.gate.scopes import known_scopes
+from dogubako.settings import Settings
 
 log = structlog.get_logger("dogubako.gate")
 
@@ -29,7 +31,7 @@ class TokenAuthentication:
     def __init__(self, *, issuer: str, audience: str, keys: KeySet, metadata_url: str) -> None:
         self._issuer = issuer
         self._audience = audience
-        self._keys = keys
+        self.keys = keys
         self._metadata_url = metadata_url
         self._remembered: dict[bytes, tuple[float, Caller]] = {}
 
@@ -61,7 +63,7 @@ class TokenAuthentication:
     async def _claims(self, token: str) -> dict[str, Any]:
         try:
             kid = jwt.get_unverified_header(token).get("kid")
-            key = await self._keys.find(kid if isinstance(kid, str) else None)
+            key = await self.keys.find(kid if isinstance(kid, str) else None)
             if key is None:
                 raise jwt.InvalidTokenError("unknown key")
             return jwt.decode(
@@ -82,6 +84,20 @@ class TokenAuthentication:
 
 
 _MISSING: Final = "An access token is required."
+_METADATA: Final = "/.well-known/oauth-protected-resource"
+
+
+def token_authentication(settings: Settings) -> TokenAuthentication:
+    """As the settings say; that both addresses are there was checked when they were read."""
+    issuer, audience = settings.oauth_issuer or "", settings.oauth_audience or ""
+    keys = KeySet(issuer, settings.oauth_jwks_url)
+    return TokenAuthentication(issuer=issuer, audience=audience, keys=keys, metadata_url=_metadata_url(audience))
+
+
+def _metadata_url(audience: str) -> str:
+    """RFC 9728 puts the well-known part between host and path."""
+    parts = urlsplit(audience)
+    return f"{parts.scheme}://{parts.netloc}{_METADATA}{parts.path.rstrip('/')}"
 
 
 def _digest(token: str) -> bytes:

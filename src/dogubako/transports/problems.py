@@ -2,6 +2,7 @@
 
 import math
 import time
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -36,6 +37,14 @@ def problem(error: DogubakoError, started: float, headers: dict[str, str] | None
         "timestamp": utc_text(),
     }
     return json_response(body, status=error.http_status, headers={**_headers(error), **(headers or {})})
+
+
+def problem_bytes(error: DogubakoError) -> bytes:
+    """The failure as a whole HTTP answer, for a connection on which there is no request yet."""
+    response = problem(error, time.perf_counter(), {"Connection": "close"})
+    head = [f"HTTP/1.1 {error.http_status} {HTTPStatus(error.http_status).phrase}".encode()]
+    head += [name + b": " + value for name, value in response.raw_headers]
+    return b"\r\n".join([*head, b"", bytes(response.body)])
 
 
 def log_problem(error: DogubakoError, scope: Scope) -> None:
