@@ -99,7 +99,8 @@ def test_every_command_works_as_printed(readme: str, newcomer: Path) -> None:
         with _serving(served[0], newcomer, ports["3000"]), _serving(served[1], newcomer, ports["3000"]):
             answers = [_run(command, newcomer, ports["3000"]) for command in commands if command not in served]
 
-    assert all(json.loads(answer)["success"] for answer in answers if answer.startswith("{")), answers
+    failed = [answer for answer in answers if answer.startswith("{") and not json.loads(answer)["success"]]
+    assert [_shown_failure(readme)] == [json.loads(answer)["error"] for answer in failed], failed
     assert any(_told(answer, "origin").get("nodeName") == "Look up customer" for answer in answers)
     assert any(json.loads(answer)["result"] == "hello" for answer in answers if answer.startswith("{"))
     assert any(json.loads(answer)["result"] == "Hello, Ada!" for answer in answers if answer.startswith("{"))
@@ -107,6 +108,12 @@ def test_every_command_works_as_printed(readme: str, newcomer: Path) -> None:
     assert "Hello, Ada!\n" in answers
     connected = json.loads((newcomer / ".mcp.json").read_text(encoding="utf-8"))
     assert connected["mcpServers"]["dogubako"]["args"] == ["stdio", "--tools", str(newcomer / "hello.py")]
+
+
+def _shown_failure(readme: str) -> str:
+    """The one call that is meant to fail, with the sentence that is printed below it."""
+    [shown] = [found["error"] for block in _blocks(readme, "json") if "error" in (found := json.loads(block))]
+    return str(shown)
 
 
 def _told(answer: str, field: str) -> dict[str, object]:
