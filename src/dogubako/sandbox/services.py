@@ -27,5 +27,9 @@ SANDBOXES: Mapping[str, Sandbox] = {
         settings={"url": "https://n8n.sandbox", "api_key": "sandbox-key"},
         app=lambda: load("dogubako.sandbox.n8n.app").n8n_app(),
     ),
+    "redmine": Sandbox(
+        settings={"url": "https://redmine.sandbox", "api_key": "a" * 40},
+        app=lambda: load("dogubako.sandbox.redmine.app").redmine_app(),
+    ),
     "web": Sandbox(settings={}, app=lambda: load("dogubako.sandbox.web.app").web_app()),
 }

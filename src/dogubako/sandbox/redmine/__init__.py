@@ -1,0 +1,1 @@
+"""Redmine in small, inside our process."""
