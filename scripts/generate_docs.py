@@ -18,7 +18,9 @@ from dogubako.contract.setting import env_name
 from dogubako.engine.entry import ToolRegistryEntry
 from dogubako.packs import PACKS
 from dogubako.settings import Settings, Sources
+from scripts.discovery_sizes import discovery_page
 from scripts.n8n_sizes import n8n_page
+from scripts.redmine_sizes import redmine_page
 
 ROOT = Path(__file__).parent.parent
 _SETTINGS_HEAD = "| variable | in the file | default | meaning |\n| --- | --- | --- | --- |\n"
@@ -31,6 +33,8 @@ def main() -> int:
         "docs/settings.md": settings_page(),
         "docs/errors.md": errors_page(),
         "docs/n8n.md": n8n_page(NOTE),
+        "docs/redmine.md": redmine_page(NOTE),
+        "docs/discovery.md": discovery_page(NOTE),
     }
     drifted = [name for name, text in pages.items() if _read(ROOT / name) != text]
     if "--check" in sys.argv[1:]:
