@@ -234,3 +234,28 @@ async def test_a_tool_that_does_not_say_that_it_talks_finds_nobody_to_talk_to() 
     result = await box_of(Quiet).pipeline.handle(ToolCall(name="quiet", conversation=Thinker()))
 
     assert result.code == "CAPABILITY_REQUIRED"
+
+
+@pytest.mark.parametrize(
+    ("effect", "idempotent", "retryable", "hint"),
+    [
+        pytest.param(Effect.READ, False, True, "Try again, or ask for less at once.", id="a read"),
+        pytest.param(Effect.WRITE, True, True, "Try again, or ask for less at once.", id="a repeatable write"),
+        pytest.param(
+            Effect.WRITE, False, False, "It may have been done all the same: look first.", id="a write that may not"
+        ),
+    ],
+)
+async def test_only_what_may_be_repeated_is_advised_to_be(
+    effect: Effect, idempotent: bool, retryable: bool, hint: str
+) -> None:
+    @tool(effect=effect, idempotent=idempotent)
+    async def wait() -> str:
+        """Wait for ever."""
+        await asyncio.Event().wait()
+        return "never"
+
+    result = await box_of(wait).call("wait", options=SOON)
+
+    assert result.error is not None
+    assert (result.code, result.error.retryable, result.error.hint) == ("TIMEOUT", retryable, hint)

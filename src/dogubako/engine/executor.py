@@ -140,9 +140,10 @@ def _pause(result: ToolResult, plan: Plan, attempt: int) -> float | None:
 
 
 def _timed_out(tool: BaseTool[Any, Any], window: float) -> ToolResult:
-    error = ToolTimeoutError(
-        f"Execution timeout after {round(window * 1000)}ms", hint="Try again, or ask for less at once."
-    )
+    repeatable = tool.metadata.repeatable
+    hint = "Try again, or ask for less at once." if repeatable else "It may have been done all the same: look first."
+    error = ToolTimeoutError(f"Execution timeout after {round(window * 1000)}ms", hint=hint)
+    error.retryable = repeatable
     log.warning(f"[{tool.name}] Error", call_id=tool.context.call_id, code=error.code)
     return tool.context.responses.failure(error)
 

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -35,6 +36,9 @@ class OpenFolders:
 
     def _save(self, path: str, body: bytes, parameter: str) -> Path:
         file = self._inside(path, parameter)[0]
+        if file in self._folders:
+            # Beside it would be outside.
+            raise wrong_path("it is a folder", parameter)
         unfinished = file.with_name(f".{uuid4().hex}.part")
         try:
             unfinished.write_bytes(body)
@@ -45,7 +49,9 @@ class OpenFolders:
         except OSError as error:
             raise wrong_path(f"the file cannot be written ({error.strerror})", parameter) from error
         finally:
-            unfinished.unlink(missing_ok=True)
+            # Below a file there is nothing to take away, and to fail here would hide the reason.
+            with suppress(OSError):
+                unfinished.unlink()
         return file
 
     def _existing(self, path: str, parameter: str) -> Path:

@@ -39,4 +39,3 @@ class N8nSettings(PackSettings):
     @property
     def key(self) -> str:
         return self.api_key.get_secret_value() if self.api_key else ""
-

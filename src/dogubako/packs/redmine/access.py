@@ -10,6 +10,8 @@ from dogubako.packs.redmine.lookups import NON_MEMBER, Lookups
 from dogubako.packs.redmine.models import ADMINISTRATOR, ARCHIVED, CLOSED, PROJECT, ROLE, Json, Kind
 
 _READING: Final = ("show", "list")
+# What can be done to a project in any state.
+_TO_ANY_PROJECT: Final = ("close", "reopen", "archive", "unarchive", "delete")
 
 
 class Access:
@@ -30,15 +32,25 @@ class Access:
         roles = [role for role in await self._roles_in(project) if "permissions" in role]
         return bool(roles) and not any(permission in role["permissions"] for role in roles)
 
+    async def holds(self, permission: str, project: int) -> bool:
+        """Whether it is certain, at this moment, that our user has a permission in a project."""
+        self._service.forget_me()
+        self._lookups.forget()
+        if (await self._service.me()).get("admin"):
+            return True
+        return any(permission in role.get("permissions", ()) for role in await self._roles_in(project))
+
     async def explained(
         self, refusal: RedmineRefused, kind: Kind, act: str, project: int | str | None
     ) -> RedmineRefused:
         """A refusal in words. Redmine has none for a missing permission or a closed project, so we look around."""
-        if refusal.status_code not in (403, 422):
+        if refusal.explained or refusal.status_code not in (403, 422):
             return refusal
+        # Once is enough, whatever is found.
+        refusal.explained = True
         try:
             found = await self._project(project)
-            if found is not None and (state := _state(found, act)) is not None:
+            if found is not None and (state := _state(found, kind, act)) is not None:
                 reason, hint = state
                 return refusal.because(reason, hint)
             if refusal.status_code == 422:
@@ -62,17 +74,20 @@ class Access:
 
     async def who_might(self, permission: str) -> str:
         """Which roles have a permission, as a sentence."""
-        roles = [await self._lookups.role(role["id"]) for role in await self._lookups.rows(ROLE)]
+        roles = [await self._lookups.record_if_allowed(ROLE, role["id"]) for role in await self._lookups.rows(ROLE)]
         names = [role["name"] for role in roles if role and permission in role.get("permissions", ())]
         if not names:
             return f"No role has the permission {permission}; an administrator can give it to one."
         return f"These roles have the permission {permission}: {', '.join(names)}."
 
     async def _roles_in(self, project: int | None) -> list[Json]:
-        me = await self._service.me()
-        memberships = [one for one in me.get("memberships", ()) if one.get("project", {}).get("id") == project]
-        ids = {role["id"] for one in memberships for role in one.get("roles", ())} or {NON_MEMBER}
-        roles = [await self._lookups.role(id_) for id_ in sorted(ids)]
+        """Our roles in a project; without one, all that we have anywhere."""
+        memberships = (await self._service.me()).get("memberships", ())
+        if project is not None:
+            memberships = [one for one in memberships if one.get("project", {}).get("id") == project]
+        ids = {role["id"] for one in memberships for role in one.get("roles", ())}
+        ids |= {NON_MEMBER} if project is None or not ids else set()
+        roles = [await self._lookups.record_if_allowed(ROLE, id_) for id_ in sorted(ids)]
         return [role for role in roles if role is not None]
 
     async def _project(self, project: int | str | None) -> Json | None:
@@ -88,7 +103,9 @@ class Access:
             return {"id": project, "status": ARCHIVED} if me.get("admin") else None
 
 
-def _state(project: Json, act: str) -> tuple[str, str] | None:
+def _state(project: Json, kind: Kind, act: str) -> tuple[str, str] | None:
+    if kind is PROJECT and act in _TO_ANY_PROJECT:
+        return None
     if project.get("status") == CLOSED and act not in _READING:
         name = project.get("name") or project["id"]
         return f"project '{name}' is closed, nothing in it can be changed", "reopen_project opens it again."

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from dogubako.contract.errors import ValidationError
 from dogubako.packs.redmine.models import (
     ACTIVITY,
     CATEGORY,
@@ -15,7 +14,7 @@ from dogubako.packs.redmine.models import (
     Json,
     Kind,
 )
-from dogubako.packs.redmine.names.custom_fields import value_named, written
+from dogubako.packs.redmine.names.field_values import stored
 from dogubako.packs.redmine.names.names import Names
 
 _NAMED: Final[Mapping[str, Kind]] = {
@@ -48,7 +47,7 @@ class Bodies:
         if parameter == "custom_fields":
             return [await self._custom_field(one, project, fields) for one in value or ()]
         if parameter == "watcher_user_ids":
-            return [await self._names.people.id_of(one, parameter, project) for one in value or ()]
+            return list(dict.fromkeys([await self._names.people.id_of(one, parameter, project) for one in value or ()]))
         if value is None:
             # A null leaves an assignee as it is; an empty text takes it away, and works for everything else too.
             return ""
@@ -66,17 +65,5 @@ class Bodies:
         which = given.get("id") if given.get("id") is not None else given.get("name")
         assert which is not None
         id_ = await self._names.custom_fields.id_of(which, "custom_fields", project, seen)
-        defined = await self._names.custom_fields.defined() or ()
-        field = next((one for one in defined if one["id"] == id_), {})
-        value = value_named(field, given.get("value"))
-        if field.get("field_format") == "user":
-            value = await self._people(value, project)
-        if isinstance(value, list) and field and not field.get("multiple"):
-            message = "Invalid value for parameter custom_fields: this field takes one value only"
-            raise ValidationError.of("custom_fields", message)
-        return {"id": id_, "value": written(value)}
-
-    async def _people(self, value: Any, project: int | None) -> Any:
-        if isinstance(value, list):
-            return [await self._people(one, project) for one in value]
-        return value if value in (None, "") else await self._names.people.id_of(value, "custom_fields", project)
+        field = await self._names.custom_fields.definition(id_)
+        return {"id": id_, "value": await stored(self._names, field, given.get("value"), project)}

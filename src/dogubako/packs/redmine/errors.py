@@ -2,13 +2,14 @@
 
 ApiError
 ├── RedmineRefused        it said no: 401, 403, 409, 422, …, with its own reasons where it gave some
-└── NotDoneError          it said yes and did something else
+├── NotDoneError          it said yes and did something else
+└── UnseenError           it said yes, and we could not look whether it is so
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dogubako.contract.errors import ApiError, ApiErrorContext
+from dogubako.contract.errors import ApiError, ApiErrorContext, DogubakoError
 from dogubako.outbound.http import Asked
 
 
@@ -69,3 +70,10 @@ class NotDoneError(ApiError):
     @property
     def details(self) -> list[dict[str, str]]:
         return [{"field": one.field, "message": one.reason} for one in self.undone]
+
+
+class UnseenError(ApiError):
+    """Redmine reported success, but then did not let us look. A repetition might do it twice."""
+
+    def __init__(self, message: str, trouble: DogubakoError, hint: str) -> None:
+        super().__init__(f"{message}: {trouble.message}", context=getattr(trouble, "context", None), hint=hint)

@@ -50,21 +50,35 @@ ISSUE = Kind(
     noun="issue",
     one="issue",
     many="issues",
-    needs={"show": "view_issues", "create": "add_issues", "update": "edit_issues", "delete": "delete_issues"},
+    needs={
+        "list": "view_issues",
+        "show": "view_issues",
+        "create": "add_issues",
+        "copy": "copy_issues",
+        "update": "edit_issues",
+        "delete": "delete_issues",
+        "add_watcher": "add_issue_watchers",
+        "remove_watcher": "delete_issue_watchers",
+    },
     finder="list_issues or search_redmine can find it; closed ones need status_id: '*'.",
 )
 RELATION = Kind(
     noun="relation",
     one="relation",
     many="relations",
-    needs={"create": "manage_issue_relations", "delete": "manage_issue_relations"},
+    needs={"list": "view_issues", "create": "manage_issue_relations", "delete": "manage_issue_relations"},
     finder="list_issue_relations has the ids.",
 )
 CATEGORY = Kind(
     noun="category",
     one="issue_category",
     many="issue_categories",
-    needs={"create": "manage_categories", "update": "manage_categories", "delete": "manage_categories"},
+    needs={
+        "list": "view_issues",
+        "create": "manage_categories",
+        "update": "manage_categories",
+        "delete": "manage_categories",
+    },
     finder="list_issue_categories has the ids.",
 )
 PROJECT = Kind(
@@ -86,21 +100,37 @@ MEMBERSHIP = Kind(
     noun="membership",
     one="membership",
     many="memberships",
-    needs={"create": "manage_members", "update": "manage_members", "delete": "manage_members"},
+    needs={
+        "create": "manage_members",
+        "update": "manage_members",
+        "delete": "manage_members",
+    },
     finder="list_memberships has the ids.",
 )
 VERSION = Kind(
     noun="version",
     one="version",
     many="versions",
-    needs={"create": "manage_versions", "update": "manage_versions", "delete": "manage_versions"},
+    needs={
+        "list": "view_issues",
+        "show": "view_issues",
+        "create": "manage_versions",
+        "update": "manage_versions",
+        "delete": "manage_versions",
+    },
     finder="list_versions has the ids.",
 )
 TIME_ENTRY = Kind(
     noun="time entry",
     one="time_entry",
     many="time_entries",
-    needs={"create": "log_time", "update": "edit_time_entries", "delete": "edit_time_entries"},
+    needs={
+        "list": "view_time_entries",
+        "show": "view_time_entries",
+        "create": "log_time",
+        "update": "edit_time_entries",
+        "delete": "edit_time_entries",
+    },
     finder="list_time_entries has the ids.",
 )
 USER = Kind(
@@ -115,10 +145,15 @@ WIKI_PAGE = Kind(
     noun="wiki page",
     one="wiki_page",
     many="wiki_pages",
-    needs={"show": "view_wiki_pages", "save": "edit_wiki_pages", "delete": "delete_wiki_pages"},
+    needs={
+        "list": "view_wiki_pages",
+        "show": "view_wiki_pages",
+        "save": "edit_wiki_pages",
+        "delete": "delete_wiki_pages",
+    },
     finder="list_wiki_pages has the titles.",
 )
-NEWS = Kind(noun="news", one="news_item", many="news")
+NEWS = Kind(noun="news", one="news_item", many="news", needs={"list": "view_news"})
 FILE = Kind(noun="file", one="file", many="files", needs={"list": "view_files"})
 ATTACHMENT = Kind(
     noun="attachment", one="attachment", many="attachments", finder="show_issue lists the attachments of an issue."

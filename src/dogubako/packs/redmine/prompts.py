@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from dogubako.contract.context import ToolContext
+from dogubako.contract.errors import ValidationError
 from dogubako.contract.guidance import example_call
 from dogubako.contract.prompt import Prompt, PromptArgument, PromptMessage
 from dogubako.packs.redmine.client import RedmineClient
 from dogubako.packs.redmine.models import ISSUE, PROJECT, Json
 
 _MOST_NEW: Final = 30
+_WEEKS: Final = ("this", "last")
 
 
 async def _triage(context: ToolContext[Any], arguments: Mapping[str, str]) -> Sequence[PromptMessage]:
@@ -35,6 +37,8 @@ async def _report(context: ToolContext[Any], arguments: Mapping[str, str]) -> Se
     client: RedmineClient = context.client
     project = await client.names.project(arguments["project"])
     week = arguments.get("week") or "this"
+    if week not in _WEEKS:
+        raise ValidationError.of("week", "Invalid value for parameter week: expected this or last")
     period = "lw" if week == "last" else "w"
     calls = {
         "created": example_call("list_issues", project_id=project, status_id="*", created_on=period, limit=100),
@@ -53,11 +57,13 @@ async def _projects(context: ToolContext[Any], typed: str, _: Mapping[str, str])
 
 
 async def _weeks(context: ToolContext[Any], typed: str, _: Mapping[str, str]) -> list[str]:
-    return [week for week in ("this", "last") if week.startswith(typed)]
+    return [week for week in _WEEKS if week.startswith(typed)]
 
 
 def _line(issue: Json) -> str:
-    return f"- {issue['id']} [{issue['tracker']['name']}, {issue['priority']['name']}] {issue['subject']}"
+    # A subject may hold line breaks, and what follows one would read like a line of ours.
+    subject = " ".join(issue["subject"].split())
+    return f"- {issue['id']} [{issue['tracker']['name']}, {issue['priority']['name']}] {subject}"
 
 
 _TRIAGE: Final = """Bring order into the unassigned issues of project {project}.

@@ -20,7 +20,6 @@ _OWN_PERMISSION: Final = {
     ("issue", "private_notes"): "set_notes_private",
     ("issue", "notes"): "add_issue_notes",
     ("issue", "watcher_user_ids"): "add_issue_watchers",
-    ("issue", "project_id"): "move_issues",
     ("project", "enabled_module_names"): "select_project_modules",
     ("wiki_page", "parent_title"): "rename_wiki_pages",
 }
@@ -64,6 +63,8 @@ class Reasons:
             return "a token is unknown, or was used before"
         if field in _FROM_CHILDREN and record.get("children"):
             return "it comes from the issue's children"
+        if field == "watcher_user_ids" and "watchers" not in record:
+            return "your role may not see who watches, so it could not be checked"
         if field == "project_id":
             return "you may not see that project, or not create issues of this tracker in it"
         trackers = await self._lookups.rows(TRACKER)

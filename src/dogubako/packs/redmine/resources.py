@@ -4,17 +4,16 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from dogubako.contract.context import ToolContext
-from dogubako.contract.output import Xml
 from dogubako.contract.resource import ResourceTemplate
 from dogubako.packs.redmine.api.service import place
 from dogubako.packs.redmine.client import RedmineClient
-from dogubako.packs.redmine.formatters.answers import Answered
-from dogubako.packs.redmine.formatters.views import issue_view, view
-from dogubako.packs.redmine.history import History
+from dogubako.packs.redmine.formatters.answers import Answered, Answers
+from dogubako.packs.redmine.formatters.views import view
 from dogubako.packs.redmine.models import ISSUE, PROJECT, WIKI_PAGE
-from dogubako.response.plain import encode
-from dogubako.response.xml import render
+from dogubako.packs.redmine.tools.issues import journal_page, shown_issue
 
+# A family of resources has one type for all settings, so the format of the tools' answers does not count here.
+_IN_XML: Final = Answers("xml")
 _SUGGESTIONS: Final = 50
 _JOURNALS: Final = 20
 _INCLUDE: Final = ("children", "attachments", "relations", "journals", "allowed_statuses")
@@ -23,18 +22,15 @@ _INCLUDE: Final = ("children", "attachments", "relations", "journals", "allowed_
 async def _read_issue(context: ToolContext[Any], variables: Mapping[str, str]) -> str:
     client: RedmineClient = context.client
     issue = await client.records.show(ISSUE, variables["id"], _INCLUDE)
-    shown = issue_view(issue, without=("journals",))
-    if issue.get("journals"):
-        shown["journals"] = await History(client.lookups, issue).page(_JOURNALS, 0)
-    return _written(client.answers.record(ISSUE, shown))
+    shown = await shown_issue(client.lookups, issue, _JOURNALS, 0)
+    return _written(context, _IN_XML.record(ISSUE, shown, page=journal_page(shown)))
 
 
 async def _read_page(context: ToolContext[Any], variables: Mapping[str, str]) -> str:
     client: RedmineClient = context.client
     path = place("projects", variables["id"], "wiki", variables["title"])
-    return _written(
-        client.answers.record(WIKI_PAGE, view(await client.records.show(WIKI_PAGE, variables["title"], path=path)))
-    )
+    page = await client.records.show(WIKI_PAGE, variables["title"], path=path)
+    return _written(context, _IN_XML.record(WIKI_PAGE, view(page)))
 
 
 async def _issue_ids(context: ToolContext[Any], typed: str, _: Mapping[str, str]) -> list[str]:
@@ -57,8 +53,9 @@ async def _titles(context: ToolContext[Any], typed: str, chosen: Mapping[str, st
     return [row["title"] for row in page.rows if row["title"].casefold().startswith(typed.casefold())]
 
 
-def _written(answer: Answered) -> str:
-    return render(answer.root) if isinstance(answer, Xml) else encode(answer.data)
+def _written(context: ToolContext[Any], answer: Answered) -> str:
+    """Cut between whole elements where it must be: cut like any text it would be no document any more."""
+    return str(context.responses.success(answer).content[0]["text"])
 
 
 RESOURCE_TEMPLATES = (

@@ -1,5 +1,6 @@
 """What was asked for and what Redmine really has now, field by field."""
 
+import re
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
@@ -7,7 +8,13 @@ from dogubako.packs.redmine.models import Json
 from dogubako.packs.redmine.names.custom_fields import written
 
 # Where a field is found again, when it is not `x` for `x`, or `x.id` for `x_id`.
-_ELSEWHERE: Final = {"parent_issue_id": "parent", "default_assigned_to_id": "default_assignee", "user_id": "user"}
+_ELSEWHERE: Final = {
+    "parent_issue_id": "parent",
+    "parent_title": "parent",
+    "default_assigned_to_id": "default_assignee",
+    "enabled_module_names": "enabled_modules",
+    "user_id": "user",
+}
 _LISTS_OF_IDS: Final = {
     "tracker_ids": "trackers",
     "role_ids": "roles",
@@ -29,6 +36,10 @@ _UNSEEN: Final = (
     "group_ids",
     "user_ids",
 )
+
+_EMPTY: Final[tuple[Any, ...]] = (None, "", [], {})
+_LONGEST_VALUE: Final = 200
+_NOT_IN_TITLES: Final = str.maketrans("", "", ",./?;|:")
 
 # What changes by itself with every write.
 _ALWAYS_MOVING: Final = (
@@ -62,15 +73,33 @@ def _lacks_files(uploads: Collection[Mapping[str, Any]], record: Json) -> bool:
     return any(str(upload["token"]).split(".")[0] not in there for upload in uploads)
 
 
-def also_changed(asked: Collection[str], before: Json, after: Json) -> list[Json]:
+def also_changed(asked: Mapping[str, Any], before: Json, after: Json) -> list[Json]:
     """What is different although nobody asked for it: set by Redmine's rules, or by somebody else meanwhile."""
-    named = {place_of(field) for field in asked}
-    fields = [field for field in {**before, **after} if field not in named and field not in _ALWAYS_MOVING]
+    named = {place_of(field) for field in asked} | {"id", "custom_fields", *_ALWAYS_MOVING}
+    fields = [field for field in {**before, **after} if field not in named]
     return [
         {"field": field, "from": _short(before.get(field)), "to": _short(after.get(field))}
         for field in fields
-        if field not in ("id", "custom_fields") and not _same(before.get(field), after.get(field))
+        if not _same(before.get(field), after.get(field))
+    ] + _other_custom_fields({field["id"] for field in asked.get("custom_fields") or ()}, before, after)
+
+
+def _other_custom_fields(named: Collection[int], before: Json, after: Json) -> list[Json]:
+    """Another tracker takes values away with its fields."""
+    old, new = _custom_fields(before), _custom_fields(after)
+    return [
+        {"field": f"custom_fields[{id_}] {field['name']}", "from": _value(old.get(id_)), "to": _value(new.get(id_))}
+        for id_, field in {**old, **new}.items()
+        if id_ not in named and not _same_values(_value(old.get(id_)), _value(new.get(id_)))
     ]
+
+
+def _custom_fields(record: Json) -> dict[int, Json]:
+    return {field["id"]: field for field in record.get("custom_fields") or ()}
+
+
+def _value(field: Json | None) -> Any:
+    return (field or {}).get("value")
 
 
 def set_by_itself(asked: Collection[str], record: Json) -> list[Json]:
@@ -84,17 +113,29 @@ def set_by_itself(asked: Collection[str], record: Json) -> list[Json]:
 def _kept(field: str, value: Any, record: Json) -> bool:
     if field == "uploads":
         return not _lacks_files(value, record)
+    if field in _LISTS_OF_IDS:
+        return _has_ids(field, value, record)
+    if field == "parent_title":
+        return _title(value) == _title((record.get("parent") or {}).get("title") or "")
     return _same(value, _found(field, record))
 
 
+def _has_ids(field: str, asked: Any, record: Json) -> bool:
+    """All that were asked for, and no others; roles may come from a group too, and people watch unasked."""
+    rows = record.get(_LISTS_OF_IDS[field]) or ()
+    wanted, there = set(asked or ()), {row["id"] for row in rows}
+    own = {row["id"] for row in rows if not row.get("inherited")}
+    return wanted <= there and (field == "watcher_user_ids" or own <= wanted)
+
+
+def _title(text: str) -> str:
+    """Redmine writes titles of wiki pages its own way, and finds them in any."""
+    return re.sub(r"\s+", "_", text.strip()).translate(_NOT_IN_TITLES).casefold()
+
+
 def _found(field: str, record: Json) -> Any:
-    if field in _LISTS_OF_IDS:
-        rows = record.get(_LISTS_OF_IDS[field]) or []
-        return sorted({row["id"] for row in rows if not row.get("inherited")})
     if field == "enabled_module_names":
         return sorted(row["name"] for row in record.get("enabled_modules") or [])
-    if field == "parent_title":
-        return (record.get("parent") or {}).get("title")
     if field == "user_id":
         return (record.get("user") or record.get("group") or {}).get("id")
     if field.endswith("_id"):
@@ -108,25 +149,25 @@ def place_of(field: str) -> str:
 
 
 def _same(asked: Any, found: Any) -> bool:
-    if asked in (None, "", [], {}) or found in (None, "", [], {}):
-        return asked in (None, "", [], {}) and found in (None, "", [], {})
+    if asked in _EMPTY or found in _EMPTY:
+        return asked in _EMPTY and found in _EMPTY
     if isinstance(asked, bool) or isinstance(found, bool):
         return bool(asked == found)
     if isinstance(asked, int | float) and isinstance(found, int | float):
         # Redmine keeps hours with two decimals.
         return abs(asked - found) < 0.006
     if isinstance(asked, str) and isinstance(found, str):
-        return _plain(asked) == _plain(found)
+        return one_line_end(asked) == one_line_end(found)
     if isinstance(asked, list) and isinstance(found, list):
-        return sorted(asked, key=str) == sorted(found, key=str)
+        return {str(one) for one in asked} == {str(one) for one in found}
     if isinstance(asked, dict) and isinstance(found, dict) and "id" in asked:
         return bool(asked["id"] == found.get("id"))
     return bool(asked == found)
 
 
-def _plain(text: str) -> str:
-    """Redmine stores line ends as CRLF."""
-    return text.replace("\r\n", "\n").strip()
+def one_line_end(text: str) -> str:
+    """Redmine stores every line end as CRLF."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").strip()
 
 
 def _ignored_custom_fields(asked: Collection[Mapping[str, Any]], record: Json) -> list[str]:
@@ -142,9 +183,9 @@ def _same_values(asked: Any, found: Any) -> bool:
     return _as_texts(asked) == _as_texts(found)
 
 
-def _as_texts(value: Any) -> list[str]:
+def _as_texts(value: Any) -> set[str]:
     values = value if isinstance(value, list) else [value]
-    return sorted(_plain(str(one)) for one in values if one not in (None, ""))
+    return {one_line_end(str(one)) for one in values if one is not None} - {""}
 
 
 def _short(value: Any) -> Any:
@@ -153,4 +194,6 @@ def _short(value: Any) -> Any:
         return {key: value[key] for key in ("id", "name") if key in value}
     if isinstance(value, list):
         return f"{len(value)} entries"
+    if isinstance(value, str) and len(value) > _LONGEST_VALUE:
+        return f"{len(value)} characters"
     return value

@@ -8,20 +8,31 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from dogubako.contract.errors import ApiErrorContext, NotFoundError
+from dogubako.contract.errors import ApiErrorContext, DogubakoError, NotFoundError
 from dogubako.contract.guidance import example_call
 from dogubako.outbound.http import Asked
 from dogubako.packs.redmine.access import Access
 from dogubako.packs.redmine.api.records import RecordsApi, to
 from dogubako.packs.redmine.api.service import RedmineService, missing, place
-from dogubako.packs.redmine.errors import NotDoneError, RedmineRefused, Undone
+from dogubako.packs.redmine.errors import NotDoneError, RedmineRefused, Undone, UnseenError
 from dogubako.packs.redmine.lookups import Lookups
-from dogubako.packs.redmine.models import CATEGORY, MEMBERSHIP, PROJECT, USER, VERSION, Json, Kind
+from dogubako.packs.redmine.models import (
+    CATEGORY,
+    ISSUE,
+    MEMBERSHIP,
+    PROJECT,
+    TIME_ENTRY,
+    USER,
+    VERSION,
+    Json,
+    Kind,
+)
 from dogubako.packs.redmine.reasons import Reasons
 from dogubako.packs.redmine.verifying import also_changed, set_by_itself
 
 # A change of these changes lists that we keep, or what our own user may do.
 _KEPT_ELSEWHERE: Final = (PROJECT, MEMBERSHIP, VERSION, CATEGORY, USER)
+_SHOWN: Final = (ISSUE, PROJECT, VERSION, TIME_ENTRY, USER)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,15 +61,17 @@ class Writing:
         *,
         include: Sequence[str] = (),
         project: int | str | None = None,
+        act: str = "create",
         **params: Any,
     ) -> Outcome:
         """Make a record and look at what came out of it."""
-        asked = to("create", kind)
-        answer = await self.sent("POST", path, asked, kind, "create", {kind.one: dict(body)}, project, **params)
+        asked = to(act, kind)
+        answer = await self.sent("POST", path, asked, kind, act, {kind.one: dict(body)}, project, **params)
         made = (answer or {}).get(kind.one) or {}
         if "id" not in made:
-            raise RedmineRefused(asked, "Redmine did not say what it has created", status=502)
-        record = await self._records.show(kind, made["id"], include)
+            hint = "It may exist all the same: look before you try again."
+            raise RedmineRefused(asked, "Redmine did not say what it has created", status=502, hint=hint)
+        record = await self.read_back(kind, "create", made["id"], include)
         await self.check(kind, "create", body, record)
         return Outcome(record=record, also_changed=set_by_itself(body, record))
 
@@ -75,8 +88,17 @@ class Writing:
         id_ = before["id"]
         asked = to("update", kind, id_)
         await self.sent("PUT", place(kind.many, id_), asked, kind, "update", {kind.one: dict(body)}, project)
-        after = await self._records.show(kind, id_, include)
+        after = await self.read_back(kind, "update", id_, include)
         return await self.compared(kind, before, after, body)
+
+    async def read_back(
+        self, kind: Kind, act: str, id_: int | str, include: Sequence[str] = (), *, path: str | None = None
+    ) -> Json:
+        """The record after a write. Where it cannot be read, the write is not undone, and that has to be said."""
+        try:
+            return await self._records.show(kind, id_, include, path=path)
+        except DogubakoError as error:
+            raise _unseen(kind, act, id_, error) from error
 
     async def compared(
         self, kind: Kind, before: Json, after: Json, body: Mapping[str, Any], extra: Sequence[Undone] = ()
@@ -94,8 +116,10 @@ class Writing:
         await self.sent("DELETE", where, asked, kind, "delete", None, project, **params)
         try:
             await self._service.get(where, asked)
-        except (NotFoundError, RedmineRefused):
+        except NotFoundError:
             return
+        except DogubakoError as error:
+            raise _unseen(kind, "delete", id_, error) from error
         undone = [Undone(field="id", reason=f"the {kind.noun} is still there")]
         raise self._not_done(kind, "delete", id_, undone)
 
@@ -129,7 +153,7 @@ class Writing:
         undone = [*await self._reasons.of(body, kind, act, record), *extra]
         if undone:
             id_ = record.get("id") or record.get("title") or ""
-            raise self._not_done(kind, act, id_, undone, something=len(body) > len(undone))
+            raise self._not_done(kind, act, id_, undone, something=_asked_for(body) > len(undone))
 
     def _not_done(
         self, kind: Kind, act: str, id_: int | str, undone: Sequence[Undone], *, something: bool = False
@@ -143,7 +167,7 @@ class Writing:
         if act == "create":
             # Saying only "failed" would make an agent create it a second time.
             message = f"{kind.label} {id_} was created, but Redmine did not take everything"
-            hint = f"It exists: do not create it again. Look at it with {example_call(f'show_{kind.one}', id=id_)}."
+            hint = f"It exists: do not create it again. {_look(kind, id_)}".strip()
         elif act == "delete":
             message, hint = f"{kind.label} {id_} was not deleted", "Redmine reported success all the same."
         elif something:
@@ -153,3 +177,22 @@ class Writing:
             message = f"{kind.label} {id_} was not changed: Redmine reported success, but ignored it"
             hint = "Nothing of what you asked for was done."
         return NotDoneError(message, undone, context=context, hint=hint)
+
+
+_DONE: Final = {"create": "created", "update": "changed", "save": "saved", "delete": "deleted"}
+
+
+def _unseen(kind: Kind, act: str, id_: int | str, error: DogubakoError) -> UnseenError:
+    again = "It exists: do not create it again." if act == "create" else "Look at it before you try again."
+    hint = f"{again} {_look(kind, id_)}".strip()
+    return UnseenError(f"{kind.label} {id_} was {_DONE[act]}, but it could not be looked at afterwards", error, hint)
+
+
+def _look(kind: Kind, id_: int | str) -> str:
+    """How to see one of these, as far as there is a tool for it."""
+    return f"{example_call(f'show_{kind.one}', id=id_)} shows it." if kind in _SHOWN else kind.finder or ""
+
+
+def _asked_for(body: Mapping[str, Any]) -> int:
+    """How many things; each custom field is one."""
+    return len(body.keys() - {"custom_fields"}) + len(body.get("custom_fields") or ())

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from typing import Any, Final
+from urllib.parse import unquote
 
 from dogubako.contract.errors import NotFoundError
 from dogubako.outbound.http import Asked
 from dogubako.packs.redmine.api.service import RedmineService, missing, place, unlike_redmine
-from dogubako.packs.redmine.models import Json, Kind, Listing
+from dogubako.packs.redmine.models import PROJECT, WIKI_PAGE, Json, Kind, Listing
 
 MOST_PER_PAGE: Final = 100
 _MOST_PAGES: Final = 20
@@ -31,7 +32,10 @@ class RecordsApi:
     async def page(self, kind: Kind, path: str | None = None, *, asked: Asked | None = None, **params: Any) -> Listing:
         """One page of a list, with the totals that Redmine counted."""
         asked = asked or to("list", kind)
-        answer = await self.service.get(path or place(kind.many), asked, **params)
+        try:
+            answer = await self.service.get(path or place(kind.many), asked, **params)
+        except NotFoundError:
+            raise _of_nothing(asked, kind, path or "", params) from None
         rows = rows_of(answer, kind)
         return Listing(
             rows=rows,
@@ -71,6 +75,16 @@ class RecordsApi:
         if not isinstance(record, dict):
             raise unlike_redmine(asked, kind.one)
         return record
+
+
+def _of_nothing(asked: Asked, kind: Kind, path: str, params: Json) -> NotFoundError:
+    """Lists are always there; the project that one was asked of may not be."""
+    parts = path.split("/")
+    project = params.get("project_id") or (unquote(parts[2]) if parts[:2] == ["", "projects"] else None)
+    if project is None:
+        return missing(asked)
+    named = Asked(operation=asked.operation, resource_type=PROJECT.label, resource_id=str(project))
+    return missing(named, f"{PROJECT.finder} Or it has no wiki." if kind is WIKI_PAGE else PROJECT.finder)
 
 
 def rows_of(answer: Json, kind: Kind) -> list[Json]:

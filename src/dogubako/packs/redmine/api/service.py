@@ -9,9 +9,11 @@ from urllib.parse import quote
 import anyio
 
 from dogubako.contract.errors import ApiError, ApiErrorContext, DogubakoError, NotFoundError, NotFoundErrorContext
+from dogubako.contract.secrets import Redactor
 from dogubako.outbound.http import Answer, Asked, ServiceHttp
 from dogubako.packs.redmine.errors import RedmineRefused
 from dogubako.packs.redmine.models import Json
+from dogubako.response.plain import clean_text
 
 _LONGEST_REASON: Final = 500
 
@@ -22,6 +24,9 @@ _CHECK_KEY: Final = Asked(operation="check the API key")
 _WRONG_KEY: Final = (
     "Check REDMINE_API_KEY: it may be wrong, or its user locked. Redmine shows the key under My account."
 )
+_WRONG_ADDRESS: Final = "Check REDMINE_URL: it should be the address of Redmine itself, not of a page in front of it."
+_LOOK_FIRST: Final = "Redmine may have done it all the same: look before you try again."
+_TOO_MANY: Final = 429
 _NO_API: Final = (
     "An administrator can switch on the REST API under Administration, Settings, API. "
     "Or the user of this key has to log in once, to set a new password."
@@ -52,6 +57,7 @@ class RedmineService:
 
     def __init__(self, http: ServiceHttp, key: str) -> None:
         self._http = http
+        self._discreet = Redactor((key,))
         self._headers = {"X-Redmine-API-Key": key, "Accept": "application/json"}
         self._me: Json | None = None
         self._sure_until = 0.0
@@ -70,8 +76,12 @@ class RedmineService:
         params = {"include": "memberships,groups"}
         try:
             answer = await self._request("GET", place("users", "current"), _CHECK_KEY, params=params)
+        except NotFoundError as error:
+            raise self._http.failed(_CHECK_KEY, "there is no Redmine at this address", hint=_WRONG_ADDRESS) from error
         except RedmineRefused as refusal:
-            raise (refusal.because("Redmine does not let its API be used", _NO_API) if refusal.status_code == 403 else refusal) from refusal
+            if refusal.status_code == 403:
+                raise refusal.because("Redmine does not let its API be used", _NO_API) from refusal
+            raise
         return self._object(answer, _CHECK_KEY, "user")
 
     def forget_me(self) -> None:
@@ -87,8 +97,11 @@ class RedmineService:
     async def send(self, method: str, path: str, asked: Asked, body: Json | None = None, **params: Any) -> Json | None:
         """Write something. Redmine answers with the record, or with nothing at all."""
         await self.me()
-        answer = await self._request(method, path, asked, params=params, json=body)
-        return self._object(answer, asked) if answer.body.strip() else None
+        try:
+            answer = await self._request(method, path, asked, params=params, json=body)
+            return self._object(answer, asked) if answer.body.strip() else None
+        except ApiError as error:
+            raise _unsure(error) from error.__cause__
 
     async def upload(self, body: bytes, filename: str, asked: Asked) -> Json:
         await self.me()
@@ -133,13 +146,14 @@ class RedmineService:
     def _refused(self, answer: Answer, asked: Asked) -> DogubakoError:
         if answer.status == 404:
             return missing(asked)
-        reasons = _reasons(answer)
+        # They are shown as they are, also as details, so nothing private and no half character may be in them.
+        reasons = [self._discreet.mask(clean_text(reason)) for reason in _reasons(answer)]
         seconds = answer.headers.get("retry-after", "")
         reason = "; ".join(reasons) or _REFUSALS.get(answer.status, f"Redmine answered with status {answer.status}")
         hint = None
         if answer.status == 401:
             reason, hint = "Redmine does not accept the API key", _WRONG_KEY
-        elif answer.status == 429 or answer.status >= 500:
+        elif answer.status == _TOO_MANY or answer.status >= 500:
             hint = "Try again later. If it stays so, Redmine's own log tells more."
         return RedmineRefused(
             asked,
@@ -154,23 +168,23 @@ class RedmineService:
         if answer.is_json or not answer.body.strip():
             hint = "Try again. If it stays so, look at what stands between us and Redmine, and into Redmine's own log."
             return self._http.failed(asked, "Redmine's answer was empty or incomplete", hint=hint, unreachable=True)
-        hint = "Check REDMINE_URL: it should be the address of Redmine itself, not of a page in front of it."
-        return self._http.failed(asked, "Redmine answered with a page instead of data", status=answer.status, hint=hint)
+        reason = "Redmine answered with a page instead of data"
+        return self._http.failed(asked, reason, status=answer.status, hint=_WRONG_ADDRESS)
 
 
 def missing(asked: Asked, hint: str | None = None) -> NotFoundError:
     """`Issue '8' not found`."""
     kind, name = asked.resource_type or "Resource", asked.resource_id or ""
     context = NotFoundErrorContext(operation=asked.operation, resource_type=kind, resource_id=name)
-    return NotFoundError(f"{kind} '{name}' not found", context=context, hint=hint)
+    unnamed = f"Failed to {asked.operation}: Redmine has nothing at this place"
+    return NotFoundError(f"{kind} '{name}' not found" if name else unnamed, context=context, hint=hint)
 
 
 def unlike_redmine(asked: Asked, lacking: str) -> ApiError:
     """JSON, but not what Redmine would say. To take it for "nothing there" would be a lie."""
     reason = f"the answer is not one of Redmine's: it has no '{lacking}'"
     context = ApiErrorContext(operation=asked.operation, resource_type=asked.resource_type, error_details=reason)
-    hint = "Check REDMINE_URL: it should be the address of Redmine itself, not of something else."
-    return ApiError(f"Failed to {asked.operation}: {reason}", context=context, hint=hint)
+    return ApiError(f"Failed to {asked.operation}: {reason}", context=context, hint=_WRONG_ADDRESS)
 
 
 def _decoded(answer: Answer) -> Any:
@@ -195,6 +209,13 @@ def _network_error(error: ApiError) -> ApiError:
         unreachable=error.unreachable,
         hint=error.hint,
     )
+
+
+def _unsure(error: ApiError) -> ApiError:
+    """After a write without a clear answer nobody knows whether it was done, and to do it twice may be worse."""
+    if error.transient and error.status_code != _TOO_MANY:
+        error.retryable, error.hint = False, _LOOK_FIRST
+    return error
 
 
 def _reasons(answer: Answer) -> list[str]:

@@ -24,7 +24,9 @@ class Answers:
         if self._form == "json":
             data = {kind.one: shown, "notice": NOTICE}
             return Output(data=data, message=message, page=_inside(page, kind.one))
-        return Xml(root=_marked(element(kind.one, shown)), page=page)
+        root = element(kind.one, shown)
+        said = {} if message is DONE else {"message": message.en}
+        return Xml(root=_marked(XmlElement(root.tag, {**root.attributes, **said}, root.children)), page=page)
 
     def listing(
         self, kind: Kind, rows: Sequence[Json], page: Listing, next_call: Callable[[int], str], **facts: Any

@@ -11,9 +11,14 @@ _EMPTY: tuple[Any, ...] = (None, "", [], {})
 _SILENT_WHEN_FALSE = ("is_closed", "is_default", "is_private", "multiple", "inherited", "inherit_members")
 
 
+# Addresses as Redmine believes them to be; show_attachment gets a file by its id.
+_NEVER_SHOWN = ("content_url", "thumbnail_url")
+
+
 def view(record: Mapping[str, Any], *, without: Collection[str] = ()) -> Json:
     """Everything that has a value, in Redmine's own order."""
-    shown = {key: _value(key, value) for key, value in record.items() if key not in without}
+    hidden = (*_NEVER_SHOWN, *without)
+    shown = {key: _value(key, value) for key, value in record.items() if key not in hidden}
     return {key: value for key, value in shown.items() if not _says_nothing(key, value)}
 
 

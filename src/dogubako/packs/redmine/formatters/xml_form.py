@@ -101,7 +101,8 @@ def _text(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return "" if value is None else str(value)
+    # Written so in XML anyway; done here, whoever reads on after a cut counts the same characters as we do.
+    return "" if value is None else str(value).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _texts(root: XmlElement) -> Iterator[str]:

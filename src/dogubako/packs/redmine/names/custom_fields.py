@@ -6,11 +6,15 @@ from typing import Any, Final
 from dogubako.contract.errors import ValidationError
 from dogubako.packs.redmine.api.records import RecordsApi, rows_of, to
 from dogubako.packs.redmine.api.service import RedmineService, place
+from dogubako.packs.redmine.errors import RedmineRefused
 from dogubako.packs.redmine.lookups import Lookups
 from dogubako.packs.redmine.models import CUSTOM_FIELD, ISSUE, Json
-from dogubako.packs.redmine.names.matching import Candidate, IdOrName, absent, as_id, matching, only
+from dogubako.packs.redmine.names.matching import Candidate, IdOrName, absent, as_id, matching, only, same
 
 _SAMPLE: Final = 100
+# Whether all values that were seen are numbers: those of a list of users, versions or choices are, for example.
+NUMBERS: Final = "numbers"
+_EVER: Final = "<=9999-12-31"
 _HINT: Final = "list_custom_fields shows them."
 
 
@@ -22,22 +26,22 @@ class CustomFields:
         self._lookups = lookups
         self._records = RecordsApi(service)
 
-    async def defined(self) -> list[Json] | None:
+    async def defined(self, *, since: float | None = None) -> list[Json] | None:
         """All of them with all that is known of them, for administrators; nothing for others."""
         if not (await self._service.me()).get("admin"):
             return None
-        return await self._lookups.remembered("custom_fields", self._read_defined)
+        return await self._lookups.remembered("custom_fields", self._read_defined, since=since)
 
-    async def of_issues(self, project: int | None = None, *, fresh: bool = False) -> list[Json]:
+    async def of_issues(self, project: int | None = None, *, since: float | None = None) -> list[Json]:
         """Fields of issues: as defined, else as seen on the newest issues of the project, or of all."""
-        defined = await self.defined()
+        defined = await self.defined(since=since)
         if defined is not None:
             return [field for field in defined if field.get("customized_type") == "issue"]
-        return await self.learned(project, fresh=fresh)
+        return await self.learned(project, since=since)
 
-    async def learned(self, project: int | None, *, fresh: bool = False) -> list[Json]:
+    async def learned(self, project: int | None, *, since: float | None = None) -> list[Json]:
         """Fields as they are seen on the newest issues."""
-        return await self._lookups.remembered(f"custom fields of {project}", lambda: self._learn(project), fresh=fresh)
+        return await self._lookups.remembered(f"custom fields of {project}", lambda: self._learn(project), since=since)
 
     async def of(self, customized: str, sample: Callable[[], Awaitable[list[Json]]]) -> list[Json]:
         """Fields of projects, versions, users or time entries: as defined, else as seen on one of them."""
@@ -50,15 +54,34 @@ class CustomFields:
         self, given: IdOrName, parameter: str, project: int | None, seen: Sequence[Json] | None = None
     ) -> int:
         """The id of a field. `seen` are the fields of the very record that is to be changed."""
-        fields = await self.of_issues(project) if seen is None else seen
-        candidates = [Candidate(id=field["id"], names=(field["name"],)) for field in fields]
-        if (id_ := as_id(given)) is not None:
-            if any(one.id == id_ for one in candidates):
-                return id_
-            raise absent("custom field", parameter, candidates, _HINT)
-        if found := matching(str(given), candidates):
-            return only(found, "custom field", parameter)
+        candidates: list[Candidate] = []
+        for since in (None, self._lookups.now()) if seen is None else (None,):
+            fields = await self.of_issues(project, since=since) if seen is None else seen
+            candidates = [Candidate(id=field["id"], names=(field["name"],)) for field in fields]
+            id_ = as_id(given)
+            found = [one for one in candidates if one.id == id_] if id_ else matching(str(given), candidates)
+            if found:
+                return only(found, "custom field", parameter)
         raise absent("custom field", parameter, candidates, _HINT)
+
+    async def check_value(self, id_: int, values: Sequence[str], project: int | None) -> None:
+        """Who is not told that a field holds users must not look for names in it, and find nothing."""
+        field = next((one for one in await self.of_issues(project) if one["id"] == id_), {})
+        if field.get(NUMBERS) and not all(one.isdecimal() for one in values):
+            message = "Invalid value for parameter custom_fields: this field holds numbers, or ids of something"
+            raise ValidationError.of("custom_fields", message, hint="show_issue shows the values that issues have.")
+
+    async def definition(self, id_: int) -> Json:
+        """What is known of a field; nothing but for administrators."""
+        return next((one for one in await self.defined() or () if one["id"] == id_), {})
+
+    async def check_sort(self, id_: int, project: int | None) -> None:
+        """Redmine does not sort by a field that may hold several values, or files, and does not say so."""
+        await self.id_of(id_, "sort", project)
+        field = next((one for one in await self.of_issues(project) if one["id"] == id_), {})
+        if field.get("multiple") or field.get("field_format") == "attachment":
+            message = "Invalid value for parameter sort: Redmine cannot sort by this custom field"
+            raise ValidationError.of("sort", message, hint="It takes several values, or files.")
 
     async def check_filter(self, id_: int, parameter: str, project: int | None) -> None:
         """Redmine ignores a filter by a field that is not made for filtering, and answers with everything."""
@@ -71,6 +94,20 @@ class CustomFields:
             message = f"Invalid value for parameter {parameter}: Redmine cannot filter by this custom field"
             hint = "An administrator can allow it in the field's settings (Used as a filter)."
             raise ValidationError.of(parameter, message, hint=hint)
+
+    async def holds_days(self, id_: int, project: int | None) -> bool:
+        """Whether a field holds dates, for those who are not told: only then Redmine can compare it with one."""
+        asked: Json = {"status_id": "*", "project_id": project, f"cf_{id_}": _EVER}
+
+        async def read() -> list[Json]:
+            try:
+                return (await self._records.page(ISSUE, limit=1, **asked)).rows
+            except RedmineRefused as refusal:
+                if refusal.status_code != 422:
+                    raise
+                return []
+
+        return bool(await self._lookups.remembered(f"days {id_} {project}", read))
 
     async def _try_filter(self, id_: int, project: int | None) -> list[Json]:
         """With and without a value are two halves; where each has all issues, the filter is ignored."""
@@ -95,11 +132,17 @@ class CustomFields:
             for field in issue.get("custom_fields", ()):
                 kept = seen.setdefault(field["id"], {"id": field["id"], "name": field["name"], "trackers": []})
                 kept["multiple"] = bool(field.get("multiple"))
+                if (values := written(field.get("value"))) not in ("", []):
+                    kept[NUMBERS] = kept.get(NUMBERS, True) and all(one.isdecimal() for one in _listed(values))
                 if (tracker := issue["tracker"]["name"]) not in kept["trackers"]:
                     kept["trackers"].append(tracker)
         if not seen and project is not None:
             return await self._learn(None)
         return [seen[id_] for id_ in sorted(seen)]
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def written(value: Any) -> Any:
@@ -115,7 +158,8 @@ def value_named(field: Mapping[str, Any], given: Any) -> Any:
     """Where a field offers a choice, its label stands for its value."""
     if isinstance(given, list | tuple):
         return [value_named(field, one) for one in given]
-    for choice in field.get("possible_values") or ():
-        if isinstance(choice, dict) and given == choice.get("label"):
-            return choice.get("value")
-    return given
+    choices = [one for one in field.get("possible_values") or () if isinstance(one, dict)]
+    if not isinstance(given, str) or any(given == one.get("value") for one in choices):
+        return given
+    named = [one.get("value") for one in choices if same(given, str(one.get("label", "")))]
+    return named[0] if len(named) == 1 else given

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from pydantic import Field
 
-from dogubako.contract.errors import ValidationError
+from dogubako.contract.errors import AnswerTooLargeError, ValidationError
 from dogubako.contract.output import Content, Image, Message, Mixed
 from dogubako.contract.tool import ToolArgs
 from dogubako.outbound.http import Asked
@@ -21,6 +21,11 @@ from dogubako.packs.redmine.tools.base import ReadingTool, WritingTool
 UPLOAD: Final = Kind(noun="upload", one="upload", many="uploads")
 _LARGEST: Final = 100 * 1024 * 1024
 _PICTURES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
+_DETAILS_TOKENS: Final = 400
+_NO_VIEW: Final = (
+    "It is neither text nor a picture. save_to saves it to a folder, show_as: 'text' shows its bytes as text."
+)
+_TOO_LARGE: Final = "The picture is too large to be shown. save_to saves it to a folder."
 _TEXTS: Final = (
     "application/json",
     "application/xml",
@@ -96,28 +101,37 @@ class ShowAttachment(ReadingTool[ShowAttachmentArgs]):
 
     async def work(self, args: ShowAttachmentArgs) -> Content:
         record = await self.client.records.show(ATTACHMENT, args.id)
-        shown = view(record, without=("content_url", "thumbnail_url"))
+        shown = view(record)
         if args.save_to is not None:
             saved = await self.client.folders.save(args.save_to, await self._read(record), parameter="save_to")
             message = Message(en="The file was saved", ja="ファイルを保存しました")
             return self.answers.record(ATTACHMENT, {**shown, "saved_to": str(saved)}, message=message)
         way = _way(str(record.get("content_type") or "")) if args.show_as == "auto" else args.show_as
         if way == "image":
-            return await self._picture(record, shown)
+            return await self._picture(args, record, shown)
         if way == "text":
             return self.answers.record(ATTACHMENT, {**shown, "text": _decoded(await self._read(record))})
-        hint = (
-            "It is neither text nor a picture. save_to saves it to a folder, show_as: 'text' shows its bytes as text."
-        )
-        return self.answers.record(ATTACHMENT, shown if args.show_as == "details" else {**shown, "hint": hint})
+        return self.answers.record(ATTACHMENT, shown if args.show_as == "details" else {**shown, "hint": _NO_VIEW})
 
-    async def _picture(self, record: Json, shown: Json) -> Content:
+    async def _picture(self, args: ShowAttachmentArgs, record: Json, shown: Json) -> Content:
         kind = str(record.get("content_type") or "")
         if kind not in _PICTURES:
             message = "Invalid value for parameter show_as: the file is no picture that can be shown"
             raise ValidationError.of("show_as", message, hint=f"These can: {', '.join(_PICTURES)}.")
+        if not self._fits(record):
+            if args.show_as == "auto":
+                return self.answers.record(ATTACHMENT, {**shown, "hint": _TOO_LARGE})
+            raise AnswerTooLargeError(
+                f"The picture has {record['filesize']:,} bytes, which does not fit the response budget.",
+                hint="save_to saves it to a folder.",
+            )
         data = await self._read(record)
         return Mixed(parts=[self.answers.record(ATTACHMENT, shown), Image(data=data, mime_type=kind)])
+
+    def _fits(self, record: Json) -> bool:
+        """Whether it makes sense to fetch a picture: a character of base64 is a token, nearly."""
+        size = record.get("filesize")
+        return not isinstance(size, int) or size * 4 // 3 + _DETAILS_TOKENS <= self.context.responses.max_tokens
 
     async def _read(self, record: Json) -> bytes:
         asked = to("download", ATTACHMENT, record["id"])

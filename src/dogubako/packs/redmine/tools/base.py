@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from typing import Any, ClassVar
 
-from dogubako.contract.errors import ValidationError
+from dogubako.contract.errors import DogubakoError, ValidationError
 from dogubako.contract.guidance import example_call
 from dogubako.contract.metadata import Effect
 from dogubako.contract.output import Content
@@ -11,7 +11,8 @@ from dogubako.contract.tool import ArgsT, BaseTool, ToolArgs
 from dogubako.packs.redmine.client import RedmineClient
 from dogubako.packs.redmine.errors import RedmineRefused
 from dogubako.packs.redmine.formatters.answers import Answers
-from dogubako.packs.redmine.models import Json, Kind
+from dogubako.packs.redmine.models import PROJECT, Json, Kind
+from dogubako.packs.redmine.names.matching import IdOrName
 from dogubako.packs.redmine.writing import Outcome
 
 
@@ -27,8 +28,18 @@ class RedmineTool(BaseTool[ArgsT, RedmineClient]):
         except RedmineRefused as refusal:
             if refusal.explained:
                 raise
-            project = getattr(args, "project_id", None)
+            argument = "id" if self.kind is PROJECT else "project_id"
+            project = await self._place_of(getattr(args, argument, None))
             raise await self.client.access.explained(refusal, self.kind, self.act, project) from refusal
+
+    async def _place_of(self, given: IdOrName | None) -> IdOrName | None:
+        """Redmine finds a project by id and identifier, not by name."""
+        if given is None or isinstance(given, int) or given.islower():
+            return given
+        try:
+            return await self.client.names.project(given)
+        except DogubakoError:
+            return given
 
     @abstractmethod
     async def work(self, args: ArgsT) -> Content:

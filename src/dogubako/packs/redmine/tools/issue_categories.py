@@ -7,9 +7,10 @@ from dogubako.contract.tool import ToolArgs
 from dogubako.packs.redmine.api.records import to
 from dogubako.packs.redmine.api.service import place
 from dogubako.packs.redmine.bodies import Bodies
+from dogubako.packs.redmine.errors import RedmineRefused
 from dogubako.packs.redmine.formatters.answers import Answered
 from dogubako.packs.redmine.formatters.views import view
-from dogubako.packs.redmine.models import CATEGORY, ISSUE
+from dogubako.packs.redmine.models import CATEGORY, ISSUE, Json
 from dogubako.packs.redmine.names.matching import IdOrName
 from dogubako.packs.redmine.tools.arguments import ProjectId, RecordArgs
 from dogubako.packs.redmine.tools.base import DeletingTool, ReadingTool, WritingTool, changes, given, told
@@ -30,8 +31,17 @@ class ListIssueCategories(ReadingTool[ProjectArgs]):
 
     async def work(self, args: ProjectArgs) -> Answered:
         project = await self.client.names.project(args.project_id)
-        rows = await self.client.records.all(CATEGORY, place("projects", project, "issue_categories"))
+        rows = await self._rows(project)
         return self.answers.whole(CATEGORY, [view(row) for row in rows])
+
+    async def _rows(self, project: int) -> list[Json]:
+        """With who gets their issues; those who do not manage categories are shown the names only."""
+        try:
+            return await self.client.records.all(CATEGORY, place("projects", project, "issue_categories"))
+        except RedmineRefused as refusal:
+            if refusal.status_code != 403:
+                raise
+            return await self.client.lookups.rows(CATEGORY, project, since=self.client.lookups.now())
 
 
 class CreateIssueCategoryArgs(ProjectArgs):
@@ -99,7 +109,14 @@ class DeleteIssueCategory(DeletingTool[DeleteIssueCategoryArgs]):
 
     async def foresee(self, args: DeleteIssueCategoryArgs) -> str:
         one = await self.client.records.show(CATEGORY, args.id, asked=to("delete", CATEGORY, args.id))
-        issues = await self.client.records.page(ISSUE, category_id=args.id, status_id="*", limit=1)
+        issues = await self.client.records.page(
+            # Without a project Redmine knows no filter by category, and counts all issues.
+            ISSUE,
+            project_id=one["project"]["id"],
+            category_id=args.id,
+            status_id="*",
+            limit=1,
+        )
         fate = "get another category" if args.reassign_to_id is not None else "lose their category"
         return f"This would delete category {args.id} ({one['name']}); its {issues.total} issues would {fate}."
 

@@ -108,7 +108,14 @@ class CopyIssue(WritingTool[CopyIssueArgs]):
         body = {"project_id": project, **await Bodies(self.client.names).of(said, project)}
         flags = {name: "1" for name in ("copy_attachments", "copy_subtasks", "link_copy") if getattr(args, name)}
         outcome = await self.client.writing.create(
-            ISSUE, place("issues"), body, include=("relations", *READ_BACK), project=home, copy_from=args.id, **flags
+            ISSUE,
+            place("issues"),
+            body,
+            include=("relations", *READ_BACK),
+            project=home,
+            act="copy",
+            copy_from=args.id,
+            **flags,
         )
         message = Message(en=f"Issue {outcome.record['id']} is a copy of issue {args.id}", ja="チケットを複製しました")
         return self.answers.record(ISSUE, issue_view(outcome.record, without=_HIDDEN), message=message)

@@ -68,7 +68,8 @@ class CreateIssueRelation(WritingTool[CreateIssueRelationArgs]):
             {"relation": body},
             issue["project"]["id"],
         )
-        record = await self.client.records.show(RELATION, (answer or {}).get("relation", {}).get("id", 0))
+        made = (answer or {}).get("relation", {}).get("id", 0)
+        record = await self.client.writing.read_back(RELATION, "create", made)
         await self.client.writing.check(RELATION, "create", _expected(args), record)
         message = Message(en="The issues are related now", ja="関連を追加しました")
         return self.answers.record(RELATION, view(record), message=message)

@@ -18,7 +18,7 @@ from dogubako.packs.redmine.reasons import workflow_refusal
 from dogubako.packs.redmine.tools.arguments import ProjectId, RecordArgs
 from dogubako.packs.redmine.tools.base import WritingTool, given, told
 from dogubako.packs.redmine.tools.issue_changes import READ_BACK, IssueFields, sent
-from dogubako.packs.redmine.verifying import place_of
+from dogubako.packs.redmine.verifying import one_line_end, place_of
 
 # Null means "none", and these cannot be none.
 _NEVER_EMPTY: Final = (
@@ -50,24 +50,21 @@ class UpdateIssue(WritingTool[UpdateIssueArgs]):
     tags = ("issues",)
     examples = (
         ToolExample(
-            description="Take it over and say so",
-            parameters={"id": 1, "status_id": "In Progress", "assigned_to_id": "me", "notes": "I look into it."},
+            description="Give it to somebody and say why",
+            parameters={"id": 1, "status_id": "In Progress", "assigned_to_id": "dev", "notes": "Please have a look."},
         ),
     )
     keywords = {"ja": "チケット 課題 更新 変更 コメント 担当者 ステータス"}
 
     async def work(self, args: UpdateIssueArgs) -> Answered:
+        said = _said(args)
         before = await self.client.records.show(
             ISSUE, args.id, ("journals", *READ_BACK), asked=to("update", ISSUE, args.id)
         )
         project = before["project"]["id"]
         await self._keep_private(args, project)
-        said = given(args, "id", "private_notes")
-        if not said:
-            raise ValidationError.of("id", "Nothing to change: name at least one field, or notes")
-        _refuse_null(said)
         target = await self.client.names.project(args.project_id) if args.project_id is not None else project
-        body = await Bodies(self.client.names).of(said, target, before.get("custom_fields") or [])
+        body = await Bodies(self.client.names).of(said, target, await self._fields(args, before, target))
         _check_status(body, before)
         if args.notes is not None and args.private_notes:
             body["private_notes"] = True
@@ -77,16 +74,21 @@ class UpdateIssue(WritingTool[UpdateIssueArgs]):
         writing = self.client.writing
         asked = to("update", ISSUE, args.id)
         await writing.sent("PUT", place("issues", args.id), asked, ISSUE, "update", {"issue": sent(body)}, project)
-        after = await self.client.records.show(ISSUE, args.id, ("journals", *READ_BACK))
+        after = await writing.read_back(ISSUE, "update", args.id, ("journals", *READ_BACK))
         outcome = await writing.compared(ISSUE, before, after, body, _note_lost(args, before, after))
         message = Message(en=f"Issue {args.id} was changed", ja="チケットを更新しました")
         return self.answers.record(ISSUE, told(_shown(after, body), outcome), message=message)
 
+    async def _fields(self, args: UpdateIssueArgs, before: Json, project: int) -> list[Json]:
+        """The issue's custom fields; another tracker or project brings others."""
+        seen = before.get("custom_fields") or []
+        if args.custom_fields and (args.tracker_id is not None or args.project_id is not None):
+            seen = [*seen, *await self.client.names.custom_fields.of_issues(project)]
+        return list({field["id"]: field for field in seen}.values())
+
     async def _keep_private(self, args: UpdateIssueArgs, project: int) -> None:
         """Without the permission Redmine would make the note public, for everybody to read."""
-        if args.private_notes and args.notes is None:
-            raise ValidationError.of("private_notes", "Invalid value for parameter private_notes: there are no notes")
-        if args.private_notes and await self.client.access.lacks("set_notes_private", project):
+        if args.private_notes and not await self.client.access.holds("set_notes_private", project):
             asked = to("update", ISSUE, args.id)
             reason = (
                 "your role lacks the permission set_notes_private, so the note would be public; nothing was written"
@@ -105,11 +107,17 @@ def _shown(after: Json, body: Json) -> Json:
     return chosen(issue_view(after), {*fields, *_ALWAYS_SHOWN}, asked)
 
 
-def _refuse_null(said: Json) -> None:
-    """Null means "none", and these cannot be none."""
+def _said(args: UpdateIssueArgs) -> Json:
+    """What is to change. What makes no sense is refused before anybody is asked."""
+    if args.private_notes and args.notes is None:
+        raise ValidationError.of("private_notes", "Invalid value for parameter private_notes: there are no notes")
+    said = {key: value for key, value in given(args, "id", "private_notes").items() if value != []}
+    if not said:
+        raise ValidationError.of("id", "Nothing to change: name at least one field, or notes")
     for field in _NEVER_EMPTY:
         if field in said and said[field] is None:
             raise ValidationError.of(field, f"Invalid value for parameter {field}: it cannot be empty")
+    return said
 
 
 def _check_status(body: Json, before: Json) -> None:
@@ -127,9 +135,9 @@ def _note_lost(args: UpdateIssueArgs, before: Json, after: Json) -> list[Undone]
     if args.notes is None:
         return []
     known = {journal["id"] for journal in before.get("journals") or ()}
-    wanted = args.notes.replace("\r\n", "\n").strip()
+    wanted = one_line_end(args.notes)
     for journal in after.get("journals") or ():
-        if journal["id"] not in known and (journal.get("notes") or "").replace("\r\n", "\n").strip() == wanted:
+        if journal["id"] not in known and one_line_end(journal.get("notes") or "") == wanted:
             if bool(journal.get("private_notes")) == args.private_notes:
                 return []
             return [Undone(field="private_notes", reason="the note can be read by everybody")]

@@ -4,13 +4,14 @@ from typing import Literal
 
 from pydantic import Field
 
+from dogubako.contract.errors import NotFoundError
 from dogubako.contract.output import Message
 from dogubako.packs.redmine.api.records import to
 from dogubako.packs.redmine.api.service import place
 from dogubako.packs.redmine.errors import Undone
 from dogubako.packs.redmine.formatters.answers import Answered
 from dogubako.packs.redmine.models import ISSUE, Json
-from dogubako.packs.redmine.names.matching import IdOrName
+from dogubako.packs.redmine.names.matching import IdOrName, absent
 from dogubako.packs.redmine.tools.arguments import RecordArgs
 from dogubako.packs.redmine.tools.base import WritingTool
 
@@ -35,11 +36,15 @@ class _WatcherTool(WritingTool[WatcherArgs]):
             path, method, body = place("issues", args.id, "watchers"), "POST", {"user_id": user}
         else:
             path, method, body = place("issues", args.id, "watchers", user), "DELETE", None
-        await self.client.writing.sent(method, path, asked, ISSUE, f"{act}_watcher", body, project)
+        try:
+            await self.client.writing.sent(method, path, asked, ISSUE, f"{act}_watcher", body, project)
+        except NotFoundError:
+            # The issue has just been seen, so it is the user whom Redmine misses.
+            raise absent("user", "user_id") from None
         return await self._answer(args, user, act)
 
     async def _answer(self, args: WatcherArgs, user: int, act: str) -> Answered:
-        after = await self.client.records.show(ISSUE, args.id, ("watchers",))
+        after = await self.client.writing.read_back(ISSUE, "update", args.id, ("watchers",))
         watchers = after.get("watchers")
         there = any(one["id"] == user for one in watchers or ())
         if watchers is not None and there != (act == "add"):

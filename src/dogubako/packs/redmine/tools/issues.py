@@ -1,7 +1,7 @@
 """Look at issues: a list with every filter, and one with all that belongs to it."""
 
 import re
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -12,10 +12,11 @@ from dogubako.contract.output import Page
 from dogubako.packs.redmine.formatters.answers import Answered
 from dogubako.packs.redmine.formatters.views import chosen, issue_view
 from dogubako.packs.redmine.history import History
+from dogubako.packs.redmine.lookups import Lookups
 from dogubako.packs.redmine.models import ISSUE, Json
 from dogubako.packs.redmine.tools.arguments import Offset, RecordArgs
 from dogubako.packs.redmine.tools.base import ReadingTool, next_page
-from dogubako.packs.redmine.tools.issue_filters import IssueFilters, ListIssuesArgs
+from dogubako.packs.redmine.tools.issue_filters import IssueFilters, ListIssuesArgs, check_rows
 
 _FIELDS: Final = (
     "id",
@@ -48,6 +49,7 @@ _FIELDS: Final = (
 _CF = re.compile(r"cf_(\d{1,9})")
 
 ShowInclude = Literal["children", "attachments", "relations", "changesets", "journals", "watchers", "allowed_statuses"]
+_ON_EVERY_PAGE: Final = ("id", "project", "tracker", "status", "subject", "updated_on")
 _USUAL: Final = ("children", "attachments", "relations", "journals", "allowed_statuses")
 
 
@@ -76,13 +78,12 @@ class ListIssues(ReadingTool[ListIssuesArgs]):
     keywords = {"ja": "チケット 課題 一覧 検索 担当 期日"}
 
     async def work(self, args: ListIssuesArgs) -> Answered:
-        filters = IssueFilters(self.client.names)
-        params, project = await filters.params(args)
+        params, project = await IssueFilters(self.client.names).params(args)
         fields, custom_fields = await self._fields(args, project)
         page = await self.client.records.page(
             ISSUE, **params, include=",".join(args.include) or None, limit=args.limit, offset=args.offset
         )
-        filters.check_rows(args, params, page.rows)
+        check_rows(params, page.rows)
         rows = [issue_view(row, without=() if "description" in fields else ("description",)) for row in page.rows]
         if args.fields:
             rows = [chosen(row, {*fields, *args.include}, custom_fields) for row in rows]
@@ -124,29 +125,34 @@ class ShowIssue(ReadingTool[ShowIssueArgs]):
 
     async def work(self, args: ShowIssueArgs) -> Answered:
         issue = await self.client.records.show(ISSUE, args.id, args.include)
-        shown = await shown_issue(self, issue, args.journal_limit, args.journal_offset)
-        return self.answers.record(ISSUE, shown, page=_journal_page(args, shown))
+        shown = await shown_issue(self.client.lookups, issue, args.journal_limit, args.journal_offset)
+        return self.answers.record(ISSUE, shown, page=journal_page(shown))
 
 
-async def shown_issue(tool: ReadingTool[Any], issue: Json, limit: int, offset: int) -> Json:
+async def shown_issue(lookups: Lookups, issue: Json, limit: int, offset: int) -> Json:
     """An issue as it is shown, with its history told in names."""
     shown = issue_view(issue, without=("journals",))
+    if offset:
+        # Who reads on in the history has seen the rest already.
+        shown = {key: value for key, value in shown.items() if key in _ON_EVERY_PAGE}
     if issue.get("journals"):
-        shown["journals"] = await History(tool.client.lookups, issue).page(limit, offset)
+        shown["journals"] = await History(lookups, issue).page(limit, offset)
     return shown
 
 
-def _journal_page(args: ShowIssueArgs, shown: Json) -> Page | None:
+def journal_page(shown: Json) -> Page | None:
+    """How the history of a shown issue goes on."""
     journals = shown.get("journals")
     if journals is None:
         return None
+    begin, end = journals["offset"], journals["offset"] + len(journals["rows"])
 
-    def call(after: int) -> str:
-        return example_call("show_issue", id=args.id, journal_limit=args.journal_limit, journal_offset=after)
+    def call(offset: int) -> str:
+        wanted = {"include": ["journals"], "journal_limit": journals["limit"], "journal_offset": offset}
+        return example_call("show_issue", id=shown["id"], **wanted)
 
-    end = args.journal_offset + len(journals["rows"])
     after = call(end) if journals["rows"] and end < journals["total_count"] else None
-    return Page("journals", lambda shown: call(args.journal_offset + shown), after)
+    return Page("journals", lambda shown: call(begin + shown), after)
 
 
 TOOLS = (ListIssues, ShowIssue)

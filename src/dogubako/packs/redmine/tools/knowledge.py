@@ -57,7 +57,7 @@ class ListFiles(ReadingTool[ListFilesArgs]):
     async def work(self, args: ListFilesArgs) -> Answered:
         project = await self.client.names.project(args.project_id)
         page = await self.client.records.page(FILE, place("projects", project, "files"))
-        rows = [view(row, without=("content_url", "digest")) for row in page.rows]
+        rows = [view(row, without=("digest",)) for row in page.rows]
         return self.answers.whole(FILE, rows)
 
 

@@ -6,6 +6,7 @@ from dogubako.contract.tool import NoArgs, ToolArgs
 from dogubako.packs.redmine.formatters.answers import Answered
 from dogubako.packs.redmine.formatters.views import view
 from dogubako.packs.redmine.models import CUSTOM_FIELD, PRIORITY, QUERY, ROLE, STATUS, TRACKER
+from dogubako.packs.redmine.names.custom_fields import NUMBERS
 from dogubako.packs.redmine.tools.arguments import ProjectId
 from dogubako.packs.redmine.tools.base import ReadingTool
 
@@ -17,7 +18,7 @@ class _LookupTool(ReadingTool[NoArgs]):
     tags = ("look-ups",)
 
     async def work(self, args: NoArgs) -> Answered:
-        rows = await self.client.lookups.rows(self.kind, fresh=True)
+        rows = await self.client.lookups.rows(self.kind, since=self.client.lookups.now())
         return self.answers.whole(self.kind, [view(row) for row in rows])
 
 
@@ -67,9 +68,9 @@ class ListRoles(ReadingTool[ListRolesArgs]):
     keywords = {"ja": "ロール 権限 一覧"}
 
     async def work(self, args: ListRolesArgs) -> Answered:
-        rows = await self.client.lookups.rows(ROLE, fresh=True)
+        rows = await self.client.lookups.rows(ROLE, since=self.client.lookups.now())
         if args.permissions:
-            rows = [await self.client.lookups.role(row["id"]) or row for row in rows]
+            rows = [await self.client.lookups.record_if_allowed(ROLE, row["id"]) or row for row in rows]
         return self.answers.whole(ROLE, [view(row) for row in rows])
 
 
@@ -94,7 +95,7 @@ class ListCustomFields(ReadingTool[ListCustomFieldsArgs]):
         project = None if args.project_id is None else await self.client.names.project(args.project_id)
         rows = await fields.learned(project)
         return self.answers.whole(
-            CUSTOM_FIELD, [view(row) for row in rows], learned_from="the newest issues you can see"
+            CUSTOM_FIELD, [view(row, without=(NUMBERS,)) for row in rows], learned_from="the newest issues you can see"
         )
 
 

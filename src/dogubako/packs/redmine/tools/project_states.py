@@ -8,7 +8,7 @@ from dogubako.packs.redmine.api.records import to
 from dogubako.packs.redmine.api.service import place
 from dogubako.packs.redmine.errors import RedmineRefused, Undone
 from dogubako.packs.redmine.formatters.answers import Answered
-from dogubako.packs.redmine.models import ACTIVE, ARCHIVED, CLOSED, PROJECT, PROJECT_STATES
+from dogubako.packs.redmine.models import ACTIVE, ARCHIVED, CLOSED, PROJECT, PROJECT_STATES, Json
 from dogubako.packs.redmine.names.matching import IdOrName
 from dogubako.packs.redmine.tools.base import WritingTool
 from dogubako.packs.redmine.tools.projects import ProjectRecordArgs
@@ -27,26 +27,27 @@ class _StateTool(WritingTool[ProjectRecordArgs]):
     async def turned(self, args: ProjectRecordArgs, turn: Turn) -> Answered:
         id_ = await self.client.names.project_or_archived(args.id, "id")
         asked = to(turn, PROJECT, id_)
-        await self.client.writing.sent("PUT", place("projects", id_, turn), asked, PROJECT, turn, None, None)
-        state, wanted = await self._state(id_), _STATE_AFTER[turn]
+        await self.client.writing.sent("PUT", place("projects", id_, turn), asked, PROJECT, turn, None, id_)
+        now, wanted = await self._now(id_), _STATE_AFTER[turn]
+        state = int(now.get("status", 0))
         if state != wanted:
             reason = f"the project is {PROJECT_STATES.get(state, 'not visible')} now"
             undone = [Undone(field="status", reason=reason)]
             await self.client.writing.check(PROJECT, "update", {}, {"id": id_}, undone)
-        shown = {"id": id_, "status": {"id": state, "name": PROJECT_STATES[state]}}
-        message = Message(en=f"Project {id_} is {PROJECT_STATES[state]}", ja="プロジェクトの状態を変更しました")
+        shown = {"id": now["id"], "status": {"id": state, "name": PROJECT_STATES[state]}}
+        message = Message(en=f"Project {now['id']} is {PROJECT_STATES[state]}", ja="プロジェクトの状態を変更しました")
         return self.answers.record(PROJECT, shown, message=message)
 
-    async def _state(self, id_: IdOrName) -> int:
+    async def _now(self, id_: IdOrName) -> Json:
         """Redmine shows an archived project to nobody; 403 is the only sign of it."""
         try:
-            return int((await self.client.records.show(PROJECT, id_)).get("status", 0))
+            return await self.client.records.show(PROJECT, id_)
         except RedmineRefused as refusal:
             if refusal.status_code == 403:
-                return ARCHIVED
+                return {"id": id_, "status": ARCHIVED}
             raise
         except NotFoundError:
-            return 0
+            return {"id": id_}
 
 
 class CloseProject(_StateTool):

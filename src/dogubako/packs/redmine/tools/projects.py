@@ -10,9 +10,11 @@ from dogubako.contract.tool import ToolArgs
 from dogubako.packs.redmine.api.records import to
 from dogubako.packs.redmine.api.service import place
 from dogubako.packs.redmine.bodies import Bodies
+from dogubako.packs.redmine.client import RedmineClient
+from dogubako.packs.redmine.errors import RedmineRefused
 from dogubako.packs.redmine.formatters.answers import Answered
 from dogubako.packs.redmine.formatters.views import project_view
-from dogubako.packs.redmine.models import ISSUE, PROJECT
+from dogubako.packs.redmine.models import ISSUE, PROJECT, Json
 from dogubako.packs.redmine.names.matching import IdOrName
 from dogubako.packs.redmine.tools.arguments import CustomFieldValues, Limit, Offset, ProjectId
 from dogubako.packs.redmine.tools.base import DeletingTool, ReadingTool, WritingTool, changes, given, next_page, told
@@ -108,6 +110,7 @@ class CreateProject(WritingTool[CreateProjectArgs]):
         said = {key: value for key, value in given(args).items() if value is not None}
         fields = await self.client.names.custom_fields.of("project", lambda: self.client.lookups.rows(PROJECT))
         body = await Bodies(self.client.names).of(said, None, fields)
+        await _see_parent(self.client, body)
         outcome = await self.client.writing.create(PROJECT, place("projects"), body, include=_read_back(body))
         message = Message(en=f"Project {outcome.record['id']} was created", ja="プロジェクトを作成しました")
         return self.answers.record(PROJECT, project_view(outcome.record), message=message)
@@ -132,6 +135,7 @@ class UpdateProject(WritingTool[UpdateProjectArgs]):
         include = _read_back(said)
         before = await self.client.records.show(PROJECT, id_, include, asked=to("update", PROJECT, id_))
         body = await Bodies(self.client.names).of(said, id_, before.get("custom_fields") or [])
+        await _see_parent(self.client, body)
         outcome = await self.client.writing.update(PROJECT, before, body, include=include, project=id_)
         message = Message(en=f"Project {id_} was changed", ja="プロジェクトを更新しました")
         return self.answers.record(PROJECT, told(project_view(outcome.record), outcome), message=message)
@@ -151,20 +155,32 @@ class DeleteProject(DeletingTool[ProjectRecordArgs]):
     async def foresee(self, args: ProjectRecordArgs) -> str:
         id_ = await self.client.names.project(args.id, "id")
         one = await self.client.records.show(PROJECT, id_, asked=to("delete", PROJECT, id_))
-        issues = await self.client.records.page(ISSUE, project_id=id_, status_id="*", limit=1)
         below = await self.client.records.page(PROJECT, status="1|5", parent_id=id_, limit=1)
         return (
-            f"This would delete project {id_} ({one['name']}) for good, with {issues.total} issues, "
+            f"This would delete project {id_} ({one['name']}) for good, with {await self._issues(id_)}, "
             f"{below.total} subprojects, and all their time entries, wiki pages and files. "
             "archive_project only hides it."
         )
 
+    async def _issues(self, project: int) -> str:
+        try:
+            page = await self.client.records.page(ISSUE, project_id=project, status_id="*", limit=1)
+        except RedmineRefused:
+            return "all its issues"
+        return f"{page.total} issues"
+
     async def work(self, args: ProjectRecordArgs) -> Answered:
         id_ = await self.client.names.project_or_archived(args.id, "id")
-        await self.client.writing.delete(PROJECT, id_)
+        await self.client.writing.delete(PROJECT, id_, project=id_)
         return self.answers.done(
             PROJECT, {"id": id_}, Message(en=f"Project {id_} was deleted", ja="プロジェクトを削除しました")
         )
+
+
+async def _see_parent(client: RedmineClient, body: Json) -> None:
+    """Redmine falls over a parent that is not there."""
+    if body.get("parent_id"):
+        await client.records.show(PROJECT, body["parent_id"])
 
 
 def _read_back(said: dict[str, object]) -> tuple[str, ...]:

@@ -17,11 +17,11 @@ from dogubako.packs.redmine.formatters.views import view
 from dogubako.packs.redmine.models import ACTIVITY, ISSUE, PROJECT, TIME_ENTRY, Json
 from dogubako.packs.redmine.names import filters
 from dogubako.packs.redmine.names.filters import DATE_HELP
-from dogubako.packs.redmine.names.matching import IdOrName, same
+from dogubako.packs.redmine.names.matching import IdOrName, as_id, same
 from dogubako.packs.redmine.tools.arguments import CustomFieldValues, Day, Limit, Offset, ProjectId, RecordArgs
 from dogubako.packs.redmine.tools.base import DeletingTool, ReadingTool, WritingTool, changes, given, next_page, told
 
-_SORTABLE: Final = ("spent_on", "created_on", "project", "user", "activity", "issue", "hours", "id")
+_SORTABLE: Final = ("spent_on", "created_on", "project", "user", "activity", "issue", "hours")
 
 
 class ListTimeEntriesArgs(ToolArgs):
@@ -192,7 +192,7 @@ class ListTimeEntryActivities(ReadingTool[ListTimeEntryActivitiesArgs]):
 
     async def work(self, args: ListTimeEntryActivitiesArgs) -> Answered:
         if args.project_id is None:
-            rows = await self.client.lookups.rows(ACTIVITY, fresh=True)
+            rows = await self.client.lookups.rows(ACTIVITY, since=self.client.lookups.now())
         else:
             project = await self.client.names.project(args.project_id)
             found = await self.client.records.show(PROJECT, project, ("time_entry_activities",))
@@ -202,6 +202,8 @@ class ListTimeEntryActivities(ReadingTool[ListTimeEntryActivitiesArgs]):
 
 async def activity(client: RedmineClient, wanted: IdOrName, project: int) -> int:
     """A project may have activities of its own, under ids of their own."""
+    if (id_ := as_id(wanted)) is not None:
+        return id_
     found = await client.records.show(PROJECT, project, ("time_entry_activities",))
     own = [row for row in found.get("time_entry_activities") or () if same(str(row["name"]), str(wanted))]
     return int(own[0]["id"]) if len(own) == 1 else await client.names.id_of(ACTIVITY, wanted, "activity_id")

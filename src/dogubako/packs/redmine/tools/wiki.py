@@ -102,7 +102,8 @@ class SaveWikiPage(WritingTool[SaveWikiPageArgs]):
             return None
 
     async def _answer(self, args: SaveWikiPageArgs, project: int, before: Json | None, body: Json) -> Answered:
-        after = await read_page(self.client, project, args.title)
+        path = place("projects", project, "wiki", args.title)
+        after = await self.client.writing.read_back(WIKI_PAGE, "save", args.title, ("attachments",), path=path)
         unchanged = before is not None and before.get("version") == after.get("version")
         # A text that was there already makes no new version, and its comment is lost.
         asked = {key: value for key, value in body.items() if not (unchanged and key == "comments")}
@@ -110,7 +111,7 @@ class SaveWikiPage(WritingTool[SaveWikiPageArgs]):
         said = "is unchanged" if unchanged else "was saved" if before else "was created"
         message = Message(en=f"Wiki page '{after['title']}' {said}", ja="Wikiページを保存しました")
         shown = {key: value for key, value in view(after).items() if key != "text"}
-        return self.answers.record(WIKI_PAGE, {**shown, "result": message.en}, message=message)
+        return self.answers.record(WIKI_PAGE, shown, message=message)
 
 
 class DeleteWikiPage(DeletingTool[WikiPageArgs]):
