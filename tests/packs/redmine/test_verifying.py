@@ -28,6 +28,7 @@ def _wanting(value: Any) -> Json:
         pytest.param({"description": "a\rb"}, {"description": "a\r\nb"}, id="line ends of old machines"),
         pytest.param({"subject": "  New \n"}, {"subject": "New"}, id="blanks around"),
         pytest.param({"description": ""}, {"description": None}, id="emptied text"),
+        pytest.param({"description": " \n"}, {"description": ""}, id="nothing but blanks"),
         pytest.param({"description": ""}, {}, id="emptied text that is not shown any more"),
         pytest.param({"status_id": 2}, {"status": {"id": 2, "name": "In Progress"}}, id="reference"),
         pytest.param({"assigned_to_id": ""}, {}, id="unassigned"),

@@ -149,8 +149,8 @@ def place_of(field: str) -> str:
 
 
 def _same(asked: Any, found: Any) -> bool:
-    if asked in _EMPTY or found in _EMPTY:
-        return asked in _EMPTY and found in _EMPTY
+    if _is_empty(asked) or _is_empty(found):
+        return _is_empty(asked) and _is_empty(found)
     if isinstance(asked, bool) or isinstance(found, bool):
         return bool(asked == found)
     if isinstance(asked, int | float) and isinstance(found, int | float):
@@ -163,6 +163,10 @@ def _same(asked: Any, found: Any) -> bool:
     if isinstance(asked, dict) and isinstance(found, dict) and "id" in asked:
         return bool(asked["id"] == found.get("id"))
     return bool(asked == found)
+
+
+def _is_empty(value: Any) -> bool:
+    return value in _EMPTY or (isinstance(value, str) and not value.strip())
 
 
 def one_line_end(text: str) -> str:

@@ -1,12 +1,14 @@
 """Wiki pages: list, read, write, delete. Redmine keeps every version of a page."""
 
+from typing import Final
+
 from pydantic import Field
 
-from dogubako.contract.errors import NotFoundError
+from dogubako.contract.errors import ApiError, NotFoundError
 from dogubako.contract.output import Message
 from dogubako.contract.tool import ToolArgs
 from dogubako.packs.redmine.api.records import to
-from dogubako.packs.redmine.api.service import place
+from dogubako.packs.redmine.api.service import missing, place
 from dogubako.packs.redmine.client import RedmineClient
 from dogubako.packs.redmine.errors import RedmineRefused
 from dogubako.packs.redmine.formatters.answers import Answered
@@ -14,6 +16,8 @@ from dogubako.packs.redmine.formatters.views import view
 from dogubako.packs.redmine.models import WIKI_PAGE, Json
 from dogubako.packs.redmine.tools.arguments import ProjectId
 from dogubako.packs.redmine.tools.base import DeletingTool, ReadingTool, WritingTool
+
+_MOVED: Final = 302
 
 
 class ListWikiPagesArgs(ToolArgs):
@@ -142,7 +146,14 @@ class DeleteWikiPage(DeletingTool[WikiPageArgs]):
 async def read_page(client: RedmineClient, project: int, title: str, version: int | None = None) -> Json:
     """A page as Redmine has it, with its attachments."""
     parts = ("projects", project, "wiki", title, *(() if version is None else (version,)))
-    return await client.records.show(WIKI_PAGE, title, ("attachments",), path=place(*parts))
+    try:
+        return await client.records.show(WIKI_PAGE, title, ("attachments",), path=place(*parts))
+    except ApiError as error:
+        if error.status_code != _MOVED:
+            raise
+        # Redmine sends whoever asks for an old title to the new page, but to the one for people.
+        hint = "It has got another title: list_wiki_pages has the titles."
+        raise missing(to("show", WIKI_PAGE, title), hint) from error
 
 
 TOOLS = (ListWikiPages, ShowWikiPage, SaveWikiPage, DeleteWikiPage)
