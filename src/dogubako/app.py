@@ -60,7 +60,7 @@ class Toolbox:
         self.discovery = Discovery(settings.discovery, settings.pinned_tools)
         self.gate = Gate(settings)
         self.authenticator = self.gate.authenticator
-        self.catalog = Catalog(responses, self._surroundings, self.gate.policy)
+        self.catalog = Catalog(responses, self._surroundings, self.gate.policy, self.gate.audit)
         self.pipeline = Pipeline(
             self.registry,
             policy=self.gate.policy,

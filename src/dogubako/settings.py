@@ -1,6 +1,7 @@
 """Every setting, read once: command line > environment > `.env` > `dogubako.toml` > default."""
 
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
@@ -117,6 +118,13 @@ class Settings(BaseModel):
     @classmethod
     def _split(cls, value: Any) -> Any:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("oauth_issuer", "oauth_audience", "oauth_jwks_url")
+    @classmethod
+    def _is_an_address(cls, value: str | None) -> str | None:
+        if value is not None and not re.fullmatch(r"https?://[^/\s]+(/\S*)?", value):
+            raise ValueError("must be an address like https://auth.example.com")
+        return value
 
     @model_validator(mode="after")
     def _knows_whom_to_trust(self) -> Self:

@@ -142,7 +142,7 @@ async def test_what_cannot_be_called_cannot_be_described() -> None:
     inside = box(read_only=True)
     inside.registry.disable("add")
 
-    for name, code in (("add", "TOOL_DISABLED"), ("nosuch", "TOOL_NOT_FOUND"), ("note", "TOOL_DISABLED")):
+    for name, code in (("add", "TOOL_DISABLED"), ("nosuch", "TOOL_NOT_FOUND"), ("note", "AUTHORIZATION_ERROR")):
         assert (await inside.call("describe_tool", {"name": name})).code == code
 
 

@@ -14,7 +14,7 @@ from dogubako.gate.scopes import is_scope
 app = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
 
 _SPANS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_SPAN = re.compile(r"(\d{1,5})([mhdw])")
+_SPAN = re.compile(r"([0-9]{1,5})([mhdw])")
 _SCOPES = "read, write, destroy, admin; redmine:read and so on for one pack; tool:list_* for tools by name."
 
 

@@ -79,11 +79,19 @@ class TerminalConversation:
 
 def _ask(question: Question) -> Answer:
     typer.echo(question.message, err=True)
-    content = {}
-    for name, field in question.schema.get("properties", {}).items():
-        said = typer.prompt(field.get("description") or name, default=field.get("default", ""), err=True)
-        content[name] = said if field.get("type") == "string" else _parsed(said)
-    return Answer(action="accept", content=content)
+    fields = question.schema.get("properties", {})
+    try:
+        return Answer(action="accept", content={name: _fill_in(name, field) for name, field in fields.items()})
+    except typer.Abort:
+        return Answer(action="cancel", content={})
+
+
+def _fill_in(name: str, field: Mapping[str, Any]) -> Any:
+    label = field.get("description") or name
+    if field.get("type") == "boolean":
+        return typer.confirm(label, default=bool(field.get("default", False)), err=True)
+    said = typer.prompt(label, default=field.get("default", ""), err=True)
+    return said if field.get("type") == "string" else _parsed(said)
 
 
 def _parsed(text: Any) -> Any:

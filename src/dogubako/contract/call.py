@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from dogubako.contract.conversation import SILENCE, Conversation, InputRequests
 from dogubako.contract.errors import DogubakoError
+from dogubako.contract.whole_number import MaybeWholeNumber
 
 Door = Literal["python", "stdio", "http", "rest", "cli"]
 
@@ -19,11 +20,13 @@ class ExecutionOptions(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True, serialize_by_alias=True)
 
-    timeout: int | None = Field(None, ge=1, description="Milliseconds for one attempt.")
-    deadline: int | None = Field(None, ge=1, description="Milliseconds for all attempts together.")
-    retry: int | None = Field(None, ge=0, description="How often to try again.")
-    retry_delay: int | None = Field(None, ge=0, alias="retryDelay", description="Milliseconds before the second try.")
-    max_tokens: int | None = Field(
+    timeout: MaybeWholeNumber = Field(None, ge=1, description="Milliseconds for one attempt.")
+    deadline: MaybeWholeNumber = Field(None, ge=1, description="Milliseconds for all attempts together.")
+    retry: MaybeWholeNumber = Field(None, ge=0, description="How often to try again.")
+    retry_delay: MaybeWholeNumber = Field(
+        None, ge=0, alias="retryDelay", description="Milliseconds before the second try."
+    )
+    max_tokens: MaybeWholeNumber = Field(
         None, ge=100, alias="maxTokens", description="A smaller response budget for this call."
     )
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeVar
 
 import anyio
 
-from dogubako.contract.call import ANONYMOUS, Caller
+from dogubako.contract.call import ANONYMOUS, Caller, Door, ToolCall
 from dogubako.contract.context import ToolContext
 from dogubako.contract.conversation import SILENCE, Conversation
 from dogubako.contract.errors import (
@@ -23,6 +23,7 @@ from dogubako.contract.prompt import Prompt
 from dogubako.contract.resource import Complete, Resource, ResourceTemplate
 from dogubako.engine.discretion import Discreet
 from dogubako.engine.policy import HousePolicy, Policy
+from dogubako.engine.recording import Recorder, recorded
 from dogubako.response.builder import ToolResponseBuilder
 from dogubako.response.fitting import plain_text
 from dogubako.response.tokens import count_tokens
@@ -51,9 +52,14 @@ class Catalog:
     """What packs bring besides tools."""
 
     def __init__(
-        self, responses: ToolResponseBuilder, surroundings: Surroundings, policy: Policy | None = None
+        self,
+        responses: ToolResponseBuilder,
+        surroundings: Surroundings,
+        policy: Policy | None = None,
+        recorder: Recorder | None = None,
     ) -> None:
         self._policy = policy or HousePolicy()
+        self._recorder = recorder
         self._responses = responses
         self._surroundings = surroundings
         self._resources: dict[str, tuple[str, Resource]] = {}
@@ -90,10 +96,26 @@ class Catalog:
 
     def _check(self, pack: str, caller: Caller) -> None:
         if not self._policy.may_read(pack, caller):
-            raise AuthorizationError(f"This needs the scope {pack}:read.")
+            raise AuthorizationError(f"This needs the scope {pack}:read.", scope=f"{pack}:read")
 
-    async def read(self, uri: str, conversation: Conversation = SILENCE, caller: Caller = ANONYMOUS) -> dict[str, Any]:
+    def check_readable(self, uri: str, caller: Caller) -> None:
+        """Refuse whoever may not read this. What is not there yet may come, and then it is nobody's so far."""
+        try:
+            pack, _, _ = self._find(uri)
+        except NotFoundError:
+            return
+        self._check(pack, caller)
+
+    async def read(
+        self, uri: str, conversation: Conversation = SILENCE, caller: Caller = ANONYMOUS, door: Door = "python"
+    ) -> dict[str, Any]:
         """The contents of one resource, as `resources/read` shows them."""
+        call = ToolCall(name="resources/read", parameters={"uri": uri}, caller=caller, door=door)
+        found = self._search(uri)
+        with recorded(self._recorder, call, found[0] if found else None):
+            return await self._read(uri, conversation, caller)
+
+    async def _read(self, uri: str, conversation: Conversation, caller: Caller) -> dict[str, Any]:
         pack, resource, variables = self._find(uri)
         self._check(pack, caller)
         body = await _in_time(resource.read(self._context(pack, conversation), variables))
@@ -112,8 +134,17 @@ class Catalog:
         arguments: Mapping[str, str],
         conversation: Conversation = SILENCE,
         caller: Caller = ANONYMOUS,
+        door: Door = "python",
     ) -> tuple[Prompt, list[dict[str, Any]]]:
         """The messages of a prompt, with its blanks filled in."""
+        call = ToolCall(name="prompts/get", parameters={"name": name, **arguments}, caller=caller, door=door)
+        pack, _ = self._prompts.get(name, (None, None))
+        with recorded(self._recorder, call, pack):
+            return await self._render(name, arguments, conversation, caller)
+
+    async def _render(
+        self, name: str, arguments: Mapping[str, str], conversation: Conversation, caller: Caller
+    ) -> tuple[Prompt, list[dict[str, Any]]]:
         pack, prompt = self._prompt(name)
         self._check(pack, caller)
         _check_arguments(prompt, arguments)
@@ -146,13 +177,18 @@ class Catalog:
         for listener in self._listeners:
             listener(change)
 
-    def _find(self, uri: str) -> tuple[str, Resource | ResourceTemplate, dict[str, str]]:
+    def _search(self, uri: str) -> tuple[str, Resource | ResourceTemplate, dict[str, str]] | None:
         if uri in self._resources:
             pack, resource = self._resources[uri]
             return pack, resource, {}
         for pack, template in self._templates.values():
             if (variables := template.match(uri)) is not None:
                 return pack, template, variables
+        return None
+
+    def _find(self, uri: str) -> tuple[str, Resource | ResourceTemplate, dict[str, str]]:
+        if (found := self._search(uri)) is not None:
+            return found
         raise NotFoundError(f"Resource not found: {uri[:200]}", hint="resources/list has the addresses.")
 
     def _prompt(self, name: str) -> tuple[str, Prompt]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dogubako.contract.call import Resume, ToolCall, ToolResult, new_call_id
-from dogubako.contract.errors import ToolDisabledError, ToolNotFoundError
+from dogubako.contract.errors import AuthorizationError, ToolDisabledError, ToolNotFoundError
 from dogubako.contract.metadata import ToolMetadata
 from dogubako.contract.other_tools import FoundTool
 from dogubako.engine.entry import ListFilter, ToolRegistryEntry
@@ -25,7 +25,7 @@ class Others:
         self._call = call
 
     async def call(self, name: str, parameters: Mapping[str, Any], resume: Resume | None = None) -> ToolResult:
-        return await self._pipeline.handle(another(self._call, name, parameters, resume))
+        return await self._pipeline.handle(another(self._call, name, parameters, resume), inside=True)
 
     def search(self, query: str, *, category: str | None = None) -> Sequence[FoundTool]:
         found = self._pipeline.registry.search(query, ListFilter(category=category, enabled=True))
@@ -37,8 +37,10 @@ class Others:
         except ToolNotFoundError as error:
             error.asked_directly = False
             raise
-        if not self._may_see(entry):
+        if not entry.enabled:
             raise ToolDisabledError(f"Tool is disabled: {entry.name}", hint=entry.status.reason)
+        if not self._may_see(entry):
+            raise AuthorizationError(f"{entry.name} is not for you.", hint="Calling it says what is missing.")
         return entry.metadata
 
     def count(self) -> int:

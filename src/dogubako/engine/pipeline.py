@@ -6,7 +6,7 @@ door → `Pipeline.handle` → registry → policy → validation → executor �
 import asyncio
 import time
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 from uuid import uuid4
 
 import anyio
@@ -25,6 +25,7 @@ from dogubako.engine.executor import ToolExecutor
 from dogubako.engine.limits import Plan
 from dogubako.engine.others import Others, another
 from dogubako.engine.policy import HousePolicy, Policy
+from dogubako.engine.recording import Recorder, milliseconds_since
 from dogubako.engine.registry import ToolRegistry
 from dogubako.response.builder import ToolResponseBuilder
 from dogubako.response.continuation import Continuation
@@ -35,12 +36,6 @@ log = structlog.get_logger("dogubako.engine")
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 
 Surroundings = Callable[[str], tuple[Any, Any]]
-
-
-class Recorder(Protocol):
-    """Keeps a record of every call."""
-
-    def record(self, call: ToolCall, code: str, milliseconds: float) -> None: ...
 
 
 def _nothing_around(pack: str) -> tuple[Any, Any]:
@@ -72,19 +67,12 @@ class Pipeline:
         self._log = log.bind()
         registry.attach(self.handle)
 
-    async def handle(self, call: ToolCall) -> ToolResult:
-        """Answer the call. Nothing but a cancellation gets past this point."""
+    async def handle(self, call: ToolCall, *, inside: bool = False) -> ToolResult:
+        """Answer the call. Nothing but a cancellation gets past this point. `inside` is one that a tool makes."""
         started = time.perf_counter()
         self._log.debug("Tool invoked", tool=call.name, door=call.door, call_id=call.id)
         try:
-            entry = self.registry.get(call.name, call.version)
-            await self.policy.check(entry, call)
-            _check_resume(entry, call)
-            checked = entry.validator.check(call.parameters)
-            if isinstance(entry.implementation, PassingTool):
-                return await self.handle(_passed_on(entry.implementation, checked.args, call))
-            await self.policy.confirm(entry, call, checked.confirmed, lambda: self._foresee(entry, call, checked.args))
-            result = await self._run(entry, checked.args, call)
+            result = await self._answer(call, inside)
         except InputRequired as needed:
             # A question before the tool runs: the client answers it and calls again.
             result = ToolResult(content=(), pending=needed.requests)
@@ -95,13 +83,27 @@ class Pipeline:
             raise
         except Exception as error:
             result = self.broken(error, call_id=call.id)
+        if isinstance(result, ToolCall):
+            # From here on it is that other call, which is also the one that is recorded.
+            return await self.handle(result, inside=inside)
         self._completed(call, result.code, started, result)
         return result
 
-    async def _run(self, entry: ToolRegistryEntry, args: Any, call: ToolCall) -> ToolResult:
+    async def _answer(self, call: ToolCall, inside: bool) -> ToolResult | ToolCall:
+        """The answer, or the call that stands in for this one."""
+        entry = self.registry.get(call.name, call.version)
+        await self.policy.check(entry, call)
+        _check_resume(entry, call)
+        checked = entry.validator.check(call.parameters)
+        if isinstance(entry.implementation, PassingTool):
+            return _passed_on(entry.implementation, checked.args, call)
+        await self.policy.confirm(entry, call, checked.confirmed, lambda: self._foresee(entry, call, checked.args))
+        if inside:
+            # The call around it has a place already, and waits for this one.
+            return await self.executor.run(entry, checked.args, call, self._bind)
         self.policy.enter(call)
         try:
-            return await self.executor.run(entry, args, call, self._bind)
+            return await self.executor.run(entry, checked.args, call, self._bind)
         finally:
             self.policy.leave(call)
 
@@ -109,8 +111,9 @@ class Pipeline:
         plan = self.executor.plan(entry, call)
         tool = self._bind(entry, call, plan)
         with anyio.move_on_after(plan.timeout):
-            return await tool.foresee(args)
-        return tool.consequence(args)
+            # It may tell what a service said, and is shown to a person as it is.
+            return self.responses.redactor.mask(await tool.foresee(args))
+        return self.responses.redactor.mask(tool.consequence(args))
 
     def _bind(self, entry: ToolRegistryEntry, call: ToolCall, plan: Plan) -> BaseTool[Any, Any]:
         client, settings = self._surroundings(entry.pack)
@@ -162,7 +165,7 @@ class Pipeline:
         return error
 
     def _completed(self, call: ToolCall, code: str, started: float, result: ToolResult | None = None) -> None:
-        milliseconds = round((time.perf_counter() - started) * 1000, 1)
+        milliseconds = milliseconds_since(started)
         if self._recorder is not None:
             self._recorder.record(call, code, milliseconds)
         fields: dict[str, Any] = {"count": result.count} if result is not None and result.count is not None else {}

@@ -12,7 +12,7 @@ from dogubako.contract.state import LocalSwitches, Switches
 from dogubako.contract.tool import BaseTool
 from dogubako.engine.admission import RegistrationError, admit
 from dogubako.engine.entry import ListFilter, RegisterOptions, Status, ToolRegistryEntry
-from dogubako.engine.search import Match, TermSearch, ToolSearch
+from dogubako.engine.search import LexicalSearch, Match, ToolSearch
 
 Entries = list[ToolRegistryEntry]
 Matches = list[Match]
@@ -23,6 +23,8 @@ _ENABLED = Status(enabled=True)
 
 # Comparing names one by one is slow; a typing error is found among names of about the same length.
 _MOST_NAMES_COMPARED = 2_000
+# Callers say what they like to have filtered; what they said is not kept for ever.
+_MOST_FILTERS_KEPT = 64
 
 
 ChangeKind = Literal["registered", "unregistered", "enabled", "disabled"]
@@ -38,6 +40,7 @@ class RegistryChange:
 
 
 Listener = Callable[[RegistryChange], None]
+MaySee = Callable[[ToolRegistryEntry], bool]
 Run = Callable[[ToolCall], Awaitable[ToolResult]]
 
 
@@ -47,7 +50,9 @@ class ToolRegistry:
     def __init__(self, *, switches: Switches | None = None, search: ToolSearch | None = None) -> None:
         self._versions: dict[str, dict[str, ToolRegistryEntry]] = {}
         self._switches = switches or LocalSwitches()
-        self._search = search or TermSearch()
+        self._search = search or LexicalSearch()
+        self._untold: set[str] = set()
+        self._names: dict[ListFilter, frozenset[str]] = {}
         self._listeners: dict[object, Listener] = {}
         self._current: dict[str, ToolRegistryEntry] = {}
         self._statuses: dict[tuple[str, str], Status] = {}
@@ -125,9 +130,15 @@ class ToolRegistry:
     def filter_by_category(self, category: str) -> Entries:
         return self.list(ListFilter(category=category))
 
-    def search(self, query: str, wanted: ListFilter = _ALL) -> Matches:
-        """Tools that fit the words, best first."""
-        return self._search.search(query, self.list(wanted))
+    def search(
+        self, query: str, wanted: ListFilter = _ALL, *, may_see: MaySee | None = None, explain: bool = False
+    ) -> Matches:
+        """Tools that fit the words, best first. What a caller may not see takes no place from what it may."""
+        self._tell_search()
+        names = self._names_of(wanted)
+        if may_see is not None:
+            names = frozenset(name for name in names if may_see(self.get(name)))
+        return self._search.find(query, None if len(names) == len(self._versions) else names, explain=explain)
 
     def enable(self, name: str, version: str | None = None) -> ToolRegistryEntry:
         return self._switch(name, version, True)
@@ -156,6 +167,24 @@ class ToolRegistry:
             self._listeners.pop(token, None)
 
         return unsubscribe
+
+    def _tell_search(self) -> None:
+        """Nothing is told before somebody searches. Of a tool with several versions another may answer by now."""
+        if self._untold:
+            several = {name for name, versions in self._versions.items() if len(versions) > 1}
+            for name in self._untold | several:
+                if name in self._versions:
+                    self._search.put(self.get(name))
+                else:
+                    self._search.drop(name)
+            self._untold.clear()
+
+    def _names_of(self, wanted: ListFilter) -> frozenset[str]:
+        if wanted not in self._names:
+            if len(self._names) >= _MOST_FILTERS_KEPT:
+                self._names.clear()
+            self._names[wanted] = frozenset(entry.name for entry in self.list(wanted))
+        return self._names[wanted]
 
     def _known(self, name: str, version: str | None = None) -> dict[str, ToolRegistryEntry]:
         versions = self._versions.get(name)
@@ -213,6 +242,8 @@ class ToolRegistry:
         self._current.clear()
         self._statuses.clear()
         self._sorted = None
+        self._names.clear()
+        self._untold.add(entry.name)
         self.generation += 1
         change = RegistryChange(kind=kind, name=entry.name, version=entry.version)
         for listener in list(self._listeners.values()):

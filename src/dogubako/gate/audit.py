@@ -1,9 +1,12 @@
 """One line per call in a file of its own: who did what, when, and how it went. Never a value of an argument."""
 
-import hashlib
+import errno
 import hmac
+import json
 import os
 import secrets
+import stat
+from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -13,13 +16,19 @@ import structlog
 
 from dogubako.contract.call import ToolCall
 from dogubako.contract.moment import utc_text
-from dogubako.response.plain import encode
+from dogubako.gate.audit_line import AuditLine
+from dogubako.response.plain import clean_text
 
 log = structlog.get_logger("dogubako.gate")
 
 FILE: Final = "audit.jsonl"
 _SALT: Final = "audit.salt"
+_SALT_BYTES: Final = 32
 _MOST_NAMES: Final = 50
+_LONGEST_NAME: Final = 64
+# So many lines wait for a disk that takes nothing; only calls that read add to them.
+_MOST_OWED: Final = 10_000
+_ENOUGH_ROOM: Final = 1_000_000
 
 
 class AuditLog:
@@ -29,86 +38,146 @@ class AuditLog:
         self.path = data_dir / FILE
         self._salt_path = data_dir / _SALT
         self._handle: int | None = None
-        self._salt = b""
+        self._identity = (0, 0)
+        # Until the one of the folder can be read: a hash without a salt could be guessed by trying.
+        self._salt = secrets.token_bytes(_SALT_BYTES)
+        self._owed: deque[bytes] = deque(maxlen=_MOST_OWED)
+        self._failing = False
 
     def ready(self) -> bool:
         """Whether the next line can be written. What cannot be recorded must not be done."""
-        if self._handle is None:
-            self._open()
-        return self._handle is not None and _has_room(self._handle)
+        return self._written() and self._handle is not None and self._has_room(self._handle)
 
-    def record(self, call: ToolCall, code: str, milliseconds: float) -> None:
-        """Write one line, at once: a process that is killed has lost nothing."""
-        line = {
-            "time": utc_text(),
-            "caller": call.caller.name,
-            "door": call.door,
-            "tool": call.name[:64],
-            **({"via": call.via} if call.via else {}),
-            "arguments": sorted(str(name)[:64] for name in call.parameters)[:_MOST_NAMES],
-            "hash": self._fingerprint(call.parameters),
-            "code": code,
-            "ms": milliseconds,
-            "callId": call.id,
-        }
-        if self.ready():
-            self._append(msgspec.json.encode(line) + b"\n")
+    def record(self, call: ToolCall, code: str, milliseconds: float, *, pack: str | None = None) -> None:
+        """Write one line, at once: a process that is killed has lost nothing. What cannot be written waits."""
+        self._opened()
+        line = AuditLine(
+            time=utc_text(),
+            caller=clean_text(call.caller.name),
+            door=call.door,
+            tool=clean_text(call.name[:_LONGEST_NAME]),
+            arguments=_names(call.parameters),
+            hash=self._fingerprint(call.parameters),
+            code=code,
+            ms=milliseconds,
+            call_id=call.id,
+            via=call.via,
+            pack=pack,
+        )
+        self._owed.append(line.encoded())
+        self._written()
 
     def close(self) -> None:
+        """Give the file back. A later line opens it again."""
+        if self._owed and not self._written():
+            log.error("Calls are missing from the audit log", file=str(self.path), lines=len(self._owed))
+        self._shut()
+
+    def _written(self) -> bool:
+        """Whether everything is in the file, after trying."""
+        try:
+            while self._opened() and self._owed:
+                self._append(self._owed[0])
+                self._owed.popleft()
+        except OSError as error:
+            self._failed(error)
+        if self._handle is None or self._owed:
+            return False
+        self._failing = False
+        return True
+
+    def _append(self, line: bytes) -> None:
+        assert self._handle is not None
+        # One write to a file in append mode: lines of several workers do not mix.
+        if os.write(self._handle, line) < len(line):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def _opened(self) -> bool:
+        if self._handle is not None and self._is_still_there():
+            return True
+        self._shut()
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._salt = self._read_salt()
+            self._handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+            found = os.fstat(self._handle)
+            if not stat.S_ISREG(found.st_mode):
+                raise OSError(errno.EINVAL, "not a regular file")
+            os.fchmod(self._handle, 0o600)
+            _end_last_line(self._handle, found.st_size)
+        except OSError as error:
+            self._failed(error)
+            return False
+        self._identity = (found.st_dev, found.st_ino)
+        return True
+
+    def _is_still_there(self) -> bool:
+        """Somebody may move the file away while we run; what comes then belongs into a new one."""
+        try:
+            found = self.path.stat()
+        except OSError:
+            return False
+        return (found.st_dev, found.st_ino) == self._identity
+
+    def _read_salt(self) -> bytes:
+        """Kept beside the log: equal arguments are equal in it, and cannot be guessed by trying."""
+        if not self._salt_path.exists():
+            # Complete before it has its name: another worker must not read half of it.
+            unfinished = self._salt_path.with_name(f"{_SALT}.{os.getpid()}")
+            with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+                file.write(secrets.token_bytes(_SALT_BYTES))
+            try:
+                os.link(unfinished, self._salt_path)
+            except FileExistsError:
+                pass
+            finally:
+                unfinished.unlink()
+        salt = self._salt_path.read_bytes()
+        if len(salt) < _SALT_BYTES:
+            raise OSError(errno.EINVAL, f"{_SALT} is damaged; remove it")
+        return salt
+
+    def _fingerprint(self, parameters: Mapping[str, Any]) -> str:
+        return hmac.digest(self._salt, _canonical(parameters), "sha256")[:8].hex()
+
+    def _has_room(self, handle: int) -> bool:
+        found = os.fstatvfs(handle)
+        if found.f_bavail * found.f_frsize > _ENOUGH_ROOM:
+            return True
+        self._failed(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+        return False
+
+    def _failed(self, error: OSError) -> None:
+        self._shut()
+        if not self._failing:
+            # Said once, not with every call until it is mended.
+            self._failing = True
+            log.error("The audit log cannot be written", file=str(self.path), reason=error.strerror)
+
+    def _shut(self) -> None:
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
 
-    def _append(self, line: bytes) -> None:
-        assert self._handle is not None
-        try:
-            # One write to a file in append mode: lines of several workers do not mix.
-            written = os.write(self._handle, line)
-        except OSError as error:
-            self._failed(error)
-            return
-        if written < len(line):
-            self._failed(OSError(None, "the disk is full"))
 
-    def _open(self) -> None:
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._salt = self._read_salt()
-            handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
-            _end_last_line(handle)
-        except OSError as error:
-            self._failed(error)
-            return
-        self._handle = handle
-
-    def _read_salt(self) -> bytes:
-        """Kept beside the log: equal arguments are equal in it, and cannot be guessed by trying."""
-        try:
-            with os.fdopen(os.open(self._salt_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                file.write(secrets.token_bytes(32))
-        except FileExistsError:
-            pass
-        return self._salt_path.read_bytes()
-
-    def _fingerprint(self, parameters: Mapping[str, Any]) -> str:
-        try:
-            plain = encode(dict(sorted(parameters.items())))
-        except (TypeError, ValueError, RecursionError):
-            plain = "?"
-        return hmac.new(self._salt, plain.encode("utf-8", "replace"), hashlib.sha256).hexdigest()[:16]
-
-    def _failed(self, error: OSError) -> None:
-        log.error("The audit log cannot be written", file=str(self.path), reason=error.strerror)
-        self.close()
+def _names(parameters: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(sorted(clean_text(str(name)[:_LONGEST_NAME]) for name in parameters)[:_MOST_NAMES])
 
 
-def _end_last_line(handle: int) -> None:
+def _canonical(parameters: Mapping[str, Any]) -> bytes:
+    """The same bytes for the same arguments, in whatever order they were written."""
+    try:
+        return msgspec.json.encode(parameters, order="sorted")
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        pass
+    try:
+        # Takes half characters and numbers beyond all bounds, which a caller may send all the same.
+        return json.dumps(parameters, sort_keys=True, default=str).encode()
+    except (TypeError, ValueError, RecursionError):
+        return b"?"
+
+
+def _end_last_line(handle: int, size: int) -> None:
     """A process that was killed while it wrote leaves half a line; the next one begins on a line of its own."""
-    size = os.lseek(handle, 0, os.SEEK_END)
     if size and os.pread(handle, 1, size - 1) != b"\n":
         os.write(handle, b"\n")
-
-
-def _has_room(handle: int) -> bool:
-    found = os.fstatvfs(handle)
-    return found.f_bavail * found.f_frsize > 1_000_000

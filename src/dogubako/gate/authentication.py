@@ -4,10 +4,14 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
+import structlog
+
 from dogubako.contract.call import ANONYMOUS, Caller
 from dogubako.contract.errors import AuthenticationError
 from dogubako.gate.credentials import bearer_of
-from dogubako.gate.keys import KeyStore
+from dogubako.gate.keys import ApiKey, KeysError, KeyStore
+
+log = structlog.get_logger("dogubako.gate")
 
 Headers = Iterable[tuple[bytes, bytes]]
 
@@ -45,23 +49,32 @@ class KeyAuthentication:
 
     def __init__(self, keys: KeyStore) -> None:
         self._keys = keys
-        self._callers: dict[str, Caller] = {}
+        self._callers: dict[tuple[str, tuple[str, ...]], Caller] = {}
 
     def known(self, headers: Headers) -> Caller:
         secret = bearer_of(headers)
         if not secret:
             raise AuthenticationError("An API key is required.", hint=_HOW)
-        key = self._keys.find(secret)
+        key = self._found(secret)
         if key is None:
             raise AuthenticationError("The API key is not valid.", hint=_HOW)
         state = key.state(datetime.now(UTC))
         if state != "active":
             raise AuthenticationError(f"The API key is {state}.", hint="Ask the operator for a new one.")
-        caller = self._callers.get(key.hash)
+        who = (key.name, key.scopes)
+        caller = self._callers.get(who)
         if caller is None:
             # The same object for the same key: what is decided for it once need not be decided again.
-            caller = self._callers[key.hash] = Caller(name=key.name, scopes=frozenset(key.scopes))
+            caller = self._callers[who] = Caller(name=key.name, scopes=frozenset(key.scopes))
         return caller
+
+    def _found(self, secret: str) -> ApiKey | None:
+        try:
+            return self._keys.find(secret)
+        except KeysError as error:
+            # Where the file is and what is wrong with it is for the operator.
+            log.error("API keys cannot be read", reason=error.message)
+            raise AuthenticationError("API keys cannot be checked now.", hint="The operator's log says why.") from error
 
     async def find(self, headers: Headers) -> Caller:
         return self.known(headers)

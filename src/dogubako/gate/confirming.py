@@ -8,6 +8,8 @@ from dogubako.contract.errors import ConfirmationRequiredError
 
 Confirmation = Literal["ask", "argument", "deny"]
 
+# What a tool asks by itself has other names: an answer must not be taken for one to another question.
+_QUESTION: Final = "dogubako_confirm"
 _KEY: Final = "confirm"
 _FORM: Final[dict[str, Any]] = {
     "type": "object",
@@ -24,7 +26,7 @@ def can_ask(call: ToolCall) -> bool:
 async def ask(call: ToolCall, what_would_happen: str) -> None:
     """Ask the person; anything but a clear yes is a no."""
     question = Question(message=f"{what_would_happen} Go on?", schema=_FORM)
-    answer = (await call.conversation.request({_KEY: question}))[_KEY]
+    answer = (await call.conversation.request({_QUESTION: question}))[_QUESTION]
     if not (isinstance(answer, Answer) and answer.accepted and answer.content.get(_KEY) is True):
         message = f"{what_would_happen} The user did not agree; nothing was done."
         raise ConfirmationRequiredError(message, hint="Do not try again unless the user asks for it.")

@@ -17,13 +17,13 @@ class Gate:
     """All parts of the gate of one server."""
 
     def __init__(self, settings: Settings) -> None:
-        self._stack = AsyncExitStack()
         self.audit = AuditLog(settings.data_dir) if settings.audited else None
         self.authenticator = self._authenticator(settings)
+        self._rates = _rates(settings)
         self.policy = GatePolicy(
             read_only=settings.read_only,
             confirmation=settings.confirm,
-            rates=_rates(settings),
+            rates=self._rates,
             crowd=Crowd(settings.caller_concurrency) if settings.auth != "off" else None,
             audit=self.audit,
         )
@@ -31,11 +31,13 @@ class Gate:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """For as long as the server runs."""
-        async with self._stack:
+        async with AsyncExitStack() as stack:
             if self._key_set is not None:
-                await self._stack.enter_async_context(self._key_set.running())
+                await stack.enter_async_context(self._key_set.running())
             if self.audit is not None:
-                self._stack.callback(self.audit.close)
+                stack.callback(self.audit.close)
+            if self._rates is not None:
+                stack.push_async_callback(self._rates.aclose)
             yield
 
     def _authenticator(self, settings: Settings) -> Authenticator:
@@ -45,9 +47,10 @@ class Gate:
         if settings.auth == "keys":
             return KeyAuthentication(KeyStore(settings.data_dir))
         # Heavy, and only those who take tokens need it.
-        tokens = load("dogubako.gate.oauth").token_authentication(settings)
+        tokens: Any = load("dogubako.gate.oauth").token_authentication(settings)
         self._key_set = tokens.keys
-        return tokens
+        found: Authenticator = tokens
+        return found
 
 
 def _rates(settings: Settings) -> RateLimits | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
@@ -21,6 +21,10 @@ _FILE: Final = "keys.json"
 
 # A key that was revoked at another process must stop working soon, and not every request may look at the disk.
 _LOOK_AGAIN_SECONDS: Final = 1.0
+
+
+# Moments without a time zone cannot be compared with now.
+Moment = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
 class KeysError(DogubakoError):
@@ -34,9 +38,9 @@ class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     hash: str
     scopes: tuple[str, ...]
-    created: datetime
-    expires: datetime | None = None
-    revoked: datetime | None = None
+    created: Moment
+    expires: Moment | None = None
+    revoked: Moment | None = None
 
     def state(self, now: datetime) -> str:
         if self.revoked is not None:
@@ -50,14 +54,15 @@ class KeyStore:
     def __init__(self, data_dir: Path) -> None:
         self._path = data_dir / _FILE
         self._keys: dict[str, ApiKey] = {}
-        self._stamp: tuple[int, int] | None = None
-        self._looked = 0.0
+        self._stamp: tuple[int, ...] | None = None
+        self._looked = float("-inf")
+        self._unreadable: KeysError | None = None
 
     def create(self, name: str, scopes: Sequence[str], expires_in: timedelta | None = None) -> tuple[str, ApiKey]:
         """Make a key; the first part of the answer is the only copy of it."""
         id_, now = secrets.token_hex(4), datetime.now(UTC)
         secret = f"{_PREFIX}_{id_}_{secrets.token_urlsafe(32)}"
-        expires = now + expires_in if expires_in else None
+        expires = now + expires_in if expires_in is not None else None
         key = ApiKey(
             id=id_, name=name, hash=_hash(secret), scopes=tuple(sorted(set(scopes))), created=now, expires=expires
         )
@@ -69,11 +74,13 @@ class KeyStore:
 
     def revoke(self, which: str) -> ApiKey:
         """End a key, by id or by name. It stays in the list, for the record."""
+        now = datetime.now(UTC)
         with self._changing() as keys:
-            for index, key in enumerate(keys):
-                if which in (key.id, key.name) and key.revoked is None:
-                    keys[index] = msgspec.structs.replace(key, revoked=datetime.now(UTC))
-                    return keys[index]
+            meant = [key for key in keys if key.revoked is None and which in (key.id, key.name)]
+            # A name may have been given again after a key of it expired; the one that still opens is meant.
+            for key in sorted(meant, key=lambda one: (one.id != which, one.state(now) != "active"))[:1]:
+                ended = keys[keys.index(key)] = msgspec.structs.replace(key, revoked=now)
+                return ended
         raise KeysError("There is no such key that is not revoked.", hint="`dogubako keys list` shows ids and names.")
 
     def all(self) -> list[ApiKey]:
@@ -90,28 +97,41 @@ class KeyStore:
 
     def _look_again(self) -> None:
         now = time.monotonic()
-        if self._stamp is not None and now - self._looked < _LOOK_AGAIN_SECONDS:
-            return
-        self._looked = now
-        stamp = self._stamp_of_file()
-        if stamp != self._stamp:
-            self._keys = {key.id: key for key in self._read()}
-            self._stamp = stamp
+        if now - self._looked >= _LOOK_AGAIN_SECONDS:
+            self._looked = now
+            self._load()
+        if self._unreadable is not None:
+            # Who was let in a moment ago may have been revoked by what we cannot read.
+            raise self._unreadable
 
-    def _stamp_of_file(self) -> tuple[int, int]:
+    def _load(self) -> None:
+        try:
+            stamp = self._stamp_of_file()
+            if stamp != self._stamp:
+                self._keys = {key.id: key for key in self._read()}
+            self._stamp, self._unreadable = stamp, None
+        except KeysError as error:
+            self._stamp, self._unreadable = None, error
+
+    def _stamp_of_file(self) -> tuple[int, ...]:
         try:
             found = self._path.stat()
         except FileNotFoundError:
-            return (0, 0)
-        return (found.st_mtime_ns, found.st_ino)
+            return ()
+        except OSError as error:
+            raise KeysError(f"{self._path} cannot be read: {error.strerror}.") from error
+        return (found.st_mtime_ns, found.st_ino, found.st_size)
 
     def _read(self) -> list[ApiKey]:
         try:
             return msgspec.json.decode(self._path.read_bytes(), type=list[ApiKey])
         except FileNotFoundError:
             return []
-        except (OSError, msgspec.DecodeError) as error:
-            raise KeysError(f"{self._path} cannot be read: {type(error).__name__}") from error
+        except OSError as error:
+            raise KeysError(f"{self._path} cannot be read: {error.strerror}.") from error
+        except (msgspec.DecodeError, UnicodeError) as error:
+            hint = "Restore it from a backup, or move it away and make new keys."
+            raise KeysError(f"{self._path} is damaged: it is not a list of keys.", hint=hint) from error
 
     @contextmanager
     def _changing(self) -> Iterator[list[ApiKey]]:
@@ -124,7 +144,7 @@ class KeyStore:
                 yield keys
                 self._write(keys)
         except OSError as error:
-            raise KeysError(f"{self._path} cannot be written: {error.strerror}") from error
+            raise KeysError(f"{self._path} cannot be written: {error.strerror}.") from error
 
     def _write(self, keys: list[ApiKey]) -> None:
         unfinished = self._path.with_suffix(".part")

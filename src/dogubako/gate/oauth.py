@@ -23,6 +23,9 @@ ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES25
 _REQUIRED: Final = ("exp", "iss", "aud", "sub")
 _CLOCKS_DIFFER_SECONDS: Final = 30
 _MOST_REMEMBERED: Final = 10_000
+# Not longer than keys are kept: a token whose key was withdrawn must stop working, however long it was meant to last.
+_REMEMBERED_SECONDS: Final = 600.0
+_LONGEST_NAME: Final = 200
 
 
 class TokenAuthentication:
@@ -36,22 +39,23 @@ class TokenAuthentication:
         self._remembered: dict[bytes, tuple[float, Caller]] = {}
 
     def known(self, headers: Headers) -> Caller | None:
-        """Checking a signature takes a while; a token that was checked is remembered until it expires."""
+        """Checking a signature takes a while; a token that was checked is remembered for a while."""
         until, caller = self._remembered.get(_digest(self._token(headers)), (0.0, None))
         return caller if time.time() < until else None
 
     async def find(self, headers: Headers) -> Caller:
         token = self._token(headers)
         claims = await self._claims(token)
-        caller = Caller(name=str(claims["sub"])[:200], scopes=known_scopes(_scopes_in(claims)))
+        caller = Caller(name=_name(str(claims["sub"])), scopes=known_scopes(_scopes_in(claims)))
         if len(self._remembered) >= _MOST_REMEMBERED:
             self._remembered.clear()
-        self._remembered[_digest(token)] = (float(claims["exp"]), caller)
+        self._remembered[_digest(token)] = (min(float(claims["exp"]), time.time() + _REMEMBERED_SECONDS), caller)
         return caller
 
     def challenge(self, error: AuthenticationError) -> str:
         """Where a client learns which authorization server to ask (RFC 9728)."""
-        problem = "" if error.message == _MISSING else ', error="invalid_token"'
+        # A token that could not be checked may be a good one; a client should not throw it away.
+        problem = "" if error.message == _MISSING or error.retryable else ', error="invalid_token"'
         return f'Bearer resource_metadata="{self._metadata_url}"{problem}'
 
     def _token(self, headers: Headers) -> str:
@@ -77,7 +81,7 @@ class TokenAuthentication:
             )
         except jwt.ExpiredSignatureError as error:
             raise AuthenticationError("The access token has expired.", hint="Get a new one.") from error
-        except (jwt.InvalidTokenError, ValueError, TypeError) as error:
+        except (jwt.PyJWTError, ValueError, TypeError, ArithmeticError) as error:
             # What exactly is wrong with it helps an operator, and only helps others to forge one.
             log.info("Access token refused", reason=type(error).__name__)
             raise AuthenticationError("The access token is not valid.") from error
@@ -104,10 +108,18 @@ def _digest(token: str) -> bytes:
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
 
 
+def _name(subject: str) -> str:
+    """Two long names that begin alike must not become one caller."""
+    return subject if len(subject) <= _LONGEST_NAME else hashlib.sha256(subject.encode()).hexdigest()
+
+
 def _scopes_in(claims: dict[str, Any]) -> list[str]:
     """`scope` is a text (RFC 9068); some servers say `scp`, as a text or a list."""
     found: list[str] = []
     for name in ("scope", "scp"):
         value = claims.get(name)
-        found += value.split() if isinstance(value, str) else [str(one) for one in value or ()]
+        if isinstance(value, str):
+            found += value.split()
+        elif isinstance(value, list):
+            found += [one for one in value if isinstance(one, str)]
     return found

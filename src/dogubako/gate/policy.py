@@ -32,7 +32,8 @@ class GatePolicy(HousePolicy):
     async def check(self, entry: ToolRegistryEntry, call: ToolCall) -> None:
         if not allows(call.caller.scopes, entry.metadata, entry.pack):
             needed = needed_for(entry.metadata, entry.pack)
-            raise AuthorizationError(f"{entry.name} needs the scope {needed}.", hint=_who_gives(call.caller))
+            message = f"{entry.name} needs the scope {needed}."
+            raise AuthorizationError(message, scope=needed, hint=_who_gives(call.caller))
         await super().check(entry, call)
         if self._confirmation == "deny" and entry.metadata.effect is Effect.DESTROY:
             message = f"Destructive tools are switched off on this server: {entry.name} was not run."

@@ -53,8 +53,11 @@ class McpConversation:
 
     def supports(self, capability: str) -> bool:
         capabilities = self._ctx.session.client_capabilities
-        declared = capabilities is not None and getattr(capabilities, capability) is not None
-        return declared and (self._modern or self._ctx.session.can_send_request)
+        declared = getattr(capabilities, capability, None)
+        if isinstance(declared, types.ElicitationCapability) and declared.url is not None and declared.form is None:
+            # It opens pages and shows no forms, which is all that we ask with.
+            return False
+        return declared is not None and (self._modern or self._ctx.session.can_send_request)
 
     async def progress(self, done: float, total: float | None, message: str | None) -> None:
         await self._ctx.session.report_progress(done, total, message)

@@ -1,7 +1,7 @@
 """One ASGI app: `/mcp`, `/v1`, the description, and health."""
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
@@ -33,7 +33,13 @@ _MCP_METHODS = frozenset({"GET", "POST", "DELETE"})
 _METADATA = "/.well-known/oauth-protected-resource"
 
 # For operators' probes, and for clients that look for the way to get a token.
-_OPEN = frozenset({"/healthz", "/readyz", _METADATA, f"{_METADATA}{_MCP_PATH}"})
+_PROBES = frozenset({"/healthz", "/readyz"})
+_DESCRIPTIONS = (_METADATA, f"{_METADATA}{_MCP_PATH}")
+
+# What a page may send along, and what it may see of an answer besides its body.
+_PAGE_HEADERS = ("authorization", "content-type", "x-api-key")
+_MCP_PAGE_HEADERS = ("last-event-id", "mcp-method", "mcp-name", "mcp-protocol-version", "mcp-session-id")
+_SHOWN_HEADERS = ("retry-after", "www-authenticate")
 
 
 class HttpDoor:
@@ -53,18 +59,12 @@ class HttpDoor:
         self._router = Router(routes, redirect_slashes=False, default=_no_such_route, lifespan=self._lifespan)
         # What is called most often does not wait for the router to try all routes.
         self._direct: dict[tuple[str, str], ASGIApp] = {(method, _MCP_PATH): self.mcp for method in _MCP_METHODS}
-        self._cors_app: ASGIApp | None = None
-        if settings.cors_enabled:
-            # A page that may read answers may read failures too, so these are made inside. What a browser asks
-            # beforehand has no credentials, and is answered before anybody looks for some.
-            self._cors_app = CORSMiddleware(
-                partial(self._edge, lambda scope: self._entered(self._route, scope)),
-                allow_origins=settings.cors_origin,
-                allow_methods=["GET", "POST", "PATCH"],
-                allow_headers=["authorization", "content-type", "x-api-key"],
-            )
-        else:
-            self._direct["POST", CALL_PATH] = rest.call
+        self._direct["POST", CALL_PATH] = rest.call
+        self._open = _PROBES | ({*_DESCRIPTIONS} if settings.auth == "oauth" else set())
+        self._rest_for_pages = self._readable(settings.cors_origin, ("GET", "POST", "PATCH"))
+        # "*" is meant for REST; the pages that may use `/mcp` are named one by one.
+        named = [origin for origin in settings.cors_origin if origin != "*"]
+        self._mcp_for_pages = self._readable(named, sorted(_MCP_METHODS), _MCP_PAGE_HEADERS, ("mcp-session-id",))
 
     def stop_streams(self) -> None:
         """Called when the server is told to stop, before it waits for what is still running."""
@@ -80,18 +80,32 @@ class HttpDoor:
 
     def _app_for(self, scope: Scope) -> ASGIApp:
         self._check_host(scope)
-        direct = self._direct.get((scope["method"], scope["path"]))
-        if direct is not None:
-            return self._entered(direct, scope)
-        if scope["path"] != _MCP_PATH:
-            return self._cors_app or self._entered(self._route, scope)
-        self._entered(self._route, scope)
-        allowed = ", ".join(sorted(_MCP_METHODS))
-        raise MethodNotAllowedError(f"Method not allowed: {scope['method'][:20]} {_MCP_PATH}", allowed=allowed)
+        if not self._cors:
+            return self._behind_the_gate(scope)
+        return self._mcp_for_pages if scope["path"] == _MCP_PATH else self._rest_for_pages
+
+    def _readable(
+        self, origins: Sequence[str], methods: Sequence[str], sent: Sequence[str] = (), shown: Sequence[str] = ()
+    ) -> ASGIApp:
+        """Everything, for pages of other sites.
+
+        A page that may read answers may read failures too, so these are made inside. What a browser asks beforehand
+        has no credentials, and is answered before anybody looks for some.
+        """
+        return CORSMiddleware(
+            partial(self._edge, self._behind_the_gate),
+            allow_origins=origins,
+            allow_methods=methods,
+            allow_headers=[*_PAGE_HEADERS, *sent],
+            expose_headers=[*_SHOWN_HEADERS, *shown],
+        )
+
+    def _behind_the_gate(self, scope: Scope) -> ASGIApp:
+        return self._entered(self._direct.get((scope["method"], scope["path"]), self._route), scope)
 
     def _entered(self, app: ASGIApp, scope: Scope) -> ASGIApp:
         """The app for somebody whom we know. Nothing of a request is read before that."""
-        if scope["path"] in _OPEN:
+        if scope["path"] in self._open:
             return app
         caller = self._inside.authenticator.known(scope["headers"])
         if caller is None:
@@ -118,6 +132,9 @@ class HttpDoor:
             await self._fail(result.error, scope, watched, started)
 
     async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] == _MCP_PATH:
+            allowed = ", ".join(sorted(_MCP_METHODS))
+            raise MethodNotAllowedError(f"Method not allowed: {scope['method'][:20]} {_MCP_PATH}", allowed=allowed)
         # With an app in its scope, the router raises instead of answering in words of its own.
         await self._router({**scope, "app": self}, receive, send)
 
@@ -151,7 +168,7 @@ class HttpDoor:
             Route("/docs", self._docs, methods=["GET"]),
             *(
                 Route(path, self._resource_metadata, methods=["GET"])
-                for path in (_METADATA, f"{_METADATA}{_MCP_PATH}")
+                for path in _DESCRIPTIONS
                 if self._inside.settings.auth == "oauth"
             ),
         ]
@@ -196,7 +213,7 @@ class HttpDoor:
         return json_response({"ready": ready, "checks": checks}, status=200 if ready else 503)
 
     async def _openapi(self, request: Request) -> Response:
-        return json_response(describe())
+        return json_response(describe(self._inside.settings.auth))
 
     async def _docs(self, request: Request) -> Response:
         return HTMLResponse(PAGE, headers={"Content-Security-Policy": "default-src 'self' 'unsafe-inline'"})
@@ -228,7 +245,9 @@ class _Started:
     def __call__(self, message: Message) -> Awaitable[None]:
         if not self.started:
             self.started = True
-            message["headers"] = [*message.get("headers", ()), *_ALWAYS]
+            headers = message.get("headers", ())
+            # With CORS there are two edges, one inside the other.
+            message["headers"] = headers if _ALWAYS[0] in headers else [*headers, *_ALWAYS]
         return self._send(message)
 
 

@@ -1,6 +1,7 @@
 """tools, resources and prompts, in MCP's words, on the SDK's low-level server."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from secrets import token_bytes
 from typing import Any, TypeVar
 
 import mcp_types as types
@@ -66,7 +67,7 @@ class McpDoor:
             version=__version__,
             instructions=listing.instructions(self._inside),
             get_tool_input_schema=self._annotated_schema,
-            on_subscriptions_listen=self.listen,
+            on_subscriptions_listen=self._listen,
             cache_hints=dict.fromkeys(listing.CACHEABLE_METHODS, _HINT),
         )
         # The SDK's telemetry costs an eighth of every call; we have our own log.
@@ -150,7 +151,8 @@ class McpDoor:
     async def _read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> dict[str, Any]:
         conversation = McpConversation(ctx, params.input_responses, params.request_state)
         try:
-            return {"contents": [await self._inside.catalog.read(str(params.uri), conversation, caller_of(ctx))]}
+            read = self._inside.catalog.read(str(params.uri), conversation, caller_of(ctx), _door(ctx))
+            return {"contents": [await read]}
         except InputRequired as needed:
             return input_required(needed.requests, conversation.state())
 
@@ -158,7 +160,7 @@ class McpDoor:
         conversation = McpConversation(ctx, params.input_responses, params.request_state)
         try:
             prompt, messages = await self._inside.catalog.render(
-                params.name, params.arguments or {}, conversation, caller_of(ctx)
+                params.name, params.arguments or {}, conversation, caller_of(ctx), _door(ctx)
             )
         except InputRequired as needed:
             return input_required(needed.requests, conversation.state())
@@ -172,7 +174,19 @@ class McpDoor:
         )
         return {"completion": {"values": values, "total": len(values), "hasMore": False}}
 
+    async def _listen(
+        self, ctx: Context, params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        """Subscriptions of the modern era. News of a resource are for those who may read it."""
+        try:
+            for uri in params.notifications.resource_subscriptions or ():
+                self._inside.catalog.check_readable(uri, caller_of(ctx))
+        except DogubakoError as error:
+            raise _raised(refusal_outside_tools(error, modern=True)) from error
+        return await self.listen(ctx, params)
+
     async def _subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> dict[str, Any]:
+        self._inside.catalog.check_readable(str(params.uri), caller_of(ctx))
         connection_state(ctx).setdefault(SUBSCRIPTIONS_KEY, set()).add(str(params.uri))
         return {}
 
@@ -190,7 +204,8 @@ class McpDoor:
 
     def _state_security(self) -> RequestStateSecurity:
         key = self._inside.settings.request_state_key
-        return RequestStateSecurity(keys=[key.get_secret_value()]) if key else RequestStateSecurity.ephemeral()
+        secret = key.get_secret_value() if key else token_bytes(32)
+        return RequestStateSecurity(keys=[secret], bind_principal=_principal)
 
 
 def caller_of(ctx: Context) -> Caller:
@@ -200,6 +215,12 @@ def caller_of(ctx: Context) -> Caller:
     caller = ctx.request.scope["dogubako.caller"]
     assert isinstance(caller, Caller)
     return caller
+
+
+def _principal(ctx: Context) -> str | None:
+    """Whose the sealed state is; where nobody has to prove anything, it is everybody's."""
+    caller = caller_of(ctx)
+    return None if caller is ANONYMOUS else caller.name
 
 
 def _door(ctx: Context) -> Door:

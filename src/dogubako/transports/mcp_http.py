@@ -78,7 +78,7 @@ class McpEndpoint:
         headers = _routing_headers(scope)
         plain = self._plain(headers, body, caller) if headers is not None else None
         if plain is None:
-            await self._long_way(_trimmed(scope, caller), body, receive, send)
+            await self._long_way(_trimmed(scope, caller), body, receive, send, caller)
             return
         call, session = plain
         answer = self.express.answer(call, door="http", caller=caller, session=session)
@@ -102,7 +102,7 @@ class McpEndpoint:
         call = self.express.recognise(message, modern=False)
         return (call, session) if call is not None and session and self._sessions.touch(session, caller) else None
 
-    async def _long_way(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
+    async def _long_way(self, scope: Scope, body: bytes, receive: Receive, send: Send, caller: Caller) -> None:
         headers = _routing_headers(scope) or {}
         session = headers.get(b"mcp-session-id", b"").decode("latin-1")
         message = _decoded(body)
@@ -110,11 +110,15 @@ class McpEndpoint:
             await _refuse(message, send)
             return
         if isinstance(message, dict) and message.get("method") == "notifications/cancelled":
-            params = message.get("params")
-            self.express.cancel(session, params.get("requestId") if isinstance(params, dict) else None)
+            self._stop(session, caller, message.get("params"))
         watched = isinstance(message, dict) and message.get("method") == "tools/call"
         cancel = (lambda: self._cancel(scope, message["id"])) if watched and message and "id" in message else None
         await self.manager.handle_request(scope, *_replay(body, receive, send, cancel))
+
+    def _stop(self, session: str, caller: Caller, params: Any) -> None:
+        """Ids belong to a session, and a session to its caller; without one, clients close the connection instead."""
+        if session and self._sessions.touch(session, caller):
+            self.express.cancel(session, params.get("requestId") if isinstance(params, dict) else None)
 
     async def _cancel(self, scope: Scope, request_id: Any) -> None:
         """A client of the handshake era went away: tell its session what a polite client would have told it."""

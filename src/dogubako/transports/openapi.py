@@ -1,7 +1,7 @@
 """The OpenAPI 3.1 description, made from the same models that check and shape what is served."""
 
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
@@ -10,12 +10,32 @@ from dogubako import __version__
 from dogubako.transports import rest_models as models
 
 _REFERENCE = "#/components/schemas/{model}"
-_COMMON_ERRORS = (400, 403, 500)
+_COMMON_ERRORS = (400, 401, 403, 500)
+
+_CREDENTIALS = {
+    "bearer": {"type": "http", "scheme": "bearer", "description": "An API key of this server, or an access token."},
+    "apiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "An API key of this server."},
+}
 
 
 @cache
-def describe() -> dict[str, Any]:
-    """The whole description."""
+def describe(auth: Literal["off", "keys", "oauth"] = "off") -> dict[str, Any]:
+    """The whole description. Where callers must prove who they are, it says how."""
+    if auth == "off":
+        return _described()
+    ways = {name: _CREDENTIALS[name] for name in (("bearer", "apiKey") if auth == "keys" else ("bearer",))}
+    described = _described()
+    for path in _FOR_EVERYBODY:
+        described["paths"][path]["get"]["security"] = []
+    described["components"]["securitySchemes"] = ways
+    return {**described, "security": [{name: []} for name in ways]}
+
+
+# For operators' probes, which bring no credentials.
+_FOR_EVERYBODY = ("/healthz", "/readyz")
+
+
+def _described() -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": {

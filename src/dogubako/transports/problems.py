@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from dogubako.contract.call import error_facts
-from dogubako.contract.errors import DogubakoError, MethodNotAllowedError
+from dogubako.contract.errors import AuthorizationError, DogubakoError, MethodNotAllowedError
 from dogubako.contract.moment import utc_text
 
 log = structlog.get_logger("dogubako.http")
@@ -70,6 +70,9 @@ def _headers(error: DogubakoError) -> dict[str, str]:
         headers["Retry-After"] = str(math.ceil(error.retry_after))
     if error.http_status == 401:
         headers["WWW-Authenticate"] = "Bearer"
+    if isinstance(error, AuthorizationError) and error.scope:
+        # What a client needs to ask its authorization server for more.
+        headers["WWW-Authenticate"] = f'Bearer error="insufficient_scope", scope="{error.scope}"'
     if isinstance(error, MethodNotAllowedError) and error.allowed:
         headers["Allow"] = error.allowed
     return headers

@@ -1,11 +1,12 @@
 """What the REST API takes and gives. The OpenAPI description is made from these models."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
 from dogubako.contract.call import ExecutionOptions
+from dogubako.contract.whole_number import WholeNumber
 
 
 class Body(BaseModel):
@@ -33,9 +34,10 @@ class SearchFilters(Body):
 class SearchRequest(Body):
     """What a tool should be able to do, in plain words."""
 
-    query: str
+    # Whether it is blank is asked by the route, which has a sentence of its own for that.
+    query: str = Field(json_schema_extra={"minLength": 1, "pattern": r"\S"})
     filters: SearchFilters = Field(default_factory=SearchFilters)
-    limit: int = Field(20, ge=1, le=100)
+    limit: WholeNumber = Field(20, ge=1, le=100)
 
 
 class SwitchRequest(Body):
@@ -44,13 +46,19 @@ class SwitchRequest(Body):
     enabled: bool
 
 
+# `tag=a&tag=b` and `tag=a,b` say the same.
+_Tags = Annotated[
+    list[str], WithJsonSchema({"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}]})
+]
+
+
 class ListQuery(BaseModel):
     """Filters and page of a list; values arrive as text."""
 
     model_config = ConfigDict(extra="forbid")
 
     category: str | None = None
-    tag: list[str] = Field(default_factory=list, description="May be given several times; all must match.")
+    tag: _Tags = Field(default_factory=list, description="May be given several times; all must match.")
     enabled: bool | None = None
     page: int = Field(1, ge=1, le=1_000_000)
     limit: int = Field(50, ge=1, le=100)
@@ -182,4 +190,4 @@ class ReadinessCheck(Answer):
 
 class Readiness(Answer):
     ready: bool
-    checks: list[ReadinessCheck]
+    checks: list[ReadinessCheck] | None = Field(None, description="Only where nobody has to prove who they are.")

@@ -122,7 +122,8 @@ class RestV1:
     async def _one(self, request: Request) -> Response:
         entry = self._inside.registry.get(request.path_params["name"])
         if not self._may_see(entry, request):
-            raise AuthorizationError(f"{entry.name} needs the scope {needed_for(entry.metadata, entry.pack)}.")
+            needed = needed_for(entry.metadata, entry.pack)
+            raise AuthorizationError(f"{entry.name} needs the scope {needed}.", scope=needed)
         if request.method == "PATCH":
             await self._switch(request)
         return json_response(tool_detail(self._inside.registry, request.path_params["name"]))
@@ -144,7 +145,7 @@ class RestV1:
 
     async def _switch(self, request: Request) -> None:
         if ADMIN not in request.scope["dogubako.caller"].scopes:
-            raise AuthorizationError(f"Switching tools needs the scope {ADMIN}.")
+            raise AuthorizationError(f"Switching tools needs the scope {ADMIN}.", scope=ADMIN)
         require_json(request.scope)
         body = _SWITCH.check(decode_object(await read_body(request.receive)))
         switch = self._inside.registry.enable if body.enabled else self._inside.registry.disable

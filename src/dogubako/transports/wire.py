@@ -7,6 +7,7 @@ import msgspec
 
 from dogubako.contract.call import NO_OPTIONS, ExecutionOptions, ToolResult, error_facts
 from dogubako.contract.errors import (
+    AuthorizationError,
     CapabilityRequiredError,
     DogubakoError,
     NotFoundError,
@@ -68,7 +69,11 @@ def refusal_outside_tools(error: DogubakoError, *, modern: bool, uri: str | None
     if known is not None:
         return known
     data = error_facts(error) | ({"uri": uri} if uri is not None else {})
-    code = INVALID_PARAMS if isinstance(error, NotFoundError | ValidationError) else INTERNAL_ERROR
+    code = INTERNAL_ERROR
+    if isinstance(error, NotFoundError | ValidationError):
+        code = INVALID_PARAMS
+    elif isinstance(error, AuthorizationError):
+        code = INVALID_REQUEST
     return Refusal(code, error.message, data)
 
 

@@ -12,11 +12,15 @@ class AuthenticationError(DogubakoError):
 
 
 class AuthorizationError(DogubakoError):
-    """We know who is calling, and they may not do this."""
+    """We know who is calling, and they may not do this. `scope` would allow it."""
 
     code = "AUTHORIZATION_ERROR"
     http_status = 403
     log_level = "warning"
+
+    def __init__(self, message: str, *, scope: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.scope = scope
 
 
 class RateLimitError(DogubakoError):

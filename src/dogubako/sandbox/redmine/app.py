@@ -92,6 +92,8 @@ async def _ask(request: Request) -> Ask:
 
 def _visitor(store: Store, request: Request, key_in_query: str) -> Visitor:
     """Whoever has the key and is active; anybody else is a stranger, without a word about it."""
+    if not _api_enabled(store):
+        return Visitor(store, None)
     token = store["tokens"].first(action="api", value=key_in_query or request.headers.get("x-redmine-api-key", ""))
     user: Row | None = store["users"].get(token["user_id"]) if token else None
     if user is None or user.get("status") != ACTIVE:
@@ -109,9 +111,15 @@ def _switched(store: Store, visitor: Visitor, login: str) -> Visitor:
     return Visitor(store, other)
 
 
-async def _refused(_: Request, error: Exception) -> Response:
+def _api_enabled(store: Store) -> bool:
+    return str(store.setting("rest_api_enabled")) == "1"
+
+
+async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, RefusedError)
-    return refused(error.status, error.errors)
+    # Nobody is asked for a key while no key is taken.
+    hopeless = error.status == 401 and not _api_enabled(request.app.state.store)
+    return refused(403 if hopeless else error.status, error.errors)
 
 
 async def _broken(request: Request, error: Exception) -> Response:

@@ -84,7 +84,7 @@ class Ask:
             offset = max((to_id(self.params.get("page")) - 1) * limit, 0)
         # The database cannot count any further.
         if offset >= 2**63:
-            raise RefusedError(500)
+            raise BrokenError(500)
         return offset, limit
 
     def project(self, name: str = "project_id") -> Row:

@@ -3,7 +3,15 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from dogubako.sandbox.redmine.asking import Ask, BrokenError, find_project, not_found, page_of, unprocessable
+from dogubako.sandbox.redmine.asking import (
+    Ask,
+    BrokenError,
+    RefusedError,
+    find_project,
+    not_found,
+    page_of,
+    unprocessable,
+)
 from dogubako.sandbox.redmine.filters import Filter, asked_filters, complaints_about
 from dogubako.sandbox.redmine.issue_access import sees_issue
 from dogubako.sandbox.redmine.issue_filters import LABELS, OPEN_ONLY, custom_labels, filter_kinds
@@ -35,7 +43,13 @@ def list_issues(ask: Ask) -> dict[str, Any]:
     visible = [issue for issue in found if sees_issue(ask.store, ask.who, issue)]
     wanted = criteria(ask.params.get("sort") or (query or {}).get("sort_criteria") or _NEWEST_FIRST)
     ordered = sorted_issues(ask, visible, wanted, project)
-    return page_of(ask, "issues", ordered, lambda issue: {**shown_issue(ask, issue), **included_in_list(ask, issue)})
+    try:
+        return page_of(
+            ask, "issues", ordered, lambda issue: {**shown_issue(ask, issue), **included_in_list(ask, issue)}
+        )
+    except BrokenError as error:
+        # Of all lists, only this one has its own words for what went wrong: none.
+        raise RefusedError(error.status) from error
 
 
 def _project(ask: Ask) -> Row | None:

@@ -11,6 +11,10 @@ _INDEXED: Final = {
     "journals": "journalized_id",
     "journal_details": "journal_id",
 }
+# Redmine's migrations have made some tables so that no id is ever given again, and others not.
+_IDS_ONCE: Final = frozenset(
+    {"tokens", "enabled_modules", "member_roles", "issue_relations", "watchers", "wikis", "news", "custom_values"}
+)
 # What an administrator has not changed is not in the table of settings.
 _SETTINGS: Final[Mapping[str, Any]] = {
     "attachment_max_size": "5120",
@@ -46,9 +50,10 @@ def to_id(value: object) -> int:
 class Table:
     """Rows by id, in the order in which they were made. Join tables get ids too, of no meaning."""
 
-    def __init__(self, rows: Iterable[Row], indexed: str | None = None) -> None:
+    def __init__(self, rows: Iterable[Row], indexed: str | None = None, *, ids_once: bool = False) -> None:
         self._rows: dict[int, Row] = {}
         self._indexed = indexed
+        self._ids_once = ids_once
         self._index: dict[Any, dict[int, Row]] = {}
         self._last = 0
         for row in rows:
@@ -78,13 +83,15 @@ class Table:
         return next(iter(self.where(**columns)), None)
 
     def add(self, **columns: Any) -> Row:
-        """A new row with the next id; ids are never given twice."""
+        """A new row with the next id; that of the newest row is given again once it is removed."""
         row: Row = {"id": self._last + 1, **columns}
         self._keep(row)
         return row
 
     def remove(self, row: Row) -> None:
         self._rows.pop(row["id"], None)
+        if row["id"] == self._last and not self._ids_once:
+            self._last = max(self._rows, default=0)
         if self._indexed:
             self._index.get(row.get(self._indexed), {}).pop(row["id"], None)
 
@@ -104,11 +111,15 @@ class Store:
     """One running Redmine: `store["issues"].get(3)`."""
 
     def __init__(self, world: Mapping[str, list[Row]]) -> None:
-        self._tables = {name: Table(rows, _INDEXED.get(name)) for name, rows in world.items()}
+        self._tables = {name: _table(name, rows) for name, rows in world.items()}
 
     def __getitem__(self, name: str) -> Table:
-        return self._tables.setdefault(name, Table((), _INDEXED.get(name)))
+        return self._tables.setdefault(name, _table(name, ()))
 
     def setting(self, name: str) -> Any:
         row = self["settings"].first(name=name)
         return row.get("value") if row else _SETTINGS.get(name)
+
+
+def _table(name: str, rows: Iterable[Row]) -> Table:
+    return Table(rows, _INDEXED.get(name), ids_once=name in _IDS_ONCE)

@@ -1,0 +1,42 @@
+"""A server behind the gate, with one key for each kind of caller."""
+
+import logging
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+import structlog
+
+from dogubako.transports.http import HttpDoor
+from tests.doors.asgi import Client, opened
+
+from .callers import Keyring, keys_for_everybody
+from .guarded import guarded_box
+
+
+@pytest.fixture(autouse=True)
+def _own_logging() -> Iterator[None]:
+    """Quiet unless a test reads the log. Commands configure the whole process; the next test finds it as it was."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    yield
+    root.handlers, root.level = handlers, level
+    structlog.reset_defaults()
+
+
+@pytest.fixture(scope="session")
+def keyring(tmp_path_factory: pytest.TempPathFactory) -> Keyring:
+    """A data folder with keys in it."""
+    return keys_for_everybody(tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture
+async def door(keyring: Keyring) -> HttpDoor:
+    """The HTTP door of a server that wants keys."""
+    return HttpDoor(guarded_box(keyring.folder))
+
+
+@pytest.fixture
+async def web(door: HttpDoor) -> AsyncIterator[Client]:
+    async with opened(door) as client:
+        yield client

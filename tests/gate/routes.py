@@ -1,0 +1,156 @@
+"""Every HTTP route, and what each kind of caller gets there."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from dogubako import __version__
+from dogubako.transports.http import HttpDoor
+from tests.doors import messages
+from tests.doors.asgi import Client, Visit
+
+from .callers import NEEDED, Kind
+from .seen import body_of, refusal, without_scope
+
+Answer = tuple[int, Any]
+Route = tuple[str, str]
+
+_STATUS: Final = {"status": "ok", "message": "MCP Server is running", "version": __version__}
+_NO_SESSION: Final = {
+    "jsonrpc": "2.0",
+    "id": None,
+    "error": {"code": -32600, "message": "Bad Request: Missing session ID"},
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One request to a route. `answers` says what a caller of a kind gets; `open` routes ask for no key."""
+
+    path: str
+    answers: Callable[[Kind], Answer]
+    body: Any = None
+    headers: dict[str, str] | None = None
+    open: bool = False
+
+
+def _always(status: int, body: Any) -> Callable[[Kind], Answer]:
+    return lambda _kind: (status, body)
+
+
+def _list(kind: Kind) -> Answer:
+    names = sorted(kind.sees)
+    pages = {"page": 1, "limit": 50, "total": len(names), "totalPages": 1 if names else 0}
+    return 200, {"tools": names, "pagination": pages}
+
+
+def _search(kind: Kind) -> Answer:
+    names = sorted(name for name in kind.sees if name.endswith("_redmine"))
+    return 200, {"query": _SEARCH["query"], "results": names, "total": len(names)}
+
+
+def _detail(kind: Kind) -> Answer:
+    if kind.may("write_redmine"):
+        return 200, "write_redmine"
+    return 403, refusal("write_redmine needs the scope redmine:write.", "AUTHORIZATION_ERROR")
+
+
+def _switch(kind: Kind) -> Answer:
+    if kind.scope == "admin" or not kind.may("write_redmine"):
+        return _detail(kind)
+    return 403, refusal("Switching tools needs the scope admin.", "AUTHORIZATION_ERROR")
+
+
+def _call(kind: Kind) -> Answer:
+    if kind.may("write_redmine"):
+        return 200, {"success": True, "result": "done"}
+    name = f"a caller with {kind.scope}"
+    return 403, without_scope("write_redmine", NEEDED["write_redmine"], name, kind.scopes)
+
+
+def _mcp(kind: Kind) -> Answer:
+    names = sorted(kind.sees - {"search_tools", "describe_tool", "call_tool"})
+    return 200, names
+
+
+_CALL: Final = {"name": "write_redmine", "parameters": {}}
+_SEARCH: Final = {"query": "what is called write at redmine", "filters": {"category": "redmine"}}
+
+ROUTES: Final[dict[Route, Case]] = {
+    ("GET", "/"): Case(path="/", answers=_always(200, _STATUS)),
+    ("GET", "/healthz"): Case(path="/healthz", answers=_always(200, {"status": "ok"}), open=True),
+    ("GET", "/readyz"): Case(path="/readyz", answers=_always(200, {"ready": True}), open=True),
+    ("GET", "/docs"): Case(path="/docs", answers=_always(200, "text/html; charset=utf-8")),
+    ("GET", "/openapi.json"): Case(
+        path="/openapi.json", answers=_always(200, ["components", "info", "openapi", "paths", "security"])
+    ),
+    ("GET", "/v1/tools"): Case(path="/v1/tools", answers=_list),
+    ("GET", "/v1/tools/{name}"): Case(path="/v1/tools/write_redmine", answers=_detail),
+    ("PATCH", "/v1/tools/{name}"): Case(path="/v1/tools/write_redmine", answers=_switch, body={"enabled": True}),
+    ("POST", "/v1/tools/call"): Case(path="/v1/tools/call", answers=_call, body=_CALL),
+    ("POST", "/v1/tools/search"): Case(path="/v1/tools/search", answers=_search, body=_SEARCH),
+    ("GET", "/tools"): Case(path="/tools?limit=5", answers=_always(302, "/v1/tools?limit=5")),
+    ("POST", "/tools/call"): Case(path="/tools/call", answers=_always(307, "/v1/tools/call"), body=_CALL),
+    ("POST", "/mcp"): Case(
+        path="/mcp",
+        answers=_mcp,
+        body=messages.request("tools/list", {"_meta": messages.envelope()}),
+        headers=messages.modern_headers("tools/list"),
+    ),
+    ("GET", "/mcp"): Case(path="/mcp", answers=_always(400, _NO_SESSION), headers={"accept": messages.BOTH}),
+    ("DELETE", "/mcp"): Case(path="/mcp", answers=_always(400, _NO_SESSION), headers={"accept": messages.BOTH}),
+}
+
+GUARDED: Final = [route for route, case in ROUTES.items() if not case.open]
+OPEN: Final = [route for route, case in ROUTES.items() if case.open]
+
+# Not routes of ours. Who has no key does not even learn that.
+NO_ROUTES: Final = {
+    ("GET", "/nowhere"): (404, "ROUTE_NOT_FOUND"),
+    ("GET", "/v1/tools/"): (404, "ROUTE_NOT_FOUND"),
+    ("GET", "/healthz/"): (404, "ROUTE_NOT_FOUND"),
+    ("GET", "//healthz"): (404, "ROUTE_NOT_FOUND"),
+    ("GET", "/.well-known/oauth-protected-resource"): (404, "ROUTE_NOT_FOUND"),
+    ("DELETE", "/v1/tools/echo"): (405, "METHOD_NOT_ALLOWED"),
+    ("PUT", "/mcp"): (405, "METHOD_NOT_ALLOWED"),
+    ("OPTIONS", "/mcp"): (405, "METHOD_NOT_ALLOWED"),
+    ("OPTIONS", "/v1/tools"): (405, "METHOD_NOT_ALLOWED"),
+    ("POST", "/"): (405, "METHOD_NOT_ALLOWED"),
+    ("BREW", "/docs"): (405, "METHOD_NOT_ALLOWED"),
+}
+
+
+async def ask(client: Client, route: Route, credentials: dict[str, str]) -> Visit:
+    """The request of the route's case, with these credentials."""
+    method, case = route[0], ROUTES[_asked_for(route)]
+    own = {"content-type": "application/json"} if case.headers is None else case.headers
+    return await client.request(
+        method, case.path, headers={**own, **credentials}, body=b"" if case.body is None else case.body
+    )
+
+
+def case_of(route: Route) -> Case:
+    return ROUTES[_asked_for(route)]
+
+
+def _asked_for(route: Route) -> Route:
+    """`HEAD` is answered as `GET` would be."""
+    return ("GET", route[1]) if route[0] == "HEAD" else route
+
+
+def routes_of(door: HttpDoor) -> set[Route]:
+    """What the app itself answers; `HEAD` comes with every `GET` of the router."""
+    routed = {(method, route.path) for route in door._router.routes for method in route.methods}  # type: ignore[attr-defined]
+    return {(method, path) for method, path in routed | set(door._direct) if method != "HEAD"}
+
+
+def shown(route: Route, visit: Visit) -> Any:
+    """What of the body the table holds: names, in the order of the alphabet."""
+    body = body_of(visit)
+    if route == ("POST", "/mcp"):
+        return sorted(tool["name"] for tool in visit.response["result"]["tools"])
+    if route == ("POST", "/v1/tools/search"):
+        return {**body, "results": sorted(body["results"])}
+    if route == ("GET", "/v1/tools"):
+        return {**body, "tools": sorted(body["tools"])}
+    return body

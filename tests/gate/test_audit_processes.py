@@ -1,0 +1,156 @@
+"""Workers that write one log together, and processes that are stopped or killed while they write it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from dogubako.gate.audit_line import read_line
+from tests.doors.processes import PATIENCE, Command, run, serving
+from tests.doors.waiting import says, until
+
+from .sheds import SHED, log_in, recorded_in, shed_in
+
+
+def settings_in(folder: Path, **more: str) -> dict[str, str]:
+    return {"DOGUBAKO_AUDIT": "true", "DOGUBAKO_DATA_DIR": str(folder), **more}
+
+
+@pytest.fixture
+def crowd() -> Iterator["Crowd"]:
+    with ThreadPoolExecutor(8) as threads, httpx2.Client(timeout=PATIENCE) as client:
+        yield Crowd(threads, client)
+
+
+class Crowd:
+    """Several callers at once."""
+
+    def __init__(self, threads: ThreadPoolExecutor, client: httpx2.Client) -> None:
+        self._threads = threads
+        self._client = client
+
+    def call(self, url: str, name: str, **arguments: Any) -> "Future[str]":
+        return self._threads.submit(self._call, url, {"name": name, "parameters": arguments})
+
+    def _call(self, url: str, body: Any) -> str:
+        """The outcome of one call, on a connection of its own."""
+        try:
+            answer = self._client.post(f"{url}/v1/tools/call", json=body, headers={"connection": "close"})
+        except httpx2.TransportError:
+            return "no answer"
+        return "OK" if answer.status_code == 200 else str(answer.json()["code"])
+
+
+def all_started(server: Command, workers: int) -> None:
+    started: set[bytes] = set()
+    for _ in range(workers):
+        started.add(server.stderr.first(lambda line: b"Started server process" in line and line not in started))
+
+
+def test_lines_of_several_workers_do_not_mix(tmp_path: Path, crowd: Crowd) -> None:
+    with serving(SHED, folder=tmp_path, words=["--workers", "2"], settings=settings_in(tmp_path)) as server:
+        all_started(server, 2)
+        url = server.url()
+        answers = [crowd.call(url, "look", text="x" * number) for number in range(240)]
+        codes = Counter(answer.result() for answer in answers)
+
+    lines = recorded_in(tmp_path)
+    assert codes == {"OK": 240}
+    assert len(lines) == 240 and len({one["callId"] for one in lines}) == 240
+    # One salt for all: every text was said once, whoever heard it.
+    assert len({one["hash"] for one in lines}) == 240
+
+
+_WRITER = """
+import sys
+from pathlib import Path
+from dogubako.contract.call import ToolCall
+from dogubako.gate.audit import AuditLog
+
+audit = AuditLog(Path(sys.argv[1]))
+names = {f"argument {number}": 1 for number in range(40)}
+print("ready", flush=True)
+while True:
+    audit.record(ToolCall(name="look", parameters=names), "OK", 1.0)
+"""
+
+
+def test_processes_that_are_killed_while_they_write_leave_a_log_that_goes_on(tmp_path: Path) -> None:
+    for _ in range(3):
+        writers = [
+            subprocess.Popen([sys.executable, "-c", _WRITER, str(tmp_path)], stdout=subprocess.PIPE) for _ in range(2)
+        ]
+        for writer in writers:
+            assert writer.stdout is not None and writer.stdout.readline() == b"ready\n"
+        _wait_for_growth(log_in(tmp_path), 200_000)
+        for writer in writers:
+            writer.kill()
+            writer.wait(PATIENCE)
+            assert writer.stdout is not None
+            writer.stdout.close()
+
+    raw = log_in(tmp_path).read_bytes().splitlines()
+    damaged = [line for line in raw if line and read_line(line) is None]
+    reported = json.loads(run("audit", "report", "--json", folder=tmp_path, settings=settings_in(tmp_path)).stdout)
+    # Each of the six may have left one half line, and taken one line of its neighbour with it.
+    assert len(damaged) <= 6 and len(raw) > 1_000
+    assert reported["damagedLines"] == len(damaged)
+    assert reported["calls"][0]["calls"] == len([line for line in raw if line]) - len(damaged)
+
+
+def _wait_for_growth(path: Path, size: int) -> None:
+    start = path.stat().st_size if path.exists() else 0
+    deadline = os.times().elapsed + PATIENCE
+    while not path.exists() or path.stat().st_size < start + size:
+        assert os.times().elapsed < deadline, "the log did not grow"
+
+
+async def test_a_killed_server_has_recorded_everything_that_it_answered(tmp_path: Path, crowd: Crowd) -> None:
+    with serving(SHED, folder=tmp_path, settings=settings_in(tmp_path)) as server:
+        url = server.url()
+        answers = [crowd.call(url, "look", text=str(number)) for number in range(2000)]
+        await until(lambda: log_in(tmp_path).exists() and log_in(tmp_path).stat().st_size > 10_000, "some calls")
+        server.signal(signal.SIGKILL)
+        server.wait()
+        codes = Counter(answer.result() for answer in answers)
+    async with shed_in(tmp_path).running() as box:
+        await box.call("put", {"text": "after"})
+
+    lines = [read_line(raw) for raw in log_in(tmp_path).read_bytes().splitlines() if raw]
+    whole = [line for line in lines if line is not None]
+    assert codes["OK"] > 0 and codes["no answer"] > 0
+    assert len(whole) - 1 >= codes["OK"] and len(lines) - len(whole) <= 1
+    assert whole[-1].tool == "put"
+
+
+async def test_a_server_that_is_told_to_stop_records_what_was_running(tmp_path: Path, crowd: Crowd) -> None:
+    grace = settings_in(tmp_path, DOGUBAKO_SHUTDOWN_GRACE="1")
+    markers = {name: tmp_path / name for name in ("short", "long")}
+    with serving(SHED, folder=tmp_path, settings=grace) as server:
+        url = server.url()
+        running = [
+            crowd.call(url, "linger", marker=str(markers["short"]), seconds=0.5),
+            crowd.call(url, "linger", marker=str(markers["long"])),
+        ]
+        for marker in markers.values():
+            await says(marker, "started")
+        quick = [crowd.call(url, "look", text=str(number)) for number in range(2000)]
+        await until(lambda: log_in(tmp_path).exists() and log_in(tmp_path).stat().st_size > 10_000, "some calls")
+        server.signal(signal.SIGTERM)
+        assert server.wait() == 0
+        answered = Counter(answer.result() for answer in quick)
+        short = running[0].result()
+
+    recorded = Counter((one["tool"], one["code"]) for one in recorded_in(tmp_path))
+    assert short == "OK" and markers["long"].read_text() == "cancelled"
+    assert recorded["linger", "OK"] == 1 and recorded["linger", "CANCELLED"] == 1
+    assert 0 < answered["OK"] < 2000 and recorded["look", "OK"] == answered["OK"]

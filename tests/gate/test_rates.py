@@ -1,0 +1,191 @@
+"""How often a caller may call: counted in a moving window, in all and per tool, here or together in a Redis."""
+
+import shutil
+import time
+from collections.abc import AsyncIterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+import structlog.testing
+
+from dogubako import ToolResult
+from dogubako.app import Toolbox
+from dogubako.contract.call import Caller, ToolCall
+from dogubako.gate.rates import RateLimits
+from dogubako.settings import SettingsError
+from tests.engine.test_redis_cache import free_port, real_one
+
+from .sheds import shed_in
+
+ALL = frozenset({"admin"})
+ANN, BOB = Caller(name="ann", scopes=ALL), Caller(name="bob", scopes=ALL)
+
+
+class Clock:
+    """A clock that only goes when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 1_800_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(time, "time", clock)
+    return clock
+
+
+STORAGES = ["memory", *(["redis-server"] if shutil.which("redis-server") else [])]
+
+
+@pytest.fixture(params=STORAGES)
+async def storage(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[str]:
+    async with nullcontext("memory") if request.param == "memory" else real_one(tmp_path) as where:
+        yield where
+
+
+async def ask(box: Toolbox, tool: str = "look", caller: Caller = ANN, **parameters: Any) -> ToolResult:
+    return await box.pipeline.handle(ToolCall(name=tool, parameters=parameters, caller=caller))
+
+
+async def codes(box: Toolbox, count: int, tool: str = "look", caller: Caller = ANN, **parameters: Any) -> list[str]:
+    return [(await ask(box, tool, caller, **parameters)).code for _ in range(count)]
+
+
+def limited(folder: Path, storage: str, **settings: Any) -> Toolbox:
+    return shed_in(folder, audit=False, rate_limit_storage=storage, **settings)
+
+
+async def test_a_caller_may_call_so_often_and_no_more(tmp_path: Path, storage: str) -> None:
+    async with limited(tmp_path, storage, rate_limit_max=3).running() as box:
+        mine = await codes(box, 4)
+        of_others = await codes(box, 1, caller=BOB)
+        refused = await ask(box, "put", text="a")
+
+    assert mine == ["OK", "OK", "OK", "RATE_LIMIT_EXCEEDED"] and of_others == ["OK"]
+    assert refused.content[0]["text"] == "Rate limit exceeded"
+    assert refused.meta is not None and refused.meta["retryable"] is True
+    assert 1 <= refused.meta["retryAfter"] <= 60 and refused.meta["retryAfter"] == int(refused.meta["retryAfter"])
+    assert "RATE_LIMIT_MAX" in refused.meta["hint"]
+
+
+async def test_a_tool_may_be_called_so_often_and_the_others_all_the_same(tmp_path: Path, storage: str) -> None:
+    async with limited(tmp_path, storage, rate_limit_tool_max=2).running() as box:
+        looked = await codes(box, 3)
+        passed_on = await ask(box, "call_tool", name="look", arguments={})
+        put = await codes(box, 2, "put", text="a")
+        of_others = await codes(box, 1, caller=BOB)
+
+    assert looked == ["OK", "OK", "RATE_LIMIT_EXCEEDED"]
+    assert (passed_on.code, put, of_others) == ("RATE_LIMIT_EXCEEDED", ["OK", "OK"], ["OK"])
+
+
+async def test_what_is_refused_for_one_tool_takes_nothing_from_the_others(tmp_path: Path, storage: str) -> None:
+    async with limited(tmp_path, storage, rate_limit_max=4, rate_limit_tool_max=1).running() as box:
+        looked = await codes(box, 10)
+        others = [await codes(box, 1, name, **more) for name, more in OTHERS]
+
+    assert looked == ["OK", *["RATE_LIMIT_EXCEEDED"] * 9]
+    assert others == [["OK"], ["NOT_FOUND"], ["CONFIRMATION_REQUIRED"], ["RATE_LIMIT_EXCEEDED"]]
+
+
+OTHERS: list[tuple[str, dict[str, Any]]] = [
+    ("put", {"text": "a"}),
+    ("stumble", {"foreseen": True}),
+    ("wipe", {"marker": "m"}),
+    ("linger", {"marker": "m"}),
+]
+
+
+async def test_the_window_moves(tmp_path: Path, storage: str, clock: Clock) -> None:
+    async with limited(tmp_path, storage, rate_limit_max=2, rate_limit_window=60).running() as box:
+        first = await codes(box, 1)
+        clock.now += 40
+        second = await codes(box, 2)
+        refused = await ask(box)
+        clock.now += 20.5
+        # The first is a minute old; the second, of forty seconds later, still counts.
+        third = await codes(box, 2)
+
+    assert (first, second) == (["OK"], ["OK", "RATE_LIMIT_EXCEEDED"])
+    assert refused.meta is not None and refused.meta["retryAfter"] == 20
+    assert third == ["OK", "RATE_LIMIT_EXCEEDED"]
+
+
+async def test_who_waits_as_long_as_was_said_may_call_again(tmp_path: Path, storage: str, clock: Clock) -> None:
+    async with limited(tmp_path, storage, rate_limit_max=1, rate_limit_window=7).running() as box:
+        for _ in range(3):
+            await ask(box)
+            refused = await ask(box)
+            assert refused.meta is not None
+            clock.now += refused.meta["retryAfter"] + 0.001
+            assert (await ask(box)).code == "OK"
+            clock.now += 8
+
+
+async def test_refused_calls_do_not_count(tmp_path: Path, storage: str, clock: Clock) -> None:
+    async with limited(tmp_path, storage, rate_limit_max=1, rate_limit_window=10).running() as box:
+        await codes(box, 1)
+        clock.now += 9
+        await codes(box, 5)
+        clock.now += 1.5
+
+        assert await codes(box, 1) == ["OK"]
+
+
+async def test_names_do_not_run_into_each_other(tmp_path: Path, storage: str) -> None:
+    async with limited(tmp_path, storage, rate_limit_max=1, rate_limit_tool_max=1).running() as box:
+        for name in ("ann", "ann/look", "all/ann", "tool/ann", "ann/look/1", ""):
+            assert await codes(box, 2, caller=Caller(name=name, scopes=ALL)) == ["OK", "RATE_LIMIT_EXCEEDED"]
+
+
+async def test_servers_count_together_in_a_redis_and_alone_in_memory(tmp_path: Path, storage: str) -> None:
+    async with (
+        limited(tmp_path, storage, rate_limit_max=10).running() as one,
+        limited(tmp_path, storage, rate_limit_max=10).running() as other,
+    ):
+        heard = [await codes(box, 1) for _ in range(10) for box in (one, other)]
+
+    assert sum(code == ["OK"] for code in heard) == (20 if storage == "memory" else 10)
+
+
+async def test_a_redis_that_is_away_leaves_each_server_to_itself(tmp_path: Path) -> None:
+    structlog.reset_defaults()
+    with structlog.testing.capture_logs() as log:
+        away = f"redis://:s3cr3t-of-redis@127.0.0.1:{free_port()}/0"
+        async with limited(tmp_path, away, rate_limit_max=2).running() as box:
+            heard = await codes(box, 4)
+
+    assert heard == ["OK", "OK", "RATE_LIMIT_EXCEEDED", "RATE_LIMIT_EXCEEDED"]
+    [said] = [line for line in log if "counter is away" in line["event"]]
+    assert said["error"] == "ConnectionError" and "s3cr3t" not in str(log)
+
+
+@pytest.mark.parametrize("comes_back", [False, *([True] if len(STORAGES) > 1 else [])])
+async def test_a_redis_that_comes_back_is_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, comes_back: bool
+) -> None:
+    port = free_port()
+    monkeypatch.setattr("dogubako.gate.rates._AWAY_SECONDS", 0.0)
+    monkeypatch.setattr("tests.engine.test_redis_cache.free_port", lambda: port)
+    async with limited(tmp_path, f"redis://127.0.0.1:{port}/0", rate_limit_max=3).running() as box:
+        alone = await codes(box, 3)
+        async with real_one(tmp_path) if comes_back else nullcontext():
+            later = await codes(box, 4)
+
+    assert alone == ["OK"] * 3
+    assert later == ([*["OK"] * 3, "RATE_LIMIT_EXCEEDED"] if comes_back else ["RATE_LIMIT_EXCEEDED"] * 4)
+
+
+@pytest.mark.parametrize("url", ["redis://:s3cr3t-of-redis@host:port/0", "redis://[s3cr3t-of-redis"])
+def test_an_address_that_is_none_stops_the_start_without_its_password(url: str) -> None:
+    with pytest.raises(SettingsError, match="RATE_LIMIT_STORAGE") as refused:
+        RateLimits(most=1, window=1, storage=url)
+
+    assert "s3cr3t" not in str(refused.value)

@@ -1,0 +1,65 @@
+"""Our own description, taken at its word: whatever it allows is answered as it says, and whatever it forbids is not."""
+
+import atexit
+import shutil
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any, Final
+
+import schemathesis
+from hypothesis import HealthCheck, settings
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from dogubako.transports.http import HttpDoor
+
+from .sheds import key_in, shed_in
+
+Case = schemathesis.Case[Any]
+
+# So many requests for each route and method; without chance, so that what fails here fails everywhere.
+_BOUNDED = settings(
+    max_examples=40, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+def served(folder: Path, **settings: Any) -> ASGIApp:
+    """The HTTP door for a client that opens and closes the server around every request."""
+    door = HttpDoor(shed_in(folder, audit=False, allowed_hosts=("testserver",), **settings))
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            for event in ("startup", "shutdown"):
+                await receive()
+                await send({"type": f"lifespan.{event}.complete"})
+        else:
+            await door(scope, receive, send)
+
+    return app
+
+
+# The tests are made from the description, so the server is there before they are.
+_FOLDER: Final = Path(mkdtemp(prefix="dogubako-"))
+atexit.register(shutil.rmtree, _FOLDER, ignore_errors=True)
+_KEY: Final = {"X-API-Key": key_in(_FOLDER, "ann", "admin")}
+_open = schemathesis.openapi.from_asgi("/openapi.json", served(_FOLDER))
+_guarded = schemathesis.openapi.from_asgi("/openapi.json", served(_FOLDER, auth="keys"), headers=_KEY)
+
+
+@_open.parametrize()
+@_BOUNDED
+def test_a_server_for_everybody_keeps_its_word(case: Case) -> None:
+    case.call_and_validate()
+
+
+@_guarded.parametrize()
+@_BOUNDED
+def test_a_server_with_keys_keeps_its_word(case: Case) -> None:
+    case.call_and_validate(headers=_KEY)
+
+
+@_guarded.parametrize()
+@_BOUNDED
+def test_a_server_with_keys_keeps_its_word_to_strangers(case: Case) -> None:
+    answer = case.call_and_validate(headers={"X-API-Key": "dgb_00000000_" + "x" * 43})
+
+    assert answer.status_code == (200 if case.path in ("/healthz", "/readyz") else 401) or case.method != "GET"
