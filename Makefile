@@ -7,7 +7,7 @@ DEV := $(VENV)/.dev
 UV := $(BIN)/python -m uv
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-pages test-n8n test-searx test-redmine check lint types coverage docs docs-check bench conformance lock clean
+.PHONY: help install run test test-pages test-n8n test-searx test-redmine check lint types coverage docs docs-check bench bench-search load conformance lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -66,8 +66,14 @@ docs: $(DEV)  ## write the generated tables again
 conformance: $(DEV)  ## the official MCP conformance suite and the inspector, against our server
 	$(BIN)/python scripts/conformance.py
 
+load: $(DEV)  ## a minute of 256 clients, some of which vanish, and a stop in the middle
+	$(BIN)/python scripts/load.py
+
 bench: $(DEV)  ## measure against the peers in ../shared/bench, in one run
 	$(BIN)/python bench/run.py
+
+bench-search: $(DEV)  ## how well and how fast tools are found, on the public sets in ../shared/eval/tool-search
+	$(BIN)/python bench/search.py
 
 lock: $(DEV)  ## choose the newest allowed versions again
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv

@@ -65,7 +65,7 @@ TABLES: Final = (
 )
 # Of no use to a sandbox, different in each seeding, or nobody's business.
 LEFT_OUT: Final = {
-    "users": {"hashed_password", "salt", "passwd_changed_on", "twofa_totp_key", "twofa_totp_last_used_at"},
+    "users": {"hashed_password", "salt", "twofa_totp_key", "twofa_totp_last_used_at"},
     "tokens": {"created_on", "updated_on"},
     "attachments": {"disk_filename", "disk_directory"},
     "wiki_content_versions": {"compression"},

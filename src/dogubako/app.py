@@ -58,7 +58,7 @@ class Toolbox:
             language=settings.lang, max_tokens=settings.max_response_tokens, redactor=self.redactor
         )
         self.discovery = Discovery(settings.discovery, settings.pinned_tools)
-        self.gate = Gate(settings)
+        self.gate = Gate(settings, self.redactor)
         self.authenticator = self.gate.authenticator
         self.catalog = Catalog(responses, self._surroundings, self.gate.policy, self.gate.audit)
         self.pipeline = Pipeline(

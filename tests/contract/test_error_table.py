@@ -56,7 +56,7 @@ TABLE = [
 
 def every_class(root: type[DogubakoError] = DogubakoError) -> Iterator[type[DogubakoError]]:
     for child in root.__subclasses__():
-        # A pack, or the gate, may say more about an error; what it means to callers, its code, is that of the class above.
+        # A pack or the gate may say more about an error; its code, what callers go by, is that of the class above.
         if child.__module__.startswith(("dogubako.packs.", "dogubako.gate.")):
             assert (child.code, child.http_status) == (root.code, root.http_status)
         elif child.__module__.startswith("dogubako."):

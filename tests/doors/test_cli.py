@@ -45,12 +45,13 @@ def test_a_list_can_be_narrowed(tmp_path: Path) -> None:
 
 def test_a_search_finds_and_explains(tmp_path: Path) -> None:
     table = dogubako("tools", "search", "picture", "--explain", folder=tmp_path)
-    document = dogubako("tools", "search", "picture", "--json", folder=tmp_path)
+    document = dogubako("tools", "search", "picture", "--json", "--explain", folder=tmp_path)
     nothing = dogubako("tools", "search", "xyzzy", folder=tmp_path)
     empty = dogubako("tools", "search", " ", folder=tmp_path)
 
-    assert table.out.splitlines()[1].split()[0] == "picture" and "name, description" in table.out
+    assert table.out.splitlines()[1].split()[0] == "picture" and "picture in name 0." in table.out
     assert document.json[0]["name"] == "picture" and 0 < document.json[0]["score"] <= 1
+    assert sum(one["share"] for one in document.json[0]["why"]) == pytest.approx(document.json[0]["score"], abs=0.001)
     assert (nothing.code, nothing.out) == (0, "No tool matches.\n")
     assert (empty.code, empty.err) == (1, "dogubako: Query is required\n")
 

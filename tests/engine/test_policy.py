@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import pytest
 
 from dogubako import BaseTool, Effect, NoArgs, ToolArgs, ToolCall, tool
-from dogubako.contract.call import ANONYMOUS
+from dogubako.contract.call import ANONYMOUS, Caller
 from dogubako.contract.errors import AuthorizationError
 from dogubako.engine.entry import ToolRegistryEntry
 from dogubako.engine.pipeline import Pipeline

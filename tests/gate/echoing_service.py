@@ -1,5 +1,6 @@
 """A service that repeats everything it was sent, in every way a service can answer: the worst upstream there is."""
 
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,15 +11,13 @@ _STATUSES = (200, 302, 400, 401, 403, 404, 409, 422, 429, 500, 502)
 
 
 class _Echoing(BaseHTTPRequestHandler):
-    seen: list[str] = []
-    turn = 0
+    seen: list[str]
 
     def _answer(self) -> None:
         said = f"{self.command} {self.path}\n{self.headers}"
-        type(self).seen.append(said)
-        status = _STATUSES[type(self).turn % len(_STATUSES)]
-        type(self).turn += 1
-        body = ('{"message": %r, "errors": [%r], "data": [{"id": "1", "name": %r}]}' % (said, said, said)).encode()
+        self.seen.append(said)
+        status = _STATUSES[len(self.seen) % len(_STATUSES)]
+        body = json.dumps({"message": said, "errors": [said], "data": [{"id": "1", "name": said}]}).encode()
         self.send_response(status, "Refused " + self.path[:100])
         self.send_header("Content-Type", "application/json")
         self.send_header("X-Echo", str(self.headers).replace("\r", " ").replace("\n", " ")[:2000])
@@ -29,7 +28,7 @@ class _Echoing(BaseHTTPRequestHandler):
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _answer
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, *_: Any) -> None:
         return None
 
 
@@ -37,12 +36,10 @@ class _Echoing(BaseHTTPRequestHandler):
 def echoing_service() -> Iterator[tuple[str, list[str]]]:
     """Its address, and what it was sent so far."""
 
-    class Handler(_Echoing):
-        seen: list[str] = []
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    handler = type("Handler", (_Echoing,), {"seen": (seen := [])})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
-        yield f"127.0.0.1:{server.server_address[1]}", Handler.seen
+        yield f"127.0.0.1:{server.server_address[1]}", seen
         server.shutdown()
         thread.join(10)

@@ -197,7 +197,7 @@ async def test_the_trouble_is_logged_once_and_again_when_it_comes_back(tmp_path:
         for _ in range(2):
             with folder_in_its_place(tmp_path):
                 for _ in range(3):
-                    await box.call("look")
+                    await box.call("put", {"text": "a"})
             await box.call("look")
             log_in(tmp_path).unlink()
 

@@ -1,4 +1,4 @@
-"""Secrets planted everywhere: in settings, addresses, callers' credentials and what services say. None is seen again."""
+"""Secrets planted everywhere: in settings, addresses, credentials and what services say. None is seen again."""
 
 import json
 from collections.abc import Iterator

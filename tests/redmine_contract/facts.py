@@ -123,7 +123,7 @@ KNOWLEDGE: Final[Mapping[str, str]] = {
     "token-once": "A token attaches one file once; a used or unknown one is 422.",
     "upload-limit": "A file of more than 5 MB is 422; the limit is a setting.",
     "unused-upload": "A file that is not attached is shown to its author only.",
-    "download-accept": "A download is refused in plain words when JSON is asked for.",
+    "download-accept": "A refused download is empty where JSON is asked for; else strangers are sent to a login.",
     "no-id-told": "News and files are made with 204, without their id.",
     "one-letter": "A search for one letter has no total.",
     "han-character": "One Han character is a word.",
@@ -134,9 +134,9 @@ KNOWLEDGE: Final[Mapping[str, str]] = {
 TEXTS: Final[Mapping[str, str]] = {
     "json-keeps-controls": "JSON keeps control characters.",
     "xml-replaces-controls": "Redmine's XML replaces control characters.",
-    "crlf": "Descriptions come back with CRLF, as they were sent from a form.",
+    "crlf": "The lines of a description come back with CRLF.",
     "dates": "Days are YYYY-MM-DD, moments are UTC.",
-    "languages": "Sentences of refusals follow the language of the user.",
+    "languages": "Sentences of refusals follow the language of the user, or else Accept-Language.",
     "parallel-writes": "With one thread, writes at the same time are all done.",
 }
 

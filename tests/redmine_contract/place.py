@@ -62,14 +62,14 @@ class Place:
             await self._running.enter_async_context(self._started[key].running())
         return self._started[key]
 
-    async def set_setting(self, name: str, value: str) -> None:
+    def set_setting(self, name: str, value: str) -> None:
         """Change what an administrator can change by hand only."""
-        await self._changed_by_hand()
+        self._changed_by_hand()
         self.service.set_setting(name, value)
 
-    async def stop_filtering_by(self, custom_field: int) -> None:
+    def stop_filtering_by(self, custom_field: int) -> None:
         """Let a custom field no longer be used as a filter; the API cannot change that."""
-        await self._changed_by_hand()
+        self._changed_by_hand()
         self.service.stop_filtering_by(custom_field)
 
     async def tidy(self) -> None:
@@ -84,7 +84,7 @@ class Place:
         self._started.clear()
         await self._running.aclose()
 
-    async def _changed_by_hand(self) -> None:
+    def _changed_by_hand(self) -> None:
         """What our tools remember is true for a minute, unless somebody goes behind their back."""
         self.touched = True
         self._started.clear()
@@ -116,7 +116,8 @@ class Person:
 
     async def _result(self, tool: str, arguments: dict[str, Any]) -> ToolResult:
         box = await self.place.tools(self.key)
-        self.place.touched |= box.registry.get(tool).metadata.effect is not Effect.READ
+        reads = box.registry.get(tool).metadata.effect is Effect.READ or box.settings.read_only
+        self.place.touched |= not reads
         return checked(await box.call(tool, arguments))
 
     async def ask(self, method: str, path: str, body: Any = None, **more: Any) -> Asked:

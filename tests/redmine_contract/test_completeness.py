@@ -7,10 +7,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pytest
+
 from dogubako.contract.metadata import Effect
 from dogubako.packs.redmine.tools import TOOLS
 from tests.redmine_contract.facts import FACTS
 from tests.redmine_contract.one_sided import ONE_SIDED
+from tests.redmine_contract.place import Place
+from tests.redmine_contract.seeded import PROJECTS
+from tests.redmine_contract.services import Real
 
 FILES = sorted(Path(__file__).parent.glob("test_*.py"))
 
@@ -62,3 +67,31 @@ def test_every_one_sided_case_is_on_the_list_and_used() -> None:
 
     assert used == {kind: case.side for kind, case in ONE_SIDED.items()}
     assert all(case.reason.endswith(".") for case in ONE_SIDED.values())
+
+
+async def speaks_xml(place: Place) -> bool:
+    answer = await (await place.who("admin")).answer("GET", "/trackers.xml", headers={"Accept": "application/xml"})
+    return answer.status == 200
+
+
+async def speaks_japanese(place: Place) -> bool:
+    body, japanese = {"issue": {"project_id": PROJECTS["webshop"]}}, {"Accept-Language": "ja"}
+    _, answer = await (await place.who("admin")).ask("POST", "/issues.json", body, headers=japanese)
+    return bool(answer["errors"] != ["Subject cannot be blank"])
+
+
+async def gives_cookies(place: Place) -> bool:
+    answer = await (await place.who("admin")).answer("GET", "/users.json?sort=login")
+    return "set-cookie" in answer.headers
+
+
+async def has_a_database(place: Place) -> bool:
+    return isinstance(place.service, Real)
+
+
+SHOWN = {"xml": speaks_xml, "languages": speaks_japanese, "cookies": gives_cookies, "recorded": has_a_database}
+
+
+@pytest.mark.parametrize("kind", ONE_SIDED)
+async def test_a_case_is_one_sided_only_where_the_other_side_has_none(place: Place, kind: str) -> None:
+    assert await SHOWN[kind](place) is (place.side == ONE_SIDED[kind].side)

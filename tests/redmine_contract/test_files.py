@@ -87,7 +87,7 @@ async def test_a_file_of_more_than_five_megabytes_is_refused(dev: Person) -> Non
 
 @proves("upload-limit")
 async def test_the_limit_is_a_setting(dev: Person) -> None:
-    await dev.place.set_setting("attachment_max_size", "1")
+    dev.place.set_setting("attachment_max_size", "1")
 
     error = await dev.refused("upload_attachment", text="x" * 1025, filename="a.txt")
 
@@ -144,13 +144,28 @@ async def test_what_nobody_attached_is_shown_to_its_author_only(dev: Person, adm
 
 
 @proves("download-accept")
-async def test_a_refused_download_is_a_plain_refusal_when_json_is_asked_for(outsider: Person, stranger: Person) -> None:
-    path = f"/attachments/download/{ATTACHMENTS['checkout.log']}/checkout.log"
-    allowed = await outsider.answer("GET", path)
+async def test_a_refused_download_is_a_plain_refusal_only_when_json_is_asked_for(
+    manager: Person, outsider: Person, stranger: Person
+) -> None:
+    await manager.call("update_issue", id=ISSUES["private"], uploads=[await sent(manager)])
+    path = f"/attachments/download/{(await attachments(manager, ISSUES['private']))[0]['id']}"
+    anything = {"Accept": "*/*"}
 
-    assert allowed.body.startswith(b"2026-08-31")
-    assert (await outsider.answer("GET", f"/attachments/download/{ATTACHMENTS['checkout.log']}/nope.log")).status == 404
-    assert (await stranger.answer("GET", path)).body == allowed.body
+    assert (await manager.answer("GET", f"{path}/a.txt")).body == b"hello"
+    assert await manager.ask("GET", f"{path}/nope.txt") == (404, "")
+    assert await outsider.ask("GET", f"{path}/a.txt") == (403, "")
+    assert await stranger.ask("GET", f"{path}/a.txt") == (401, "")
+    moved = await stranger.answer("GET", f"{path}/a.txt", headers=anything)
+    assert (moved.status, "/login?" in moved.headers["location"]) == (302, True)
+
+
+async def test_a_file_that_one_may_not_see_is_not_shown(manager: Person, outsider: Person) -> None:
+    await manager.call("update_issue", id=ISSUES["private"], uploads=[await sent(manager)])
+
+    error = await outsider.refused("show_attachment", id=(await attachments(manager, ISSUES["private"]))[0]["id"])
+
+    assert isinstance(error, RedmineRefused)
+    assert error.status_code == 403
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ async def test_an_administrator_cannot_ask_as_somebody_who_is_not_there(admin: P
 async def test_while_the_api_is_switched_off_everybody_is_a_stranger_and_is_not_asked_for_a_key(
     admin: Person, outsider: Person
 ) -> None:
-    await admin.place.set_setting("rest_api_enabled", "0")
+    admin.place.set_setting("rest_api_enabled", "0")
 
     assert await admin.ask("GET", "/users/current.json") == (403, "")
     assert await admin.ask("GET", f"/issues/{ISSUES['in internal']}.json") == (403, "")

@@ -1,16 +1,17 @@
 """Texts on their way: control characters, line ends, languages, and what is not ours to obey."""
 
-from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
+from dogubako.packs.redmine.errors import RedmineRefused
 from tests.redmine_contract.answers import texts_of
 from tests.redmine_contract.facts import proves
 from tests.redmine_contract.one_sided import only_where_there_is
 from tests.redmine_contract.place import Person
-from tests.redmine_contract.seeded import ISSUES, PROJECTS
+from tests.redmine_contract.seeded import ISSUES, PROJECTS, VERSIONS
 
+NOTHING = {"issue": {"project_id": PROJECTS["webshop"]}}
 CONTROL = ISSUES["control"]
 UNWRITABLE = "\x07\x1b\x0b\x0c\ufffe"
 NASTY = "amp & lt < gt > \" ' ]]> <![CDATA[x]]> 日本語 😀👩‍👩‍👧 \u200b\u2028\ufeff"
@@ -43,8 +44,7 @@ async def test_line_ends_come_back_in_another_form_and_that_is_no_difference(man
     await manager.call("update_issue", id=ISSUES["unassigned"], description=text, notes=text)
 
     issue = await manager.issue(ISSUES["unassigned"], "journals")
-    assert issue["description"].replace("\r\n", "\n") == text
-    assert (await manager.issue(ISSUES["umlauts"]))["description"].count("\r\n") == 6
+    assert issue["description"] == text.replace("\n", "\r\n")
 
 
 @pytest.mark.parametrize("text", [NASTY, "Bell \x07 and \x1b[31m red", "x" * 20_000])
@@ -65,17 +65,37 @@ async def test_days_are_days_and_moments_are_in_utc(dev: Person) -> None:
 
 @only_where_there_is("languages")
 @proves("languages")
-async def test_sentences_follow_the_language_that_a_stranger_asks_for(nobody: Person, admin: Person) -> None:
-    body: dict[str, Any] = {"issue": {"project_id": PROJECTS["webshop"]}}
-    await admin.place.set_setting("default_language", "de")
+async def test_sentences_follow_the_language_of_the_user_or_else_of_the_question(admin: Person, dev: Person) -> None:
+    """The administrator of the seed has no language, the developer has English."""
+    told = {
+        (person.key, language): (
+            await person.ask("POST", "/issues.json", NOTHING, headers={"Accept-Language": language})
+        )
+        for person in (admin, dev)
+        for language in ("ja", "de")
+    }
 
-    own = await admin.ask("POST", "/issues.json", body, headers={"Accept-Language": "fr"})
-    english = await (await admin.place.who("dev")).ask("POST", "/issues.json", body)
-    login = await nobody.ask("GET", "/users/current.json", headers={"Accept-Language": "fr"})
+    assert told == {
+        (admin.key, "ja"): (422, {"errors": ["題名 を入力してください"]}),
+        (admin.key, "de"): (422, {"errors": ["Thema muss ausgefüllt werden"]}),
+        (dev.key, "ja"): (422, {"errors": ["Subject cannot be blank"]}),
+        (dev.key, "de"): (422, {"errors": ["Subject cannot be blank"]}),
+    }
 
-    assert own[0] == english[0] == 422
-    assert own[1] != english[1] == {"errors": ["Subject cannot be blank"]}
-    assert login == (401, "")
+
+@only_where_there_is("languages")
+@proves("languages")
+async def test_what_a_refusal_means_does_not_depend_on_its_language(admin: Person) -> None:
+    admin.place.set_setting("default_language", "de")
+
+    in_use = await admin.refused("delete_version", id=VERSIONS["1.0"], confirm=True)
+    closed = await admin.refused("create_issue", project_id="legacy", subject="x")
+    invalid = await admin.refused("create_version", project_id="webshop", name="1.0")
+
+    assert "in use by 4 issues" in in_use.message
+    assert "project 'Legacy' is closed" in closed.message
+    assert isinstance(invalid, RedmineRefused)
+    assert (invalid.status_code, invalid.reasons) == (422, ("Name ist bereits vergeben",))
 
 
 async def test_orders_in_texts_are_marked_as_data(dev: Person) -> None:

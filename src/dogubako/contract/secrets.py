@@ -22,6 +22,8 @@ _NAMED_SECRET = re.compile(
     r"""(?ix) ( (?:x-[a-z0-9]+-api-key | x-api-key | api[_-]?key | access[_-]?token | auth[_-]?token | token | secret
     | password | passwd | authorization ) ["']? \s* [:=] \s* ["']? ) (?!\*\*\*) [^\s"'&,;}]{6,}"""
 )
+# A key of ours and an access token show what they are, wherever a caller puts them by mistake.
+_CREDENTIAL = re.compile(r"\bdgb_[0-9a-f]{8}_[\w-]{16,}|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*")
 
 
 class Redactor:
@@ -57,6 +59,7 @@ class Redactor:
 
     def _mask(self, text: str) -> str:
         text = _CREDENTIALS_IN_URL.sub(MASK, self.known(text))
+        text = _CREDENTIAL.sub(MASK, text)
         text = _BEARER.sub(lambda match: f"{match[1]} {MASK}", text)
         return _NAMED_SECRET.sub(lambda match: f"{match[1]}{MASK}", text)
 

@@ -6,8 +6,10 @@ import json
 import os
 import secrets
 import stat
+import time
 from collections import deque
 from collections.abc import Mapping
+from heapq import nsmallest
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +18,7 @@ import structlog
 
 from dogubako.contract.call import ToolCall
 from dogubako.contract.moment import utc_text
+from dogubako.contract.secrets import Redactor
 from dogubako.gate.audit_line import AuditLine
 from dogubako.response.plain import clean_text
 
@@ -26,19 +29,24 @@ _SALT: Final = "audit.salt"
 _SALT_BYTES: Final = 32
 _MOST_NAMES: Final = 50
 _LONGEST_NAME: Final = 64
+_LONGEST_LOOKED_AT: Final = 1_000
 # So many lines wait for a disk that takes nothing; only calls that read add to them.
 _MOST_OWED: Final = 10_000
 _ENOUGH_ROOM: Final = 1_000_000
+# Whether the file is still the one that has its name; before something is changed, it is looked at in any case.
+_LOOK_AGAIN_SECONDS: Final = 1.0
 
 
 class AuditLog:
     """Appends, and never changes what was written."""
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, redactor: Redactor | None = None) -> None:
+        self._redactor = redactor or Redactor()
         self.path = data_dir / FILE
         self._salt_path = data_dir / _SALT
         self._handle: int | None = None
         self._identity = (0, 0)
+        self._looked = 0.0
         # Until the one of the folder can be read: a hash without a salt could be guessed by trying.
         self._salt = secrets.token_bytes(_SALT_BYTES)
         self._owed: deque[bytes] = deque(maxlen=_MOST_OWED)
@@ -46,17 +54,19 @@ class AuditLog:
 
     def ready(self) -> bool:
         """Whether the next line can be written. What cannot be recorded must not be done."""
+        self._looked = 0.0
         return self._written() and self._handle is not None and self._has_room(self._handle)
 
     def record(self, call: ToolCall, code: str, milliseconds: float, *, pack: str | None = None) -> None:
         """Write one line, at once: a process that is killed has lost nothing. What cannot be written waits."""
-        self._opened()
+        if self._handle is None:
+            self._open()
         line = AuditLine(
             time=utc_text(),
             caller=clean_text(call.caller.name),
             door=call.door,
-            tool=clean_text(call.name[:_LONGEST_NAME]),
-            arguments=_names(call.parameters),
+            tool=self._name(call.name),
+            arguments=tuple(self._name(name) for name in nsmallest(_MOST_NAMES, map(str, call.parameters))),
             hash=self._fingerprint(call.parameters),
             code=code,
             ms=milliseconds,
@@ -75,13 +85,14 @@ class AuditLog:
 
     def _written(self) -> bool:
         """Whether everything is in the file, after trying."""
+        if not self._is_still_there() and not self._open():
+            return False
         try:
-            while self._opened() and self._owed:
+            while self._owed:
                 self._append(self._owed[0])
                 self._owed.popleft()
         except OSError as error:
             self._failed(error)
-        if self._handle is None or self._owed:
             return False
         self._failing = False
         return True
@@ -92,9 +103,7 @@ class AuditLog:
         if os.write(self._handle, line) < len(line):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    def _opened(self) -> bool:
-        if self._handle is not None and self._is_still_there():
-            return True
+    def _open(self) -> bool:
         self._shut()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -113,6 +122,12 @@ class AuditLog:
 
     def _is_still_there(self) -> bool:
         """Somebody may move the file away while we run; what comes then belongs into a new one."""
+        if self._handle is None:
+            return False
+        now = time.monotonic()
+        if now - self._looked < _LOOK_AGAIN_SECONDS:
+            return True
+        self._looked = now
         try:
             found = self.path.stat()
         except OSError:
@@ -137,6 +152,10 @@ class AuditLog:
             raise OSError(errno.EINVAL, f"{_SALT} is damaged; remove it")
         return salt
 
+    def _name(self, name: str) -> str:
+        """A caller can put anything in place of a name, also what nobody may see."""
+        return clean_text(self._redactor.mask(name[:_LONGEST_LOOKED_AT])[:_LONGEST_NAME])
+
     def _fingerprint(self, parameters: Mapping[str, Any]) -> str:
         return hmac.digest(self._salt, _canonical(parameters), "sha256")[:8].hex()
 
@@ -158,10 +177,6 @@ class AuditLog:
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
-
-
-def _names(parameters: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(sorted(clean_text(str(name)[:_LONGEST_NAME]) for name in parameters)[:_MOST_NAMES])
 
 
 def _canonical(parameters: Mapping[str, Any]) -> bytes:

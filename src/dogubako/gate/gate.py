@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
+from dogubako.contract.secrets import Redactor
 from dogubako.gate.audit import AuditLog
 from dogubako.gate.authentication import Authenticator, KeyAuthentication, NoAuthentication
 from dogubako.gate.keys import KeyStore
@@ -16,8 +17,8 @@ from dogubako.settings import Settings
 class Gate:
     """All parts of the gate of one server."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.audit = AuditLog(settings.data_dir) if settings.audited else None
+    def __init__(self, settings: Settings, redactor: Redactor | None = None) -> None:
+        self.audit = AuditLog(settings.data_dir, redactor) if settings.audited else None
         self.authenticator = self._authenticator(settings)
         self._rates = _rates(settings)
         self.policy = GatePolicy(

@@ -6,6 +6,7 @@ import anyio
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, authorization_context
 from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from sse_starlette.sse import AppStatus
 
 from dogubako.contract.call import ANONYMOUS, Caller
 
@@ -15,6 +16,9 @@ class Sessions:
 
     def __init__(self, manager: StreamableHTTPSessionManager) -> None:
         self._manager = manager
+        # On its own the SDK's stream library cuts every stream when the server is told to stop, also those on which
+        # an answer is still to come. Ours are ended by `close_streams`, or by their answer.
+        AppStatus.enable_automatic_graceful_drain = False
 
     def touch(self, session_id: str, caller: Caller) -> bool:
         """Whether the caller has this session open; if so, its idle time starts anew."""

@@ -61,8 +61,8 @@ class ToolIndex:
         question = self._reader.read(query)
         places = self._places(allowed)
         scores = self._scores(question, self._ranking.parts(question, places), places)
-        hits = [(self._postings.tools[number].document.key, score) for number, score in scores.items()]
-        return sorted(hits, key=lambda hit: (-hit[1], hit[0]))
+        keys = self._postings.keys
+        return [(key, -score) for score, key in sorted((-score, keys[number]) for number, score in scores.items())]
 
     def explain(self, query: str, allowed: Set[str] | None = None) -> dict[str, tuple[Reason, ...]]:
         """For each tool that `find` finds, why."""
@@ -70,7 +70,7 @@ class ToolIndex:
         places = self._places(allowed)
         parts = self._ranking.parts(question, places)
         return {
-            self._postings.tools[number].document.key: self._explaining.reasons(question, parts, number, score)
+            self._postings.keys[number]: self._explaining.reasons(question, parts, number, score)
             for number, score in self._scores(question, parts, places).items()
         }
 
@@ -78,11 +78,11 @@ class ToolIndex:
         scores = self._ranking.best(parts) if parts else {}
         fitting = ((number, self._postings.tools[number]) for number in scores)
         for number in self._names.nearly_meant(question, fitting) & scores.keys():
-            scores[number] = _lifted(scores[number])
+            scores[number] = round(_lifted(scores[number]), 4)
         for number in self._names.meant(question):
             if allowed is None or allowed[number]:
                 scores[number] = 1.0
-        return {number: round(score, 4) for number, score in scores.items()}
+        return scores
 
     def _places(self, allowed: Set[str] | None) -> "NDArray[Any] | None":
         """Which numbers are allowed. Callers ask with the same set again and again, so the last one is kept."""

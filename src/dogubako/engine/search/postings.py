@@ -40,6 +40,7 @@ class Postings:
         self.numbers: dict[str, int] = {}
         # The number of a tool is its place here; a free place keeps its last tool until the next one comes.
         self.tools: list[Indexed] = []
+        self.keys: list[str] = []
         self._free: list[int] = []
         self._holders: dict[str, dict[int, float]] = {}
         self._packed: dict[str, Packed] = {}
@@ -129,6 +130,7 @@ class Postings:
         tool = Indexed(document=document, name_terms=name_terms, face_terms=face_terms, held=tuple(held))
         number = self._free.pop() if self._free else len(self.tools)
         self.tools[number : number + 1] = [tool]
+        self.keys[number : number + 1] = [document.key]
         self.numbers[document.key] = number
         return number
 

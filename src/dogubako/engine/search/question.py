@@ -54,7 +54,8 @@ class Reader:
         parts = [terms_as_typed(part) for part in clauses(text)]
         typed = {term: word for part in parts for term, word in part.items()}
         near = {term: self._near(term, typed[term]) for term in self._rarest(typed)}
-        known = tuple(clause for part in parts if (clause := self._clause(part, near)).worth)
+        several = parts if len(parts) > 1 else ()
+        known = tuple(clause for part in several if (clause := self._clause(part, near)).worth)
         return Question(
             text=text,
             whole=self._clause(near, near),
@@ -96,5 +97,5 @@ class Reader:
 def _identifiers(text: str) -> Iterator[str]:
     """Names as they are written in code. What is far longer than a name is not looked through: it may take for ever."""
     for word in text.split():
-        if len(word) <= _LONGEST_IDENTIFIER:
+        if len(word) <= _LONGEST_IDENTIFIER and not (word.isalpha() and word[1:].islower()):
             yield from _IDENTIFIER.findall(word)

@@ -29,7 +29,7 @@ class Ranking:
         numbers, scores = self.combined(parts)
         fits = (scores + NEIGHBOURS * self.helped(numbers, scores)) / (1 + NEIGHBOURS)
         chosen = best_of(fits)
-        return dict(zip(numbers[chosen].tolist(), (fits[chosen] ** 0.5).tolist(), strict=True))
+        return dict(zip(numbers[chosen].tolist(), (fits[chosen] ** 0.5).round(4).tolist(), strict=True))
 
     def parts(self, question: Question, allowed: "NDArray[Any] | None") -> list[Part]:
         """The whole query first, then its clauses, each with its share of the score."""

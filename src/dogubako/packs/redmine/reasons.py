@@ -11,6 +11,7 @@ from dogubako.packs.redmine.models import ISSUE, TRACKER, Json, Kind
 from dogubako.packs.redmine.verifying import ignored
 
 _OPEN: Final = "Redmine kept another value and gave no reason"
+_NOT_WHEN_NEW: Final = "the workflow does not allow it for a new issue; show_issue tells what is allowed now"
 _FROM_CHILDREN: Final = ("priority_id", "start_date", "due_date", "done_ratio")
 
 # Fields that need more than the permission to edit.
@@ -48,7 +49,7 @@ class Reasons:
         for permission in (kind.needs.get(act), _OWN_PERMISSION.get((kind.one, field))):
             if permission and await self._access.lacks(permission, project):
                 return f"your role lacks the permission {permission}"
-        if kind is ISSUE and (reason := await self._of_issue(field, record)) is not None:
+        if kind is ISSUE and (reason := await self._of_issue(field, act, record)) is not None:
             return reason
         if kind is ISSUE:
             return (
@@ -56,9 +57,10 @@ class Reasons:
             )
         return None
 
-    async def _of_issue(self, field: str, record: Json) -> str | None:
+    async def _of_issue(self, field: str, act: str, record: Json) -> str | None:
         if field == "status_id":
-            return workflow_refusal(record)
+            # What the issue may get now that it exists is not what a new one may have.
+            return workflow_refusal(record) if act != "create" else _NOT_WHEN_NEW
         if field == "uploads":
             return "a token is unknown, or was used before"
         if field in _FROM_CHILDREN and record.get("children"):

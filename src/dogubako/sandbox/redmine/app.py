@@ -86,6 +86,7 @@ async def _ask(request: Request) -> Ask:
         params=params,
         raw=raw,
         content_type=kind,
+        accepts=request.headers.get("accept", ""),
         base_url=str(request.base_url).rstrip("/"),
     )
 

@@ -52,6 +52,7 @@ class Ask:
     params: Mapping[str, Any]
     raw: bytes = b""
     content_type: str = ""
+    accepts: str = ""
     base_url: str = ""
 
     def text(self, name: str) -> str:

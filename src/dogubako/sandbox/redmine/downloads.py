@@ -1,15 +1,16 @@
-"""The bytes of attachments. These addresses are for people, and so are their refusals."""
+"""The bytes of attachments. These addresses are for people, and so are their refusals, unless JSON is asked for."""
 
 import base64
 import unicodedata
 from typing import Any, Final
 from urllib.parse import quote
 
-from dogubako.sandbox.redmine.asking import Answer, Ask
+from dogubako.sandbox.redmine.asking import Answer, Ask, RefusedError
 from dogubako.sandbox.redmine.file_names import type_by_name
 from dogubako.sandbox.redmine.file_rights import sees_file
 from dogubako.sandbox.redmine.store import Row
 
+_JSON: Final = "application/json"
 _OCTETS: Final = "application/octet-stream"
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 _HTML: Final = "text/html; charset=utf-8"
@@ -21,21 +22,25 @@ def download(ask: Ask) -> Any:
     asked = ask.path.get("filename")
     row = ask.store["attachments"].get(ask.path["id"])
     if row is None or "data" not in row or (asked is not None and asked != row["filename"]):
-        return _refusal(404)
+        return _refusal(ask, 404)
     if not sees_file(ask.store, ask.who, row):
-        return _refusal(403) if ask.who.logged_in else _asked_to_log_in(ask)
+        return _refusal(ask, 403) if ask.who.logged_in else _asked_to_log_in(ask)
     if row.get("container_type") in ("Project", "Version"):
         row["downloads"] = row.get("downloads", 0) + 1
     return Answer(content=base64.b64decode(row["data"]), headers=_headers(row))
 
 
-def _refusal(status: int) -> Answer:
+def _refusal(ask: Ask, status: int) -> Answer:
+    if _JSON in ask.accepts:
+        raise RefusedError(status)
     page = _PAGE.format(status=status).encode()
     return Answer(status=status, content=page, headers={"content-type": _HTML})
 
 
 def _asked_to_log_in(ask: Ask) -> Answer:
     """Strangers are sent to the login page; whoever follows takes that page for the file."""
+    if _JSON in ask.accepts:
+        raise ask.denied()
     path = "/".join(["", "attachments", "download", ask.path["id"], *_name_in_path(ask)])
     login = f"{ask.base_url}/login?back_url={quote(ask.base_url + path, safe='')}"
     body = f'<html><body>You are being <a href="{login}">redirected</a>.</body></html>'
