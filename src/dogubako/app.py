@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +99,12 @@ class Toolbox:
                 findings.append(_not_configured(name, state.unconfigured))
             else:
                 findings += await state.pack.check(state.settings, state.client)
-        return findings
+        return [self._discreet(finding) for finding in findings]
+
+    def _discreet(self, finding: Finding) -> Finding:
+        """A service may quote our own key in its refusal."""
+        mask = self.redactor.mask
+        return replace(finding, message=mask(finding.message), advice=mask(finding.advice) if finding.advice else None)
 
     def _admit(self, state: PackState) -> None:
         pack = state.pack

@@ -64,7 +64,8 @@ async def events_of(call: ToolCall, box: Any) -> tuple[ToolResult, list[dict[str
 
 
 async def test_a_call_is_logged_when_it_begins_and_when_it_ends() -> None:
-    call = ToolCall(name="find", parameters={"query": "private"}, door="rest", caller=Caller(name="Hanako"))
+    hanako = Caller(name="Hanako", scopes=frozenset({"read"}))
+    call = ToolCall(name="find", parameters={"query": "private"}, door="rest", caller=hanako)
 
     result, events = await events_of(call, box_of(find))
 
