@@ -23,10 +23,9 @@ async def test_the_key_is_somebodys(reader: Person) -> None:
     assert "api_key" in me
 
 
-@pytest.mark.parametrize("limit", [1, 25])
-async def test_issues_are_listed_as_redmine_lists_them(reader: Person, limit: int) -> None:
-    raw = await reader.told("/issues.json", limit=limit)
-    shown = await reader.call("list_issues", limit=limit)
+async def test_issues_are_listed_as_redmine_lists_them(reader: Person) -> None:
+    raw = await reader.told("/issues.json", limit=3)
+    shown = await reader.call("list_issues", limit=3)
 
     assert shown.get("total_count") == str(raw["total_count"])
     assert [one.get("id") for one in shown] == [str(row["id"]) for row in raw["issues"]]

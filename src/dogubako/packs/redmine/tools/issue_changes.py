@@ -85,6 +85,7 @@ class CopyIssueArgs(RecordArgs):
     subject: str | None = Field(None, min_length=1, max_length=255, description="Another subject for the copy.")
     tracker_id: IdOrName | None = Field(None, description="Another tracker.")
     assigned_to_id: IdOrName | None = Field(None, description="Another assignee.")
+    category_id: IdOrName | None = Field(None, description="Category in another project; none without it.")
     copy_attachments: bool = Field(True, description="Whether the attachments are copied.")
     copy_subtasks: bool = Field(False, description="Whether its children are copied too.")
     link_copy: bool = Field(True, description="Whether the two become related.")
@@ -105,6 +106,9 @@ class CopyIssue(WritingTool[CopyIssueArgs]):
         said = given(args, "id", "copy_attachments", "copy_subtasks", "link_copy")
         said = {key: value for key, value in said.items() if value is not None}
         project = await self.client.names.project(args.project_id) if args.project_id is not None else home
+        if project != home and original.get("category"):
+            # A category belongs to its project, and Redmine would refuse a copy that brings another's along.
+            said = {"category_id": None, **said}
         body = {"project_id": project, **await Bodies(self.client.names).of(said, project)}
         flags = {name: "1" for name in ("copy_attachments", "copy_subtasks", "link_copy") if getattr(args, name)}
         outcome = await self.client.writing.create(
