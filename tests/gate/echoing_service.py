@@ -36,7 +36,8 @@ class _Echoing(BaseHTTPRequestHandler):
 def echoing_service() -> Iterator[tuple[str, list[str]]]:
     """Its address, and what it was sent so far."""
 
-    handler = type("Handler", (_Echoing,), {"seen": (seen := [])})
+    seen: list[str] = []
+    handler = type("Handler", (_Echoing,), {"seen": seen})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()

@@ -7,7 +7,7 @@ from typing import Any, Final
 from tests.doors import messages, mutations
 from tests.doors.mutations import Attempt
 
-_FORMS: Final = {"elicitation": {"form": {}}}
+_FORMS: Final[dict[str, Any]] = {"elicitation": {"form": {}}}
 _REFERENCE: Final = {"type": "ref/prompt", "name": "tidy"}
 
 # Method, params, and what a modern request repeats in a header.

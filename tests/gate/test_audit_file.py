@@ -109,7 +109,7 @@ def half_a_salt(folder: Path) -> Iterator[None]:
 def hardly_any_room(folder: Path) -> Iterator[None]:
     """As on a disk that is nearly full."""
     real = os.fstatvfs
-    os.fstatvfs = _with_little_room  # type: ignore[assignment]
+    os.fstatvfs = _with_little_room
     yield
     os.fstatvfs = real
 

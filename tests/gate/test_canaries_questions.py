@@ -9,7 +9,7 @@ import pytest
 from dogubako import BaseTool, Effect, ToolPack
 from dogubako.app import Toolbox, build
 from dogubako.contract.call import ToolCall
-from dogubako.contract.conversation import Answer, InputAnswer, InputRequests, Question, Silence
+from dogubako.contract.conversation import SILENCE, Answer, InputAnswer, InputRequests, Question, Silence
 from dogubako.settings import Sources
 
 SECRET = "c4nary" * 8
@@ -50,9 +50,9 @@ def box_in(folder: Path) -> Toolbox:
 @pytest.mark.parametrize("asked", [True, False])
 async def test_a_question_holds_no_secret(tmp_path: Path, asked: bool) -> None:
     listener = Listener()
-    talk = {"conversation": listener} if asked else {}
+    call = ToolCall(name="betray", conversation=listener if asked else SILENCE)
     async with box_in(tmp_path).running() as box:
-        answer = await box.pipeline.handle(ToolCall(name="betray", **talk))
+        answer = await box.pipeline.handle(call)
 
     said = " ".join([*listener.heard, str(answer.content), str(answer.meta)])
     assert answer.code == "CONFIRMATION_REQUIRED" and bool(listener.heard) is asked

@@ -76,7 +76,7 @@ async def test_a_modern_client_gets_the_question_and_comes_back_with_the_answer(
 
 @pytest.mark.parametrize("change", ["another marker", "another tool", "half a state"])
 async def test_the_state_of_one_question_opens_nothing_else(tmp_path: Path, change: str) -> None:
-    arguments = {"marker": str(tmp_path / "marker")}
+    arguments: dict[str, Any] = {"marker": str(tmp_path / "marker")}
     async with opened(HttpDoor(shed_in(tmp_path))) as web:
         asked = (await modern(web, "wipe", arguments, FORMS)).response["result"]
         state, name = asked["requestState"], "wipe"

@@ -1,7 +1,6 @@
 """One line per call in a file of its own: who did what, when, and how it went. Never a value of an argument."""
 
 import errno
-import hmac
 import json
 import os
 import secrets
@@ -9,6 +8,8 @@ import stat
 import time
 from collections import deque
 from collections.abc import Mapping
+from functools import lru_cache
+from hashlib import blake2b
 from heapq import nsmallest
 from pathlib import Path
 from typing import Any, Final
@@ -51,6 +52,8 @@ class AuditLog:
         self._salt = secrets.token_bytes(_SALT_BYTES)
         self._owed: deque[bytes] = deque(maxlen=_MOST_OWED)
         self._failing = False
+        # The same few names come again and again.
+        self._name = lru_cache(maxsize=1_000)(self._masked)
 
     def ready(self) -> bool:
         """Whether the next line can be written. What cannot be recorded must not be done."""
@@ -65,8 +68,8 @@ class AuditLog:
             time=utc_text(),
             caller=clean_text(call.caller.name),
             door=call.door,
-            tool=self._name(call.name),
-            arguments=tuple(self._name(name) for name in nsmallest(_MOST_NAMES, map(str, call.parameters))),
+            tool=self._name(call.name[:_LONGEST_LOOKED_AT]),
+            arguments=self._names(call.parameters),
             hash=self._fingerprint(call.parameters),
             code=code,
             ms=milliseconds,
@@ -152,12 +155,17 @@ class AuditLog:
             raise OSError(errno.EINVAL, f"{_SALT} is damaged; remove it")
         return salt
 
-    def _name(self, name: str) -> str:
+    def _names(self, parameters: Mapping[str, Any]) -> list[str]:
+        names = map(str, parameters)
+        first = sorted(names) if len(parameters) <= _MOST_NAMES else nsmallest(_MOST_NAMES, names)
+        return [self._name(name[:_LONGEST_LOOKED_AT]) for name in first]
+
+    def _masked(self, name: str) -> str:
         """A caller can put anything in place of a name, also what nobody may see."""
-        return clean_text(self._redactor.mask(name[:_LONGEST_LOOKED_AT])[:_LONGEST_NAME])
+        return clean_text(self._redactor.mask(name)[:_LONGEST_NAME])
 
     def _fingerprint(self, parameters: Mapping[str, Any]) -> str:
-        return hmac.digest(self._salt, _canonical(parameters), "sha256")[:8].hex()
+        return blake2b(_canonical(parameters), key=self._salt, digest_size=8).hexdigest()
 
     def _has_room(self, handle: int) -> bool:
         found = os.fstatvfs(handle)

@@ -13,7 +13,7 @@ class AuditLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
     caller: str
     door: str
     tool: str
-    arguments: tuple[str, ...]
+    arguments: list[str]
     hash: str
     code: str
     ms: float

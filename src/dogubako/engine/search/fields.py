@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from dogubako.engine.entry import ToolRegistryEntry
 
 
-class Document(msgspec.Struct, frozen=True, kw_only=True):
+class Document(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A tool as the index sees it. `group` is where it comes from; tools of one group are neighbours."""
 
     key: str

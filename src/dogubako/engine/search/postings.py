@@ -1,7 +1,6 @@
 """Which tools hold a term, and how strongly. One tool can come or go without touching the others."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import log
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 _NOBODY: Mapping[int, float] = {}
 
 
-class Indexed(msgspec.Struct, frozen=True, kw_only=True):
+class Indexed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What is kept of a document: enough to rank it, to explain that, and to forget it."""
 
     document: Document
@@ -50,8 +49,9 @@ class Postings:
 
     def add(self, document: Document) -> list[str]:
         """Take a tool in and tell which terms nobody held before."""
-        strengths = _strengths(document)
-        number = self._number(document, strengths)
+        found = {field: terms(text) for field, text in document.fields.items()}
+        strengths = _strengths(found)
+        number = self._number(_indexed(document, found, strengths))
         fresh = [term for term in strengths if term not in self._holders]
         for term in fresh:
             self._holders[term] = {}
@@ -124,14 +124,11 @@ class Postings:
         )
         return Packed(numbers=np.fromiter(holders, np.intp), strength_name_face=np.array(rows, np.float64))
 
-    def _number(self, document: Document, held: Iterable[str]) -> int:
-        name_terms = frozenset(terms(document.fields["name"]))
-        face_terms = tuple(sorted(name_terms.union(terms(document.fields["description"]))))
-        tool = Indexed(document=document, name_terms=name_terms, face_terms=face_terms, held=tuple(held))
+    def _number(self, tool: Indexed) -> int:
         number = self._free.pop() if self._free else len(self.tools)
         self.tools[number : number + 1] = [tool]
-        self.keys[number : number + 1] = [document.key]
-        self.numbers[document.key] = number
+        self.keys[number : number + 1] = [tool.document.key]
+        self.numbers[tool.document.key] = number
         return number
 
     def _mass(self, held: Iterable[str]) -> float:
@@ -147,18 +144,21 @@ class Postings:
 
 def strength_by_field(document: Document) -> dict[str, dict[str, float]]:
     """BM25F before saturation: for each field what it gives to each of its terms."""
-    return {field: _strengths_in(field, text) for field, text in document.fields.items()}
+    return {field: _strengths({field: terms(text)}) for field, text in document.fields.items()}
 
 
-def _strengths(document: Document) -> dict[str, float]:
+def _strengths(found: Mapping[str, Sequence[str]]) -> dict[str, float]:
+    """What all fields together give to each term; a long field gives less for each word."""
     strengths: dict[str, float] = {}
-    for in_field in strength_by_field(document).values():
-        for term, strength in in_field.items():
+    for field, held in found.items():
+        rule = FIELD_RULES[field]
+        strength = rule.weight / (1 - LENGTH_PENALTY + LENGTH_PENALTY * len(held) / rule.usual_length)
+        for term in held:
             strengths[term] = strengths.get(term, 0.0) + strength
     return strengths
 
 
-def _strengths_in(field: str, text: str) -> dict[str, float]:
-    found, rule = terms(text), FIELD_RULES[field]
-    length = 1 - LENGTH_PENALTY + LENGTH_PENALTY * len(found) / rule.usual_length
-    return {term: rule.weight * count / length for term, count in Counter(found).items()}
+def _indexed(document: Document, found: Mapping[str, Sequence[str]], held: Iterable[str]) -> Indexed:
+    name_terms = frozenset(found["name"])
+    face_terms = tuple(sorted(name_terms.union(found["description"])))
+    return Indexed(document=document, name_terms=name_terms, face_terms=face_terms, held=tuple(held))
