@@ -38,7 +38,9 @@ def main() -> int:
     missed = unmet(qualities, speed)
     for one in missed:
         print(f"\nNot reached: {one}")
-    if not options.all:
+    if options.all or options.semantic is None:
+        say(f"{PAGE.relative_to(ROOT)} is left as it is: only a sampled run with a sentence model is written down.")
+    else:
         write_page(PAGE, qualities, speed, SAMPLED)
         say(f"Wrote {PAGE.relative_to(ROOT)}.")
     return 1 if missed else 0

@@ -34,9 +34,9 @@ index **in one run**, and writes this page.
 
 ## How a tool is found
 
-- Searched are names, descriptions, categories, tags, parameters and their descriptions, examples, and
-  [keywords in other languages](writing-tools.md). Words are split (`listHTTPRoutes`, `list_http-routes`), stemmed, and
-  in Japanese, Chinese and Korean taken as pairs of characters.
+- Searched are names, descriptions, categories, tags, parameters and their descriptions, examples, and keywords in
+  other languages (`@tool(keywords={{"ja": "課題を作成"}})`). Words are split (`listHTTPRoutes`, `list_http-routes`),
+  stemmed, and in Japanese, Chinese and Korean taken as pairs of characters.
 - A query in several sentences is also searched sentence by sentence. The best tool of a service lifts its neighbours.
 - A tool that is named comes first, however the name is written; one that is nearly named comes next.
 - The score says how much of what was asked for a tool holds. 1 is a tool that was named; below 0.3 little was found.
@@ -66,7 +66,7 @@ tries the fastest, which a busy machine disturbs less. *Memory* is what the proc
 
 ## How it is measured
 
-Up to {sampled} questions of each set, chosen as the sets' own script does and counted with its measures. All three rank
+Up to {sampled} questions of each set, chosen as the sets' own script does and counted with its measures. All rank
 the same tools; what FastMCP has no field for (category, server) is added to its description. *Plain fielded BM25* is
 the textbook's, on the same words as ours. One configuration for all sets. Python {python}, FastMCP {fastmcp}, numpy
 {numpy}. The sets are read from `../shared/eval/tool-search`; without them the command says so. `--all` asks every

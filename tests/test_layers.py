@@ -32,7 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "plain_structlog": set(),
     PUBLIC: {"contract", "response", "plain_structlog"},
     "transports": {PUBLIC, "contract", "response", "engine", "gate", "settings", "late"},
-    "app": {"contract", "response", "engine", "gate", "outbound", "packs", "loading", "settings", "sandbox"},
+    "app": {"contract", "response", "engine", "gate", "outbound", "packs", "loading", "late", "settings", "sandbox"},
     "worker_sharing": {"settings"},
     "worker": {"contract", "transports", "app", "logs", "worker_sharing"},
     "serving": {"contract", "transports", "app", "settings", "ending"},

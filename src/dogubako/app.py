@@ -22,13 +22,15 @@ from dogubako.engine.executor import PackLimits, ToolExecutor
 from dogubako.engine.limits import ExecutionLimits
 from dogubako.engine.pipeline import Pipeline
 from dogubako.engine.registry import ToolRegistry
+from dogubako.engine.search import ToolSearch
 from dogubako.gate.gate import Gate
+from dogubako.late import load
 from dogubako.loading import find_packs
 from dogubako.outbound.redis_cache import RedisCache
 from dogubako.packs import PACKS
 from dogubako.response.builder import ToolResponseBuilder
 from dogubako.sandbox.services import SANDBOXES, Sandbox
-from dogubako.settings import Settings, Sources
+from dogubako.settings import Settings, SettingsError, Sources
 
 log = structlog.get_logger("dogubako")
 
@@ -52,7 +54,7 @@ class Toolbox:
         self.packs = {state.pack.name: state for state in packs}
         self.redactor = redactor or Redactor()
         self.redactor.add(*secrets_of(settings), *(secret for state in packs for secret in secrets_of(state.settings)))
-        self.registry = ToolRegistry()
+        self.registry = ToolRegistry(search=_semantic_search(settings))
         self.cache = _cache(settings.cache)
         responses = ToolResponseBuilder(
             language=settings.lang, max_tokens=settings.max_response_tokens, redactor=self.redactor
@@ -187,6 +189,18 @@ def _state(pack: Pack[Any, Any], sources: Sources, *, sandboxed: bool) -> PackSt
 
 def _not_configured(name: str, missing: Unconfigured) -> Finding:
     return Finding(ok=False, subject=name, message=missing.reason, advice=f"Set {missing.setting}.", severity="warning")
+
+
+def _semantic_search(settings: Settings) -> ToolSearch | None:
+    """Search by meaning, where somebody wants it; by words alone needs nothing."""
+    if settings.semantic_model == "off":
+        return None
+    module = load("dogubako.engine.search.semantic_search")
+    try:
+        found: ToolSearch = module.search_with(settings.semantic_model, settings.data_dir)
+    except module.ModelError as error:
+        raise SettingsError(f"DOGUBAKO_SEMANTIC_MODEL: {error}") from None
+    return found
 
 
 def _cache(where: str) -> Cache:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 Door = Literal[
     "dogubako.serving",
+    "dogubako.engine.search.semantic_search",
     "dogubako.gate.oauth",
     "dogubako.transports.stdio_loop",
     "dogubako.sandbox.n8n.app",

@@ -87,6 +87,12 @@ class Settings(BaseModel):
         "DOGUBAKO_DISCOVERY",
         "What agents see: full (all tools), search (a few, and search_tools), auto (search above 10,000 tokens).",
     )
+    semantic_model: str = setting(
+        "off",
+        "DOGUBAKO_SEMANTIC_MODEL",
+        "Find tools by meaning too: off, auto (the model of an installed package), or a folder with a model.",
+        min_length=1,
+    )
     pinned_tools: tuple[str, ...] = setting(
         (), "DOGUBAKO_PINNED_TOOLS", "Tools that agents always see, comma-separated."
     )

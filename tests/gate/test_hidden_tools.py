@@ -62,7 +62,7 @@ async def test_a_search_finds_only_what_the_caller_may_call(web: Client, keyring
     found = await speaker.call("search_tools", {"query": "do what is called write at redmine", "limit": 50})
 
     named = {tool for tool in NEEDED if f"{tool}(" in found["content"][0]["text"]} - FINDERS
-    assert named <= kind.tools
+    assert named <= kind.sees
     assert ("write_redmine" in named) == kind.may("write_redmine")
 
 

@@ -28,8 +28,9 @@ class Others:
         return await self._pipeline.handle(another(self._call, name, parameters, resume), inside=True)
 
     def search(self, query: str, *, category: str | None = None) -> Sequence[FoundTool]:
-        found = self._pipeline.registry.search(query, ListFilter(category=category, enabled=True))
-        return [FoundTool(metadata=one.entry.metadata, score=one.score) for one in found if self._may_see(one.entry)]
+        wanted = ListFilter(category=category, enabled=True)
+        found = self._pipeline.registry.search(query, wanted, may_see=self._may_see)
+        return [FoundTool(metadata=one.entry.metadata, score=one.score) for one in found]
 
     def describe(self, name: str) -> ToolMetadata:
         try:

@@ -44,17 +44,33 @@ class NoAuthentication:
         return "Bearer"
 
 
+_MOST_REMEMBERED: Final = 1_000
+_NOBODY: Final[tuple[float | None, Caller | None]] = (None, None)
+
+
 class KeyAuthentication:
     """Callers prove themselves with an API key of ours."""
 
     def __init__(self, keys: KeyStore) -> None:
         self._keys = keys
         self._callers: dict[tuple[str, tuple[str, ...]], Caller] = {}
+        self._remembered: dict[str, tuple[float | None, Caller | None]] = {}
 
     def known(self, headers: Headers) -> Caller:
         secret = bearer_of(headers)
         if not secret:
             raise AuthenticationError("An API key is required.", hint=_HOW)
+        look, caller = self._remembered.get(secret, _NOBODY)
+        # Not longer than the store itself goes without looking: a revoked key must stop working then.
+        if caller is not None and look is not None and look == self._keys.last_look():
+            return caller
+        caller = self._checked(secret)
+        if len(self._remembered) >= _MOST_REMEMBERED:
+            self._remembered.clear()
+        self._remembered[secret] = (self._keys.last_look(), caller)
+        return caller
+
+    def _checked(self, secret: str) -> Caller:
         key = self._found(secret)
         if key is None:
             raise AuthenticationError("The API key is not valid.", hint=_HOW)

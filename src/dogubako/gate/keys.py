@@ -95,6 +95,10 @@ class KeyStore:
         fits = hmac.compare_digest(_hash(secret), key.hash if key else _hash(""))
         return key if fits else None
 
+    def last_look(self) -> float | None:
+        """When the file was last looked at; nothing when it is time to look again."""
+        return self._looked if time.monotonic() - self._looked < _LOOK_AGAIN_SECONDS else None
+
     def _look_again(self) -> None:
         now = time.monotonic()
         if now - self._looked >= _LOOK_AGAIN_SECONDS:

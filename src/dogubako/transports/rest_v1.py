@@ -134,8 +134,7 @@ class RestV1:
         if not body.query.strip():
             raise ValidationError.of("query", "Query is required")
         wanted = ListFilter(category=body.filters.category, tags=tuple(body.filters.tags))
-        found_all = self._inside.registry.search(body.query, wanted)
-        matches = [match for match in found_all if self._may_see(match.entry, request)]
+        matches = self._inside.registry.search(body.query, wanted, may_see=lambda entry: self._may_see(entry, request))
         found = [{**tool_info(match.entry), "score": match.score} for match in matches[: body.limit]]
         return json_response({"query": body.query, "results": found, "total": len(matches)})
 

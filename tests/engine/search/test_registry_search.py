@@ -1,14 +1,17 @@
 """The registry's search: what it tells the index, what it filters, and that it does nothing before it is asked."""
 
 from collections.abc import Set
+from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
 
 from dogubako import tool
+from dogubako.app import build
 from dogubako.engine.entry import ListFilter, RegisterOptions, ToolRegistryEntry
 from dogubako.engine.registry import ToolRegistry
 from dogubako.engine.search import LexicalSearch, Match
+from dogubako.settings import SettingsError, Sources
 
 
 @tool(tags=("automation",), keywords={"ja": "実行を一覧する"})
@@ -160,3 +163,14 @@ def test_another_search_can_take_its_place() -> None:
     registry.register(web_search)
 
     assert found(registry, "x") == ["web_search", "list_issues"]
+
+
+def test_a_model_that_is_not_there_is_one_sentence_at_the_start(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"^DOGUBAKO_SEMANTIC_MODEL: .* is no sentence model"):
+        build(Sources(overrides={"semantic_model": str(tmp_path)}, environ={}, env_file=None))
+
+
+def test_without_a_model_words_decide_alone() -> None:
+    box = build(Sources(environ={}, env_file=None))
+
+    assert isinstance(box.registry._search, LexicalSearch)

@@ -18,7 +18,7 @@ from dogubako.engine.search.constants import (
 from dogubako.engine.search.fields import Document, document_of
 from dogubako.engine.search.match import Match, Reason
 from dogubako.engine.search.meanings import Meanings
-from dogubako.engine.search.sentence_model import SentenceModel, fingerprint
+from dogubako.engine.search.sentence_model import ModelError, SentenceModel, fingerprint, packaged_model
 from dogubako.engine.search.tool_search import LexicalSearch
 from dogubako.engine.search.vector_store import VectorStore
 from dogubako.engine.search.words import words
@@ -73,6 +73,16 @@ class SemanticSearch:
             )
             for name, score in sorted(found.items(), key=lambda one: (-one[1], one[0]))
         ]
+
+
+def search_with(model: str, data: Path) -> SemanticSearch:
+    """As a setting says: `auto` for the model of an installed package, else a folder."""
+    if model != "auto":
+        return semantic_search(Path(model), data)
+    packaged = packaged_model()
+    if packaged is None:
+        raise ModelError("no installed package brings a model; name the folder of one.")
+    return semantic_search(packaged, data)
 
 
 def semantic_search(model: Path, data: Path) -> SemanticSearch:
