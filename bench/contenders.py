@@ -1,8 +1,9 @@
 """Who is measured: our server, and each peer as its authors meant it to run."""
 
+import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -67,6 +68,23 @@ def ours_over_http(
         shakes_hands=shakes_hands,
         log=logs / "dogubako.log",
     )
+
+
+def ours_behind_the_gate(machine: Machine, name: str) -> HttpContender:
+    """Our server with authentication and the audit log on, and the same calls with a key."""
+    free = ours_over_http(machine, MODERN, name=name)
+    guarded = {**free.environment, "DOGUBAKO_AUTH": "keys", "DOGUBAKO_DATA_DIR": str(machine.new_folder("data"))}
+    made = subprocess.run(
+        [_DOGUBAKO, "keys", "create", "--name", "bench", "--scope", "admin"],
+        cwd=machine.scratch,
+        env=machine.environment(guarded),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    script = machine.scratch / "with-a-key.lua"
+    script.write_text(f'{MODERN.read_text()}\nwrk.headers["X-API-Key"]="{made.stdout.strip()}"\n')
+    return replace(free, environment=guarded, script=script)
 
 
 def ours_with_n8n(machine: Machine, url: str) -> Contender:

@@ -22,6 +22,7 @@ REST: Final = "REST call"
 STDIO: Final = "stdio, one call after the other"
 COLD_START: Final = "cold start to the first tools/list"
 GROWTH: Final = "a call among many tools"
+GATE: Final = "a call through the gate"
 
 FEW_TOOLS: Final = 10
 MANY_TOOLS: Final = 10_000
@@ -79,6 +80,13 @@ class Contests:
         ]
         found = self._http(GROWTH, servers, "ms", lambda load: load.median_ms)
         self._results.compare(found.get(names[MANY_TOOLS]), found.get(names[FEW_TOOLS]), at_most=1.2)
+
+    def gate(self) -> None:
+        names = f"{who.OURS} with a key and the audit log", f"{who.OURS} without"
+        guarded = who.ours_behind_the_gate(self._machine, names[0])
+        free = who.ours_over_http(self._machine, who.MODERN, name=names[1])
+        found = self._http(GATE, [guarded, free], "calls/s", lambda load: load.per_second)
+        self._results.compare(found.get(names[0]), found.get(names[1]), at_least=0.9)
 
     def stdio(self, *, peers: bool) -> None:
         others = [who.stdio_peer(who.LOW, "low_stdio.py"), who.stdio_peer(who.FAST, "fast_stdio.py")] if peers else []

@@ -57,6 +57,7 @@ def measure(contests: Contests, *, peers: bool, wrk: bool) -> None:
     contests.parsing()
     if peers and wrk:
         contests.growth()
+        contests.gate()
 
 
 def _peers_there(results: Results) -> bool:
