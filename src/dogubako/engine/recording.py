@@ -20,9 +20,11 @@ class Recorder(Protocol):
 @contextmanager
 def recorded(recorder: Recorder | None, call: ToolCall, pack: str | None) -> Iterator[None]:
     """Record what happens inside, whatever it is. `pack` brought what is read."""
-    started, code = time.perf_counter(), "OK"
+    # What nothing below knows better is a fault of our own.
+    started, code = time.perf_counter(), InternalError.code
     try:
         yield
+        code = "OK"
     except InputRequired:
         code = "INPUT_REQUIRED"
         raise
@@ -31,9 +33,6 @@ def recorded(recorder: Recorder | None, call: ToolCall, pack: str | None) -> Ite
         raise
     except asyncio.CancelledError:
         code = "CANCELLED"
-        raise
-    except Exception:
-        code = InternalError.code
         raise
     finally:
         if recorder is not None:

@@ -12,7 +12,7 @@ from dogubako.gate.scopes import allows, allows_reading, needed_for
 
 
 class GatePolicy(HousePolicy):
-    """Scopes, confirmation, rates and the audit log, in this order before a tool runs."""
+    """Scope, house rules, audit log and rate, in this order; then, for what destroys, the confirmation."""
 
     def __init__(
         self,

@@ -227,7 +227,7 @@ def _in_our_words(error: HTTPException, scope: Scope) -> DogubakoError:
     return RouteNotFoundError(f"Route not found: {scope['method'][:20]} {scope['path'][:200]}")
 
 
-# For browsers: nothing of ours is a page in a frame, a script of another kind, or worth a place in a cache.
+# For browsers: nothing of ours belongs into a frame, is of another type than it says, or is told to other sites.
 _ALWAYS = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
