@@ -2,14 +2,48 @@
 
 import ssl
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 from urllib.parse import urlsplit
 
-from pydantic import SecretStr
+from pydantic import SecretStr, field_validator
 
 from dogubako.contract.pack import Finding
+from dogubako.contract.setting import PackSettings
 
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
+
+
+class ServiceSettings(PackSettings):
+    """Base of the settings of a service that has an address and a key. Who derives from it names the variables."""
+
+    example: ClassVar[str] = "https://service.example.com"
+
+    url: str | None = None
+    api_key: SecretStr | None = None
+    ca_bundle: Path | None = None
+
+    @field_validator("url")
+    @classmethod
+    def _is_an_address(cls, value: str | None) -> str | None:
+        return checked_address(value, cls.example)
+
+    @field_validator("api_key")
+    @classmethod
+    def _fits_into_a_header(cls, value: SecretStr | None) -> SecretStr | None:
+        return checked_key(value)
+
+    @field_validator("ca_bundle")
+    @classmethod
+    def _is_there(cls, value: Path | None) -> Path | None:
+        return checked_ca_bundle(value)
+
+    @property
+    def address(self) -> str:
+        return self.url or ""
+
+    @property
+    def key(self) -> str:
+        return self.api_key.get_secret_value() if self.api_key else ""
 
 
 def checked_address(value: str | None, example: str) -> str | None:
