@@ -1,6 +1,5 @@
 """Logs: a line for people on stderr, a JSON line in the file, and never a secret in either."""
 
-import asyncio
 import atexit
 import contextlib
 import logging
@@ -14,10 +13,12 @@ import structlog
 from dogubako.contract.secrets import Redactor
 from dogubako.log_lines import Entry, Event, Lines
 from dogubako.settings import LogLevelName
+from dogubako.soon import Soon
 
 _LEVELS: dict[LogLevelName, int] = {"fatal": 50, "error": 40, "warn": 30, "info": 20, "debug": 10, "trace": 10}
 _NAMES = {50: "FATAL", 40: "ERROR", 30: "WARN", 20: "INFO", 10: "DEBUG", 0: "TRACE"}
-# How long lines of little weight are collected. A write costs as much as everything else that a plain call does.
+# How long lines of little weight are collected: under load hundreds of calls end in that time, and a write costs as
+# much as everything else that a plain call does.
 _FLUSH_SECONDS = 0.05
 _CAN_WAIT = frozenset({"INFO", "DEBUG", "TRACE"})
 # So many lines are written at once, so that a busy server does not stand still for long.
@@ -36,14 +37,14 @@ class Sinks:
         self._file: IO[bytes] | None = None
         self.problem: str | None = None
         self._pending: list[Entry] = []
-        self._flushes_in: asyncio.AbstractEventLoop | None = None
+        self._soon = Soon(self.flush, _FLUSH_SECONDS)
         if folder is not None:
             self._open(folder)
 
     def write(self, event: Event) -> None:
         level = event.pop("level")
         self._pending.append(Entry(time.time(), level, self._lines.settled(event)))
-        if level not in _CAN_WAIT or len(self._pending) >= _MOST_PENDING or not self._flush_soon():
+        if level not in _CAN_WAIT or len(self._pending) >= _MOST_PENDING or not self._soon.wanted():
             self.flush()
 
     # structlog calls the method of an event's level; here all of them do the same.
@@ -52,7 +53,6 @@ class Sinks:
     def flush(self) -> None:
         """Write what has been collected. A reader who left or a full disk never stops the work that is logged."""
         pending, self._pending = self._pending, []
-        self._flushes_in = None
         rendered = [self._lines.render(entry) for entry in pending]
         with contextlib.suppress(OSError, ValueError):
             # Text streams on stderr are line-buffered: nothing stays behind.
@@ -70,17 +70,6 @@ class Sinks:
         self.flush()
         if self._file is not None:
             self._file.close()
-
-    def _flush_soon(self) -> bool:
-        """Under load hundreds of calls end in the blink of an eye; their lines are written together."""
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
-            return False
-        if self._flushes_in is not loop:
-            self._flushes_in = loop
-            loop.call_later(_FLUSH_SECONDS, self.flush)
-        return True
 
     def _open(self, folder: Path) -> None:
         try:

@@ -1,6 +1,7 @@
 """Sheds to test with: toolboxes in this process, and what their audit log says."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any, Final
 
@@ -8,6 +9,7 @@ from dogubako.app import Toolbox, build
 from dogubako.gate.keys import KeyStore
 from dogubako.packs.core.pack import CORE
 from dogubako.settings import Sources
+from tests.doors.waiting import PATIENCE
 
 from .shed_pack import PACK
 
@@ -31,8 +33,12 @@ def log_in(folder: Path) -> Path:
     return folder / "audit.jsonl"
 
 
-def recorded_in(folder: Path) -> list[dict[str, Any]]:
-    """All lines. Each must be whole."""
-    text = log_in(folder).read_text(encoding="utf-8")
+def recorded_in(folder: Path, *, lines: int = 0) -> list[dict[str, Any]]:
+    """All lines, once there are so many: those of calls that read are written a moment later. Each must be whole."""
+    log, deadline = log_in(folder), time.monotonic() + PATIENCE
+    while lines and (not log.exists() or log.read_bytes().count(b"\n") < lines):
+        assert time.monotonic() < deadline, f"there are not {lines} lines in time"
+        time.sleep(0.01)
+    text = log.read_text(encoding="utf-8")
     assert text == "" or text.endswith("\n")
     return [json.loads(line) for line in text.splitlines()]

@@ -14,6 +14,7 @@ import structlog.testing
 from dogubako import ToolResult
 from dogubako.app import Toolbox
 from dogubako.gate.audit import AuditLog
+from dogubako.gate.audit_file import AuditFile
 
 from .sheds import log_in, recorded_in, shed_in
 
@@ -69,6 +70,7 @@ async def test_half_a_line_of_a_killed_process_ends_before_the_next_one(tmp_path
 async def test_a_log_that_is_moved_away_is_begun_anew(tmp_path: Path) -> None:
     async with shed_in(tmp_path).running() as box:
         await box.call("look")
+        recorded(box).flush()
         log_in(tmp_path).rename(tmp_path / "old.jsonl")
         await box.call("put", {"text": "a"})
 
@@ -166,6 +168,11 @@ async def test_an_unwritable_log_stops_writes_lets_reads_go_on_and_recovers(tmp_
     ]
 
 
+def recorded(box: Toolbox) -> AuditLog:
+    assert box.gate.audit is not None
+    return box.gate.audit
+
+
 async def put(box: Toolbox, marker: Path) -> ToolResult:
     return await box.call("put", {"text": "a", "marker": str(marker)})
 
@@ -173,6 +180,7 @@ async def put(box: Toolbox, marker: Path) -> ToolResult:
 async def test_a_line_that_was_cut_short_is_written_again(tmp_path: Path) -> None:
     async with shed_in(tmp_path).running() as box:
         await box.call("look")
+        recorded(box).flush()
         with no_room_at_all(tmp_path):
             await box.call("look", {"text": "a"})
             refused = await put(box, tmp_path / "marker")
@@ -199,6 +207,7 @@ async def test_the_trouble_is_logged_once_and_again_when_it_comes_back(tmp_path:
                 for _ in range(3):
                     await box.call("put", {"text": "a"})
             await box.call("look")
+            recorded(box).flush()
             log_in(tmp_path).unlink()
 
     said = [line for line in log if line["event"] == "The audit log cannot be written"]
@@ -220,18 +229,17 @@ async def test_a_call_that_ends_after_the_server_is_recorded_all_the_same(tmp_pa
     async with box.running():
         await box.call("look")
     await box.call("put", {"text": "late"})
-    assert box.gate.audit is not None
-    box.gate.audit.close()
+    recorded(box).close()
 
     assert [one["tool"] for one in recorded_in(tmp_path)] == ["look", "put"]
 
 
 def test_two_that_begin_at_once_agree_on_one_salt(tmp_path: Path) -> None:
     """As two workers do: whoever comes second takes the salt of the first."""
-    logs = [AuditLog(tmp_path) for _ in range(2)]
-    assert all(one.ready() for one in logs)
-    salts = {one._salt for one in logs}
-    for one in logs:
+    files = [AuditFile(tmp_path) for _ in range(2)]
+    assert all(one.ready() for one in files)
+    salts = {one.salt for one in files}
+    for one in files:
         one.close()
 
     assert salts == {(tmp_path / "audit.salt").read_bytes()}

@@ -114,22 +114,35 @@ def _wait_for_growth(path: Path, size: int) -> None:
         assert os.times().elapsed < deadline, "the log did not grow"
 
 
-async def test_a_killed_server_has_recorded_everything_that_it_answered(tmp_path: Path, crowd: Crowd) -> None:
+async def test_a_killed_server_has_recorded_every_change_that_it_answered(tmp_path: Path, crowd: Crowd) -> None:
     with serving(SHED, folder=tmp_path, settings=settings_in(tmp_path)) as server:
         url = server.url()
-        answers = [crowd.call(url, "look", text=str(number)) for number in range(2000)]
+        answers = [crowd.call(url, "put", text=str(number)) for number in range(2000)]
         await until(lambda: log_in(tmp_path).exists() and log_in(tmp_path).stat().st_size > 10_000, "some calls")
         server.signal(signal.SIGKILL)
         server.wait()
         codes = Counter(answer.result() for answer in answers)
     async with shed_in(tmp_path).running() as box:
-        await box.call("put", {"text": "after"})
+        await box.call("look")
 
     lines = [read_line(raw) for raw in log_in(tmp_path).read_bytes().splitlines() if raw]
     whole = [line for line in lines if line is not None]
     assert codes["OK"] > 0 and codes["no answer"] > 0
     assert len(whole) - 1 >= codes["OK"] and len(lines) - len(whole) <= 1
-    assert whole[-1].tool == "put"
+    assert whole[-1].tool == "look"
+
+
+async def test_a_killed_server_loses_no_more_of_what_was_read_than_the_last_moment(
+    tmp_path: Path, crowd: Crowd
+) -> None:
+    with serving(SHED, folder=tmp_path, settings=settings_in(tmp_path)) as server:
+        for _ in range(5):
+            assert crowd.call(server.url(), "look", text="a").result() == "OK"
+        recorded_in(tmp_path, lines=5)
+        server.signal(signal.SIGKILL)
+        server.wait()
+
+    assert len(recorded_in(tmp_path)) == 5
 
 
 async def test_a_server_that_is_told_to_stop_records_what_was_running(tmp_path: Path, crowd: Crowd) -> None:

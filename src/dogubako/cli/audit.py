@@ -11,7 +11,7 @@ import typer
 
 from dogubako.cli.options import AsJson, Chosen, Config, friendly
 from dogubako.cli.terminal import print_json, print_table
-from dogubako.gate.audit import FILE
+from dogubako.gate.audit_file import FILE
 from dogubako.gate.audit_line import AuditLine, read_line, whole_lines
 from dogubako.settings import SettingsError
 

@@ -69,35 +69,36 @@ class Pipeline:
 
     async def handle(self, call: ToolCall, *, inside: bool = False) -> ToolResult:
         """Answer the call. Nothing but a cancellation gets past this point. `inside` is one that a tool makes."""
-        started = time.perf_counter()
+        started, entry = time.perf_counter(), None
         self._log.debug("Tool invoked", tool=call.name, door=call.door, call_id=call.id)
         try:
-            result = await self._answer(call, inside)
+            entry = self.registry.get(call.name, call.version)
+            result = await self._answer(entry, call, inside)
         except InputRequired as needed:
             # A question before the tool runs: the client answers it and calls again.
             result = ToolResult(content=(), pending=needed.requests)
         except DogubakoError as error:
             result = self._refused(call, error if call.via is None else self._with_help(call, error))
         except asyncio.CancelledError:
-            self._completed(call, "CANCELLED", started)
+            self._completed(call, entry, "CANCELLED", started)
             raise
         except Exception as error:
             result = self.broken(error, call_id=call.id)
         if isinstance(result, ToolCall):
             # From here on it is that other call, which is also the one that is recorded.
             return await self.handle(result, inside=inside)
-        self._completed(call, result.code, started, result)
+        self._completed(call, entry, result.code, started, result)
         return result
 
-    async def _answer(self, call: ToolCall, inside: bool) -> ToolResult | ToolCall:
+    async def _answer(self, entry: ToolRegistryEntry, call: ToolCall, inside: bool) -> ToolResult | ToolCall:
         """The answer, or the call that stands in for this one."""
-        entry = self.registry.get(call.name, call.version)
         await self.policy.check(entry, call)
         _check_resume(entry, call)
         checked = entry.validator.check(call.parameters)
         if isinstance(entry.implementation, PassingTool):
             return _passed_on(entry.implementation, checked.args, call)
-        await self.policy.confirm(entry, call, checked.confirmed, lambda: self._foresee(entry, call, checked.args))
+        if entry.metadata.effect is Effect.DESTROY:
+            await self.policy.confirm(entry, call, checked.confirmed, lambda: self._foresee(entry, call, checked.args))
         if inside:
             # The call around it has a place already, and waits for this one.
             return await self.executor.run(entry, checked.args, call, self._bind)
@@ -164,10 +165,18 @@ class Pipeline:
             error.hint = f"{error.hint or ''} The arguments of {call.name}: {schema}".strip()
         return error
 
-    def _completed(self, call: ToolCall, code: str, started: float, result: ToolResult | None = None) -> None:
+    def _completed(
+        self,
+        call: ToolCall,
+        entry: ToolRegistryEntry | None,
+        code: str,
+        started: float,
+        result: ToolResult | None = None,
+    ) -> None:
         milliseconds = milliseconds_since(started)
         if self._recorder is not None:
-            self._recorder.record(call, code, milliseconds)
+            changing = entry is not None and entry.metadata.writes
+            self._recorder.record(call, code, milliseconds, changing=changing)
         fields: dict[str, Any] = {"count": result.count} if result is not None and result.count is not None else {}
         self._log.info(
             "Tool completed",

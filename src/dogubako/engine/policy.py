@@ -5,7 +5,6 @@ from typing import Protocol
 
 from dogubako.contract.call import Caller, ToolCall
 from dogubako.contract.errors import ConfirmationRequiredError, ReadOnlyError, ToolDisabledError
-from dogubako.contract.metadata import Effect
 from dogubako.engine.entry import ToolRegistryEntry
 
 # What the call would do, found out only when somebody has to be told.
@@ -17,7 +16,8 @@ class Policy(Protocol):
 
     async def check(self, entry: ToolRegistryEntry, call: ToolCall) -> None: ...
 
-    async def confirm(self, entry: ToolRegistryEntry, call: ToolCall, confirmed: bool, foresee: Foresee) -> None: ...
+    async def confirm(self, entry: ToolRegistryEntry, call: ToolCall, confirmed: bool, foresee: Foresee) -> None:
+        """Is this destruction meant? `confirmed` is what the call says."""
 
     def shows(self, entry: ToolRegistryEntry, caller: Caller) -> bool: ...
 
@@ -37,6 +37,10 @@ class HousePolicy:
         self.read_only = read_only
 
     async def check(self, entry: ToolRegistryEntry, call: ToolCall) -> None:
+        self.check_house(entry)
+
+    def check_house(self, entry: ToolRegistryEntry) -> None:
+        """What holds for every caller alike."""
         status = entry.status
         if not status.enabled:
             raise ToolDisabledError(f"Tool is disabled: {entry.name}", hint=status.reason)
@@ -47,7 +51,7 @@ class HousePolicy:
             )
 
     async def confirm(self, entry: ToolRegistryEntry, call: ToolCall, confirmed: bool, foresee: Foresee) -> None:
-        if entry.metadata.effect is Effect.DESTROY and not confirmed:
+        if not confirmed:
             raise ConfirmationRequiredError(await foresee(), hint="Call again with confirm: true to go on.")
 
     def shows(self, entry: ToolRegistryEntry, caller: Caller) -> bool:

@@ -12,9 +12,11 @@ from dogubako.contract.errors import DogubakoError, InternalError
 
 
 class Recorder(Protocol):
-    """Keeps a record of every call."""
+    """Keeps a record of every call. One that was to change something is recorded before it is answered."""
 
-    def record(self, call: ToolCall, code: str, milliseconds: float, *, pack: str | None = None) -> None: ...
+    def record(
+        self, call: ToolCall, code: str, milliseconds: float, *, pack: str | None = None, changing: bool = False
+    ) -> None: ...
 
 
 @contextmanager

@@ -6,21 +6,21 @@ from typing import Final
 from dogubako.contract.errors import AuthenticationError
 
 _LONGEST: Final = 8_192
+_OWN_HEADER: Final = b"x-api-key"
+_CARRIERS: Final = frozenset({b"authorization", _OWN_HEADER})
 
 
 def bearer_of(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
     """The token of `Authorization: Bearer …` or `X-API-Key: …`; two that differ are refused, none is nothing."""
-    found = {token for name, value in headers if (token := _token(name, value)) is not None}
+    found = {_token(name, value) for name, value in headers if name in _CARRIERS}
     if len(found) > 1:
         raise AuthenticationError("The request brings two different credentials.")
     return found.pop() if found else None
 
 
-def _token(name: bytes, value: bytes) -> str | None:
-    if name == b"x-api-key":
+def _token(name: bytes, value: bytes) -> str:
+    if name == _OWN_HEADER:
         return _text(value)
-    if name != b"authorization":
-        return None
     scheme, _, rest = value.strip().partition(b" ")
     if scheme.lower() != b"bearer":
         raise AuthenticationError("Only the scheme Bearer is understood here.")

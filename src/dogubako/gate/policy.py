@@ -34,7 +34,7 @@ class GatePolicy(HousePolicy):
             needed = needed_for(entry.metadata, entry.pack)
             message = f"{entry.name} needs the scope {needed}."
             raise AuthorizationError(message, scope=needed, hint=_who_gives(call.caller))
-        await super().check(entry, call)
+        self.check_house(entry)
         if self._confirmation == "deny" and entry.metadata.effect is Effect.DESTROY:
             message = f"Destructive tools are switched off on this server: {entry.name} was not run."
             raise ReadOnlyError(message, hint="An operator can set DOGUBAKO_CONFIRM to ask or argument.")
