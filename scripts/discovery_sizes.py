@@ -7,7 +7,7 @@ import msgspec
 
 from dogubako import Effect, ToolPack, tool
 from dogubako.app import Toolbox, build
-from dogubako.contract.call import ANONYMOUS
+from dogubako.contract.call import TRUSTED
 from dogubako.packs import PACKS
 from dogubako.settings import Sources
 from dogubako.transports import listing
@@ -71,7 +71,7 @@ def _box(discovery: str, *more: Any) -> Toolbox:
 
 
 def _listed(box: Toolbox) -> str:
-    return msgspec.json.encode(listing.tools(box, ANONYMOUS)).decode()
+    return msgspec.json.encode(listing.tools(box, TRUSTED)).decode()
 
 
 async def _answered(box: Toolbox, tool_name: str, **arguments: Any) -> str:

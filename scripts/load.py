@@ -1,11 +1,11 @@
 """`make load`: many clients at once on this machine, some of which vanish; then a stop in the middle.
 
 Nothing may fail that was not asked to fail, memory must stay flat, and every answered call must be in the audit log.
+Linux only: how much memory the server has is read from /proc.
 """
 
 import argparse
 import asyncio
-import json
 import os
 import re
 import signal
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,12 +23,14 @@ from typing import Final
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from dogubako.gate.audit_line import read_line
 from dogubako.gate.keys import KeyStore
 from scripts.load_visitors import Tally, Visitor
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 _KEYS: Final = 8
 _START_SECONDS: Final = 60.0
+_STOP_SECONDS: Final = 30.0
 _FLAT: Final = 0.10
 _LISTENING = re.compile(r"Listening url=http://127\.0\.0\.1:(\d+)")
 
@@ -55,7 +57,8 @@ class Outcome:
 
     tally: Tally
     memory: list[int]
-    exit_code: int
+    # Nothing, if the server did not stop in time.
+    exit_code: int | None
     recorded: Counter[tuple[str, str]]
     damaged: int
 
@@ -74,7 +77,9 @@ class Outcome:
         found = [f"not asked for: {what} ({count} times)" for what, count in self.tally.surprises.items()]
         if abs(self.growth) > _FLAT:
             found.append(f"memory is not flat: {self.growth:+.0%}")
-        if self.exit_code != 0:
+        if self.exit_code is None:
+            found.append(f"the server did not stop within {_STOP_SECONDS:g} s")
+        elif self.exit_code != 0:
             found.append(f"the server ended with code {self.exit_code}")
         missing = {key: count - self.recorded[key] for key, count in self.tally.answered.items()}
         found += [
@@ -96,13 +101,13 @@ async def measure(plan: Plan) -> Outcome:
         running = [asyncio.create_task(one.run(until, plan.pause, plan.vanishing)) for one in visitors]
         await asyncio.sleep(plan.warm_up)
         tally.seconds.clear()
-        for _ in range(int(plan.seconds - plan.warm_up)):
+        for _ in range(max(1, int(plan.seconds - plan.warm_up))):
             await asyncio.sleep(1)
             memory.append(resident_bytes(process.pid))
         tally.stopping = True
         process.send_signal(signal.SIGTERM)
         await asyncio.gather(*running)
-        exit_code = await asyncio.to_thread(process.wait, 30)
+        exit_code = await asyncio.to_thread(exit_code_of, process)
         recorded, damaged = read_audit(Path(name) / "data" / "audit.jsonl")
         return Outcome(tally=tally, memory=memory, exit_code=exit_code, recorded=recorded, damaged=damaged)
 
@@ -133,6 +138,14 @@ def _port(process: "subprocess.Popen[bytes]", said: Path) -> int:
     sys.exit(f"the server did not start:\n{said.read_text(errors='replace')}")
 
 
+def exit_code_of(process: "subprocess.Popen[bytes]", seconds: float = _STOP_SECONDS) -> int | None:
+    """How it ended; nothing, if it does not end in time."""
+    try:
+        return process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return None
+
+
 def resident_bytes(pid: int) -> int:
     status = Path(f"/proc/{pid}/status").read_text()
     return int(status.partition("VmRSS:")[2].split()[0]) * 1024
@@ -141,23 +154,30 @@ def resident_bytes(pid: int) -> int:
 def read_audit(path: Path) -> tuple[Counter[tuple[str, str]], int]:
     recorded: Counter[tuple[str, str]] = Counter()
     damaged = 0
-    for line in path.read_bytes().splitlines():
-        try:
-            one = json.loads(line)
-        except ValueError:
+    for raw in path.read_bytes().splitlines():
+        line = read_line(raw)
+        if line is None:
             damaged += 1
         else:
-            recorded[one["tool"], one["code"]] += 1
+            recorded[line.tool, line.code] += 1
     return recorded, damaged
 
 
-def main() -> None:
+def planned(words: Sequence[str]) -> Plan:
+    """What the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--connections", type=int, default=Plan.connections)
     parser.add_argument("--seconds", type=float, default=Plan.seconds)
     parser.add_argument("--warm-up", type=float, default=Plan.warm_up)
     parser.add_argument("--rate", type=float, default=Plan.rate, help="calls per second of all together")
-    plan = Plan(**vars(parser.parse_args()))
+    plan = Plan(**vars(parser.parse_args(words)))
+    if plan.warm_up >= plan.seconds:
+        parser.error("--warm-up must be shorter than --seconds")
+    return plan
+
+
+def main() -> None:
+    plan = planned(sys.argv[1:])
     outcome = asyncio.run(measure(plan))
     tally, calls = outcome.tally, outcome.tally.answered.total()
     print(f"{plan.connections} connections, {plan.seconds:g} s: {calls:,} calls answered, {tally.vanished:,} vanished")

@@ -8,9 +8,10 @@ from typing import Any
 
 import structlog
 
-from dogubako.contract.call import NO_OPTIONS, ExecutionOptions, ToolCall, ToolResult
+from dogubako.contract.call import NO_OPTIONS, TRUSTED, ExecutionOptions, ToolCall, ToolResult
 from dogubako.contract.errors import DogubakoError
 from dogubako.contract.pack import Finding, Host, Pack, Unconfigured
+from dogubako.contract.prompt import Prompt
 from dogubako.contract.secrets import Redactor
 from dogubako.contract.setting import PackSettings, secrets_of
 from dogubako.contract.state import Cache, MemoryCache, NoCache
@@ -23,6 +24,7 @@ from dogubako.engine.limits import ExecutionLimits
 from dogubako.engine.pipeline import Pipeline
 from dogubako.engine.registry import ToolRegistry
 from dogubako.engine.search import ToolSearch
+from dogubako.engine.switching import Switchboard
 from dogubako.gate.gate import Gate
 from dogubako.late import load
 from dogubako.loading import find_packs
@@ -72,6 +74,7 @@ class Toolbox:
             surroundings=self._surroundings,
             show_internal_errors=settings.environment == "development",
         )
+        self.switchboard = Switchboard(self.registry, self.gate.policy, self.gate.audit)
         for state in packs:
             self._admit(state)
 
@@ -80,6 +83,14 @@ class Toolbox:
     ) -> ToolResult:
         """The Python door: the same path and the same answer as everywhere."""
         return await self.pipeline.handle(ToolCall(name=name, parameters=parameters or {}, options=options))
+
+    async def read(self, uri: str) -> dict[str, Any]:
+        """A resource, by the Python door."""
+        return await self.catalog.read(uri, caller=TRUSTED, door="python")
+
+    async def render(self, name: str, arguments: Mapping[str, str]) -> tuple[Prompt, list[dict[str, Any]]]:
+        """A prompt, by the Python door."""
+        return await self.catalog.render(name, arguments, caller=TRUSTED, door="python")
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["Toolbox"]:
@@ -94,8 +105,8 @@ class Toolbox:
             yield self
 
     async def check(self) -> list[Finding]:
-        """What each pack says about its own health."""
-        findings: list[Finding] = []
+        """What the gate and each pack say about their own health."""
+        findings = await self.gate.check()
         for name, state in self.packs.items():
             if state.unconfigured is not None:
                 findings.append(_not_configured(name, state.unconfigured))

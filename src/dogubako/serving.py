@@ -27,11 +27,8 @@ _FACTORY = "dogubako.worker:app"
 def serve(box: Toolbox, *, workers: int = 1, allow_unauthenticated: bool = False) -> None:
     """Serve until told to stop; running calls get their grace time, then the process ends with code 0."""
     settings = box.settings
-    if not is_loopback(settings.host) and settings.auth == "off" and not allow_unauthenticated:
-        raise SettingsError(
-            f"HOST is {settings.host}, which others can reach, and authentication is off. "
-            "Use HOST=127.0.0.1, set DOGUBAKO_AUTH=keys, or say --allow-unauthenticated if that is what you want."
-        )
+    if settings.auth == "off" and not allow_unauthenticated:
+        _refuse_strangers(settings)
     if workers > 1:
         _serve_many(settings, workers)
         return
@@ -39,6 +36,20 @@ def serve(box: Toolbox, *, workers: int = 1, allow_unauthenticated: bool = False
     settle()
     config = uvicorn.Config(door, **_options(settings))
     run_to_the_end(GracefulServer(config, door).serve(), config.get_loop_factory())
+
+
+def _refuse_strangers(settings: Settings) -> None:
+    """Nobody has to prove anything: then nobody but this machine may be able to call."""
+    if not is_loopback(settings.host):
+        raise SettingsError(
+            f"HOST is {settings.host}, which others can reach, and authentication is off. "
+            "Use HOST=127.0.0.1, set DOGUBAKO_AUTH=keys, or say --allow-unauthenticated if that is what you want."
+        )
+    if settings.cors_enabled and "*" in settings.cors_origin:
+        raise SettingsError(
+            "CORS_ORIGIN is *, so every web page that somebody here opens could call tools, and authentication is off. "
+            "Name the sites in CORS_ORIGIN, set DOGUBAKO_AUTH=keys, or say --allow-unauthenticated if that is meant."
+        )
 
 
 class GracefulServer(uvicorn.Server):
@@ -80,6 +91,8 @@ def settle() -> None:
 
 def _serve_many(settings: Settings, workers: int) -> None:
     """Several processes share one port. Clients without a session may reach any of them."""
+    if settings.rate_limit_storage == "memory" and (settings.rate_limit_max or settings.rate_limit_tool_max):
+        log.warning("Each worker counts calls for itself; RATE_LIMIT_STORAGE=redis://… counts them together")
     # State that one worker sealed must open in another.
     os.environ.setdefault("DOGUBAKO_REQUEST_STATE_KEY", token_urlsafe(48))
     config = uvicorn.Config(_FACTORY, factory=True, workers=workers, **_options(settings))
@@ -101,5 +114,4 @@ def _options(settings: Settings) -> dict[str, Any]:
         "server_header": False,
         "proxy_headers": False,
         "timeout_graceful_shutdown": max(1, round(settings.shutdown_grace)),
-        "h11_max_incomplete_event_size": 64 * 1024,
     }

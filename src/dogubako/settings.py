@@ -42,7 +42,12 @@ class Settings(BaseModel):
     log_dir: Path = setting(Path("logs"), "LOG_DIR", "Folder of the log file.")
     cors_enabled: bool = setting(False, "CORS_ENABLED", "Whether browsers on other sites may call the REST API.")
     cors_origin: tuple[str, ...] = setting(("*",), "CORS_ORIGIN", "Which sites, comma-separated.")
-    rate_limit_max: int | None = setting(None, "RATE_LIMIT_MAX", "Calls per caller and window; off without it.", ge=1)
+    rate_limit_max: int | None = setting(
+        None,
+        "RATE_LIMIT_MAX",
+        "Calls per caller and window; off without it. Without DOGUBAKO_AUTH all callers are one.",
+        ge=1,
+    )
     rate_limit_window: int = setting(60, "RATE_LIMIT_WINDOW", "Length of the window in seconds.", ge=1)
     environment: Literal["production", "development"] = setting(
         "production", "ENVIRONMENT", "In development, internal errors show their message."
@@ -60,9 +65,15 @@ class Settings(BaseModel):
         pattern=r"^(memory|rediss?://.+)$",
     )
     caller_concurrency: int = setting(
-        64, "DOGUBAKO_CALLER_CONCURRENCY", "Calls of one caller that may run at once.", ge=1, le=10_000
+        64,
+        "DOGUBAKO_CALLER_CONCURRENCY",
+        "Calls of one caller that may run at once, with DOGUBAKO_AUTH on.",
+        ge=1,
+        le=10_000,
     )
-    auth: Literal["off", "keys", "oauth"] = setting("off", "DOGUBAKO_AUTH", "How HTTP callers prove who they are.")
+    auth: Literal["off", "keys", "oauth"] = setting(
+        "off", "DOGUBAKO_AUTH", "How HTTP callers prove who they are: off, keys (see `dogubako keys`), or oauth."
+    )
     oauth_issuer: str | None = setting(
         None, "DOGUBAKO_OAUTH_ISSUER", "Address of the authorization server whose tokens are taken."
     )
@@ -80,7 +91,9 @@ class Settings(BaseModel):
         "Destructive tools: ask the user where the client can, want confirm: true, or never run.",
     )
     audit: bool | None = setting(
-        None, "DOGUBAKO_AUDIT", "Whether every call is recorded in the data folder; without it, when callers have keys."
+        None,
+        "DOGUBAKO_AUDIT",
+        "Whether every call is recorded in the data folder; without it, as soon as DOGUBAKO_AUTH is on.",
     )
     discovery: Literal["auto", "full", "search"] = setting(
         "auto",

@@ -13,4 +13,6 @@ def app() -> HttpDoor:
     settings = sources.load()
     # First the logs: whoever is built before them keeps the loggers of a process without any.
     logs.configure(settings.log_level, settings.log_dir, redactor)
-    return HttpDoor(build(sources, redactor=redactor), stateless=True)
+    box = build(sources, redactor=redactor)
+    box.switchboard.alone = False
+    return HttpDoor(box, stateless=True)

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from dogubako.contract.secrets import MASK, Redactor
 
 SECRET = 'k3y&"<\\ä/+?=%'
+JWT = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJtZSJ9.c2lnbmF0dXJl-_"
+KEY = "dgb_0123abcd_abcdefghijklmnop-_"
 
 
 @pytest.mark.parametrize(
@@ -72,6 +74,14 @@ def test_a_secret_learnt_later_is_masked_from_then_on() -> None:
     [
         pytest.param("redis://user:pa55word@host/0", f"redis://{MASK}@host/0", id="credentials in a URL"),
         pytest.param("redis://:pa55word@host", f"redis://{MASK}@host", id="a password only"),
+        pytest.param("redis://u:p@ssw0rd@X@host/0", f"redis://{MASK}@host/0", id="a password with @"),
+        pytest.param("redis://u@corp:pa55word@host", f"redis://{MASK}@host", id="a user with @"),
+        pytest.param("http://host:8080/a@b", "http://host:8080/a@b", id="a port, and an @ that is no user's"),
+        pytest.param(f"it was {JWT}.", f"it was {MASK}.", id="access token"),
+        pytest.param(f"it was x-{JWT}", f"it was {MASK}", id="access token behind something"),
+        pytest.param(f"it was eyJ-{JWT}", f"it was {MASK}", id="access token behind its own beginning"),
+        pytest.param(f"/v1/{KEY}/x", f"/v1/{MASK}/x", id="a key of ours"),
+        pytest.param("eyJust a word. And another. dgb_ too", "eyJust a word. And another. dgb_ too", id="no token"),
         pytest.param("Authorization: Bearer abcdefgh12345678", f"Authorization: {MASK} {MASK}", id="header"),
         pytest.param("sent Bearer abcdefgh12345678", f"sent Bearer {MASK}", id="bearer"),
         pytest.param("X-N8N-API-KEY: n8n_api_123456", f"X-N8N-API-KEY: {MASK}", id="n8n key"),

@@ -21,6 +21,7 @@ from dogubako import (
     Unconfigured,
     setting,
 )
+from dogubako.contract.call import TRUSTED
 from dogubako.contract.errors import AnswerTooLargeError, NotFoundError, ToolTimeoutError, ValidationError
 from dogubako.engine.catalog import CatalogChange
 from dogubako.response.tokens import count_tokens
@@ -28,6 +29,7 @@ from dogubako.response.tokens import count_tokens
 from .boxes import box_of
 
 SECRET = "a-key-nobody-may-see"
+HERE: Any = {"caller": TRUSTED, "door": "python"}
 
 
 class LibrarySettings(PackSettings):
@@ -119,13 +121,13 @@ def catalog(**settings: Any) -> Any:
 def test_lists_are_sorted_by_address_and_name() -> None:
     made = catalog()
 
-    assert [one.uri for one in made.resources()] == sorted(one.uri for one in Library.resources)
-    assert [one.uri_template for one in made.templates()] == ["library://books/{id}", "library://notes/{id}"]
-    assert [one.name for one in made.prompts()] == ["explain", "recite"]
+    assert [one.uri for one in made.resources(TRUSTED)] == sorted(one.uri for one in Library.resources)
+    assert [one.uri_template for one in made.templates(TRUSTED)] == ["library://books/{id}", "library://notes/{id}"]
+    assert [one.name for one in made.prompts(TRUSTED)] == ["explain", "recite"]
 
 
 async def test_a_template_fills_in_its_variables_and_secrets_are_masked() -> None:
-    assert await catalog().read("library://notes/7%20a") == {
+    assert await catalog().read("library://notes/7%20a", **HERE) == {
         "uri": "library://notes/7%20a",
         "mimeType": "text/markdown",
         "text": "note 7 a by ***",
@@ -133,14 +135,14 @@ async def test_a_template_fills_in_its_variables_and_secrets_are_masked() -> Non
 
 
 async def test_bytes_travel_whole() -> None:
-    contents = await catalog().read("library://cover")
+    contents = await catalog().read("library://cover", **HERE)
 
     assert base64.b64decode(contents["blob"], validate=True) == b"\x89PNG"
     assert contents["mimeType"] == "image/png"
 
 
 async def test_a_long_text_is_cut_to_the_budget_and_says_so() -> None:
-    contents = await catalog(max_response_tokens=1_000).read("library://log")
+    contents = await catalog(max_response_tokens=1_000).read("library://log", **HERE)
 
     assert count_tokens(contents["text"]) <= 1_000
     assert "Left out to fit" in contents["text"]
@@ -148,27 +150,27 @@ async def test_a_long_text_is_cut_to_the_budget_and_says_so() -> None:
 
 async def test_bytes_that_do_not_fit_are_an_error_and_never_cut() -> None:
     with pytest.raises(AnswerTooLargeError, match="500,000 bytes"):
-        await catalog().read("library://film")
+        await catalog().read("library://film", **HERE)
 
 
 async def test_a_resource_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dogubako.engine.catalog._MOST_SECONDS", 0.02)
 
     with pytest.raises(ToolTimeoutError, match="Execution timeout after 20ms"):
-        await asyncio.wait_for(catalog().read("library://never"), 5)
+        await asyncio.wait_for(catalog().read("library://never", **HERE), 5)
 
 
 @pytest.mark.parametrize("uri", ["library://gone", "library://notes/", "library://notes/1/2", "x" * 5_000])
 async def test_an_unknown_address_is_not_found(uri: str) -> None:
     with pytest.raises(NotFoundError, match="Resource not found: ") as caught:
-        await catalog().read(uri)
+        await catalog().read(uri, **HERE)
 
     assert caught.value.hint == "resources/list has the addresses."
     assert len(caught.value.message) < 250
 
 
 async def test_a_prompt_is_rendered_with_its_blanks_filled_and_without_secrets() -> None:
-    prompt, messages = await catalog().render("explain", {"run": "17"})
+    prompt, messages = await catalog().render("explain", {"run": "17"}, **HERE)
 
     assert prompt.name == "explain"
     assert messages == [
@@ -187,7 +189,9 @@ async def test_a_prompt_is_rendered_with_its_blanks_filled_and_without_secrets()
     ],
 )
 async def test_all_messages_of_a_prompt_share_one_budget(words: int, times: int, cut: bool) -> None:
-    _, messages = await catalog(max_response_tokens=2_000).render("recite", {"words": str(words), "times": str(times)})
+    _, messages = await catalog(max_response_tokens=2_000).render(
+        "recite", {"words": str(words), "times": str(times)}, **HERE
+    )
 
     texts = [message["content"]["text"] for message in messages]
     assert sum(count_tokens(text) for text in texts) <= 2_000
@@ -197,12 +201,12 @@ async def test_all_messages_of_a_prompt_share_one_budget(words: int, times: int,
 
 async def test_more_messages_than_can_be_cut_are_too_large() -> None:
     with pytest.raises(AnswerTooLargeError):
-        await catalog(max_response_tokens=500).render("recite", {"words": "90", "times": "90"})
+        await catalog(max_response_tokens=500).render("recite", {"words": "90", "times": "90"}, **HERE)
 
 
 async def test_wrong_blanks_are_named_at_once() -> None:
     with pytest.raises(ValidationError) as caught:
-        await catalog().render("explain", {"run": "", "extra": "1", "y" * 99: "2"})
+        await catalog().render("explain", {"run": "", "extra": "1", "y" * 99: "2"}, **HERE)
 
     assert [error.message for error in caught.value.errors] == [
         "Required parameter missing: run",
@@ -213,9 +217,9 @@ async def test_wrong_blanks_are_named_at_once() -> None:
 
 async def test_an_unknown_prompt_is_not_found() -> None:
     with pytest.raises(NotFoundError, match="Prompt not found: gone"):
-        await catalog().render("gone", {})
+        await catalog().render("gone", {}, **HERE)
     with pytest.raises(NotFoundError, match="Prompt not found: gone"):
-        await catalog().complete("gone", "run", "", {})
+        await catalog().complete("gone", "run", "", {}, **HERE)
 
 
 @pytest.mark.parametrize(
@@ -226,7 +230,7 @@ async def test_an_unknown_prompt_is_not_found() -> None:
     ],
 )
 async def test_at_most_a_hundred_completions_are_offered(reference: str, argument: str) -> None:
-    found = await catalog().complete(reference, argument, "1", {"kind": "x"})
+    found = await catalog().complete(reference, argument, "1", {"kind": "x"}, **HERE)
 
     assert (len(found), found[0]) == (100, "10x")
 
@@ -241,7 +245,7 @@ async def test_at_most_a_hundred_completions_are_offered(reference: str, argumen
     ],
 )
 async def test_where_nobody_knows_nothing_is_offered(reference: str, argument: str) -> None:
-    assert await catalog().complete(reference, argument, "1", {}) == []
+    assert await catalog().complete(reference, argument, "1", {}, **HERE) == []
 
 
 def test_a_pack_that_is_not_configured_brings_nothing() -> None:
@@ -251,7 +255,7 @@ def test_a_pack_that_is_not_configured_brings_nothing() -> None:
 
     made = box_of(packs=[Closed()]).catalog
 
-    assert [*made.resources(), *made.templates(), *made.prompts()] == []
+    assert [*made.resources(TRUSTED), *made.templates(TRUSTED), *made.prompts(TRUSTED)] == []
 
 
 @pytest.mark.parametrize("kind", ["resources", "resource_templates", "prompts"])

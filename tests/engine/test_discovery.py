@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 
 from dogubako import BaseTool, Effect, ToolArgs, ToolPack, ToolResult, tool
 from dogubako.app import Toolbox
-from dogubako.contract.call import ANONYMOUS, Caller
+from dogubako.contract.call import TRUSTED, Caller
 from dogubako.packs.core.pack import CORE
 from dogubako.transports import listing
 from tests.real_tokenizers import claude_tokens, mistral_tokens
@@ -62,7 +62,7 @@ def many(count: int) -> list[Any]:
     return [made(number) for number in range(count)]
 
 
-def listed(inside: Toolbox, caller: Caller = ANONYMOUS) -> list[str]:
+def listed(inside: Toolbox, caller: Caller = TRUSTED) -> list[str]:
     return [one["name"] for one in listing.tools(inside, caller)["tools"]]
 
 
@@ -91,7 +91,7 @@ def test_by_default_the_cost_of_the_definitions_decides(count: int, searching: b
     inside = box(*many(count))
 
     assert (listed(inside)[:3] == [*FINDERS[:2], "read_more"]) is searching
-    assert ("search_tools" in listing.instructions(inside)) is searching
+    assert ("search_tools" in listing.instructions(inside, TRUSTED)) is searching
 
 
 def test_only_tools_that_the_caller_may_use_count() -> None:
@@ -103,7 +103,7 @@ def test_only_tools_that_the_caller_may_use_count() -> None:
 
 async def test_no_call_changes_what_is_listed() -> None:
     inside = box(discovery="search")
-    before = listing.tools(inside, ANONYMOUS)
+    before = listing.tools(inside, TRUSTED)
 
     for name, arguments in (
         ("search_tools", {"query": "add numbers"}),
@@ -111,7 +111,7 @@ async def test_no_call_changes_what_is_listed() -> None:
         ("call_tool", {"name": "add", "arguments": {"first": 1}}),
     ):
         assert not (await inside.call(name, arguments)).is_error
-        assert listing.tools(inside, ANONYMOUS) == before
+        assert listing.tools(inside, TRUSTED) == before
 
 
 async def test_a_search_names_tools_and_how_to_go_on() -> None:
@@ -142,7 +142,7 @@ async def test_what_cannot_be_called_cannot_be_described() -> None:
     inside = box(read_only=True)
     inside.registry.disable("add")
 
-    for name, code in (("add", "TOOL_DISABLED"), ("nosuch", "TOOL_NOT_FOUND"), ("note", "AUTHORIZATION_ERROR")):
+    for name, code in (("add", "TOOL_DISABLED"), ("nosuch", "TOOL_NOT_FOUND"), ("note", "READ_ONLY")):
         assert (await inside.call("describe_tool", {"name": name})).code == code
 
 
@@ -219,7 +219,7 @@ def test_passing_on_says_that_it_may_do_anything() -> None:
 async def test_a_thousand_tools_cost_no_more_context_than_a_handful(count_tokens: Any) -> None:
     inside = box(*many(1_000))
 
-    seen = json.dumps(listing.tools(inside, ANONYMOUS), separators=(",", ":"))
+    seen = json.dumps(listing.tools(inside, TRUSTED), separators=(",", ":"))
     found = texts(await inside.call("search_tools", {"query": "book an amount for a customer on an invoice"}))[0]
 
     assert len(inside.registry.list()) > 1_000

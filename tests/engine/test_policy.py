@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import pytest
 
 from dogubako import BaseTool, Effect, NoArgs, ToolArgs, ToolCall, tool
-from dogubako.contract.call import ANONYMOUS, Caller
+from dogubako.contract.call import TRUSTED, Caller
 from dogubako.contract.errors import AuthorizationError
 from dogubako.engine.entry import ToolRegistryEntry
 from dogubako.engine.pipeline import Pipeline
@@ -69,11 +69,11 @@ async def test_a_read_only_server_only_reads(name: str, arguments: dict[str, Any
 def test_a_read_only_server_lists_only_what_can_be_called() -> None:
     box = box_of(look, write, Drop, read_only=True)
     box.registry.disable("look")
-    shown = [entry.name for entry in box.registry.list() if box.pipeline.policy.shows(entry, ANONYMOUS)]
+    shown = [entry.name for entry in box.registry.list() if box.pipeline.policy.shows(entry, TRUSTED)]
 
     assert shown == []
     box.registry.enable("look")
-    assert box.pipeline.policy.shows(box.registry.get("look"), ANONYMOUS)
+    assert box.pipeline.policy.shows(box.registry.get("look"), TRUSTED)
 
 
 async def test_a_disabled_tool_does_not_run() -> None:

@@ -12,6 +12,8 @@ _WRITES: Final = _READS | {"write_redmine", "write_n8n", "ask_colour"}
 _ALL: Final = _WRITES | {"destroy_redmine", "destroy_n8n"}
 _BOTH: Final = frozenset({"redmine", "n8n"})
 
+ONE_OF_TWO: Final = "Send one: as a bearer token, or in the header X-API-Key."
+
 CORE_TOOLS: Final = frozenset({"read_more", "search_tools", "describe_tool", "call_tool"})
 
 
@@ -115,12 +117,12 @@ class Keyring:
             "two keys": (
                 {"authorization": f"Bearer {good}", "x-api-key": self.keys["read"]},
                 "The request brings two different credentials.",
-                None,
+                ONE_OF_TWO,
             ),
             "other scheme": (
                 {"authorization": f"Basic {good}"},
                 "Only the scheme Bearer is understood here.",
-                None,
+                ONE_OF_TWO,
             ),
         }
         headers, error, hint = table[which]

@@ -34,8 +34,9 @@ def error(code: int, message: str, data: Any) -> dict[str, Any]:
     return {"error": {"code": code, "message": message, "data": data}}
 
 
-def no_scope(pack: str, **more: Any) -> dict[str, Any]:
-    facts = {"code": "AUTHORIZATION_ERROR", "retryable": False, **more}
+def no_scope(kind: Kind, pack: str, **more: Any) -> dict[str, Any]:
+    hint = who_gives(f"a caller with {kind.scope}", kind.scopes, f"{pack}:read")
+    facts = {"code": "AUTHORIZATION_ERROR", "retryable": False, "hint": hint, **more}
     return error(-32600, f"This needs the scope {pack}:read.", facts)
 
 
@@ -45,7 +46,7 @@ def unknown(method: str) -> dict[str, Any]:
 
 
 def _reading(answer: Any, **more: Any) -> Callable[[Kind], Any]:
-    return lambda kind: answer if "redmine" in kind.packs else no_scope("redmine", **more)
+    return lambda kind: answer if "redmine" in kind.packs else no_scope(kind, "redmine", **more)
 
 
 def _everybody(answer: Any) -> Callable[[Kind], Any]:
@@ -58,7 +59,8 @@ def _tools(kind: Kind) -> Any:
 
 def refused_call(tool: str, kind: Kind) -> dict[str, Any]:
     """A result that says which scope is missing."""
-    message, hint = f"{tool} needs the scope {NEEDED[tool]}.", who_gives(f"a caller with {kind.scope}", kind.scopes)
+    message = f"{tool} needs the scope {NEEDED[tool]}."
+    hint = who_gives(f"a caller with {kind.scope}", kind.scopes, NEEDED[tool])
     blocks = [{"type": "text", "text": message}, {"type": "text", "text": hint}]
     meta = {"code": "AUTHORIZATION_ERROR", "retryable": False, "hint": hint}
     return {"content": blocks, "isError": True, "_meta": meta}

@@ -10,7 +10,7 @@ from tests.doors import messages
 from tests.doors.asgi import Client, Visit
 
 from .callers import NEEDED, Kind
-from .seen import body_of, refusal, without_scope
+from .seen import body_of, without_scope
 
 Answer = tuple[int, Any]
 Route = tuple[str, str]
@@ -52,20 +52,23 @@ def _search(kind: Kind) -> Answer:
 def _detail(kind: Kind) -> Answer:
     if kind.may("write_redmine"):
         return 200, "write_redmine"
-    return 403, refusal("write_redmine needs the scope redmine:write.", "AUTHORIZATION_ERROR")
+    return 403, _lacks(kind, "write_redmine", NEEDED["write_redmine"])
 
 
 def _switch(kind: Kind) -> Answer:
     if kind.scope == "admin" or not kind.may("write_redmine"):
         return _detail(kind)
-    return 403, refusal("Switching tools needs the scope admin.", "AUTHORIZATION_ERROR")
+    return 403, _lacks(kind, "Switching tools", "admin")
 
 
 def _call(kind: Kind) -> Answer:
     if kind.may("write_redmine"):
         return 200, {"success": True, "result": "done"}
-    name = f"a caller with {kind.scope}"
-    return 403, without_scope("write_redmine", NEEDED["write_redmine"], name, kind.scopes)
+    return 403, _lacks(kind, "write_redmine", NEEDED["write_redmine"])
+
+
+def _lacks(kind: Kind, what: str, scope: str) -> Any:
+    return without_scope(what, scope, f"a caller with {kind.scope}", kind.scopes)
 
 
 def _mcp(kind: Kind) -> Answer:

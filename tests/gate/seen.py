@@ -34,9 +34,12 @@ def refusal(error: str, code: str, hint: str | None = None) -> dict[str, Any]:
 
 def without_scope(tool: str, needed: str, caller: str, held: list[str]) -> dict[str, Any]:
     """The body for somebody who may not call this."""
-    return refusal(f"{tool} needs the scope {needed}.", "AUTHORIZATION_ERROR", who_gives(caller, held))
+    return refusal(f"{tool} needs the scope {needed}.", "AUTHORIZATION_ERROR", who_gives(caller, held, needed))
 
 
-def who_gives(caller: str, held: list[str]) -> str:
+def who_gives(caller: str, held: list[str], needed: str) -> str:
     has = ", ".join(held) or "none"
-    return f"'{caller}' has: {has}. An operator can make a key with more (`dogubako keys create --scope …`)."
+    return (
+        f"'{caller}' has: {has}. An operator can give it to a key (`dogubako keys create --scope {needed}`), "
+        "or an authorization server to a token."
+    )

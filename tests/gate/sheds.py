@@ -9,7 +9,7 @@ from dogubako.app import Toolbox, build
 from dogubako.gate.keys import KeyStore
 from dogubako.packs.core.pack import CORE
 from dogubako.settings import Sources
-from tests.doors.waiting import PATIENCE
+from tests.doors.processes import PATIENCE
 
 from .shed_pack import PACK
 

@@ -203,11 +203,11 @@ async def test_calls_are_recorded_as_soon_as_there_are_callers(
 
 async def test_resources_and_prompts_are_recorded_with_their_pack(tmp_path: Path) -> None:
     async with shed_in(tmp_path).running() as box:
-        await box.catalog.read("shed://stock")
-        await box.catalog.render("tidy", {"how": "well"})
+        await box.read("shed://stock")
+        await box.render("tidy", {"how": "well"})
         for uri in ("shed://nothing", "else://where"):
             with pytest.raises(Exception, match="Resource not found"):
-                await box.catalog.read(uri)
+                await box.read(uri)
 
     lines = recorded_in(tmp_path)
     assert [(one["tool"], one.get("pack"), one["code"], one["arguments"]) for one in lines] == [

@@ -47,6 +47,17 @@ async def test_tail_as_json_prints_the_lines_as_they_are(tmp_path: Path) -> None
     assert audit(tmp_path, "tail", "--json").out == log_in(tmp_path).read_text()
 
 
+async def test_tail_says_by_whom_a_call_was_passed_on_and_whose_resource_was_read(tmp_path: Path) -> None:
+    async with shed_in(tmp_path).running() as box:
+        await box.call("send_handyman")
+        await box.read("shed://stock")
+    said = audit(tmp_path, "tail").out
+
+    assert re.search(r" look\(text\) via send_handyman OK [\d.]+ ms$", said, re.MULTILINE)
+    assert re.search(r" send_handyman\(\) OK [\d.]+ ms$", said, re.MULTILINE)
+    assert re.search(r" resources/read\(uri\) of shed OK [\d.]+ ms$", said, re.MULTILINE)
+
+
 async def test_report_counts_calls_and_failures(tmp_path: Path) -> None:
     await some_calls(tmp_path)
     table, document = audit(tmp_path, "report"), audit(tmp_path, "report", "--json").json
@@ -88,8 +99,28 @@ async def test_a_damaged_line_is_counted_and_stops_nothing(tmp_path: Path, damag
     table, document = audit(tmp_path, "report"), audit(tmp_path, "report", "--json").json
 
     assert document["damagedLines"] == 1 and sum(row["calls"] for row in document["calls"]) == 4
-    assert table.code == 0 and "1 damaged lines were left out." in table.err
+    assert (table.code, table.err) == (0, "1 damaged line was left out.\n")
     assert len(audit(tmp_path, "tail").out.splitlines()) == 4
+
+
+@pytest.mark.parametrize(
+    ("damaged", "sentence"),
+    [(0, ""), (1, "1 damaged line was left out.\n"), (2, "2 damaged lines were left out.\n")],
+)
+@pytest.mark.parametrize("words", [["tail"], ["tail", "--json"], ["report"]], ids=" ".join)
+async def test_how_many_lines_are_damaged_is_said_in_plain_words(
+    tmp_path: Path, words: list[str], damaged: int, sentence: str
+) -> None:
+    await some_calls(tmp_path)
+    log_in(tmp_path).write_bytes(b"{}\n" * damaged + log_in(tmp_path).read_bytes())
+
+    assert audit(tmp_path, *words).err == sentence
+
+
+def test_tail_counts_only_what_it_was_asked_for(tmp_path: Path) -> None:
+    log_in(tmp_path).write_bytes(b"{}\n" * 5)
+
+    assert audit(tmp_path, "tail", "-n", "3").err == "3 damaged lines were left out.\n"
 
 
 @pytest.mark.parametrize(

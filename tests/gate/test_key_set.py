@@ -1,11 +1,13 @@
 """The keys of the authorization server: found, kept, renewed, and never asked for more often than is good for it."""
 
+import asyncio
 import time
 from types import SimpleNamespace
 from typing import Any
 
 import anyio
 import pytest
+import structlog
 
 from dogubako.gate.key_set import KeySet
 from tests.doors.waiting import until
@@ -37,6 +39,28 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return Clock(monkeypatch)
+
+
+class Patience:
+    """From now on fetches wait until they are let go; `addresses` has those that have begun."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.addresses: list[str] = []
+        self._let_go = anyio.Event()
+        fetch = KeySet._json
+
+        async def dawdle(keys: KeySet, url: str) -> dict[str, Any]:
+            self.addresses.append(url)
+            await self._let_go.wait()
+            return await fetch(keys, url)
+
+        monkeypatch.setattr(KeySet, "_json", dawdle)
+
+    async def begun(self) -> None:
+        await until(lambda: bool(self.addresses), "the server was asked")
+
+    def let_go(self) -> None:
+        self._let_go.set()
 
 
 @pytest.mark.parametrize("path", [OAUTH_PATH, OPENID_PATH, OPENID_PATH_BEFORE])
@@ -74,14 +98,31 @@ ODD_DOCUMENTS: list[Any] = [
     pytest.param({"keys": {}}, id="keys that are no list"),
     pytest.param({"keys": [5]}, id="a key that is a number"),
     pytest.param({"keys": [{"kty": "RSA", "n": "!", "e": "AQAB"}]}, id="half a key"),
+    pytest.param({"keys": [{"kty": "EC", "crv": "P-256", "x": "AQAB"}]}, id="another half"),
+    pytest.param({"keys": [{"kty": "oct", "k": "c2VjcmV0", "alg": "none"}]}, id="a key for nothing"),
+    pytest.param({"keys": [{"kty": "oct", "k": "c2VjcmV0", "kid": []}]}, id="a name that is a list"),
+    pytest.param({"keys": [{"kty": "oct", "k": "c2VjcmV0", "use": "enc"}]}, id="only for encryption"),
     pytest.param("keys", id="a text"),
 ]
 
 
 @pytest.mark.parametrize("document", ODD_DOCUMENTS)
-async def test_odd_keys_let_nobody_in(monkeypatch: pytest.MonkeyPatch, document: Any) -> None:
+async def test_odd_keys_let_nobody_in_until_there_are_good_ones(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch, document: Any
+) -> None:
     server = AuthorizationServer()
-    monkeypatch.setattr(server, "jwks", lambda: document)
+    async with taking_tokens(server) as gate:
+        with monkeypatch.context() as odd:
+            odd.setattr(server, "jwks", lambda: document)
+            assert await verdict(gate, server.token()) == _UNANSWERED
+        clock.now += 6
+        assert await verdict(gate, server.token()) == "somebody"
+
+
+@pytest.mark.parametrize("address", ["https://[", "https://id.example:port/", "/\0", "mailto:keys", 5, None], ids=repr)
+async def test_odd_addresses_of_keys_let_nobody_in(address: Any) -> None:
+    server = AuthorizationServer()
+    server.description["jwks_uri"] = address
     async with taking_tokens(server) as gate:
         assert await verdict(gate, server.token()) == _UNANSWERED
 
@@ -118,10 +159,13 @@ async def test_keys_that_were_rotated_are_found_and_old_ones_forgotten(clock: Cl
         assert await verdict(gate, server.token(kid="second")) == "somebody"
         assert await verdict(gate, server.token(kid="first")) == "somebody"
 
-        withdrawn = server.token(kid="first", sub="somebody else")
+        early, late = (server.token(kid="first", sub=name) for name in ("early", "late"))
         del server.keys["first"]
         clock.now += 601
-        assert await verdict(gate, withdrawn) == _REFUSED
+        assert await verdict(gate, early) == "early"
+        # Who names a key that we do not know waits for the news that were asked for.
+        assert await verdict(gate, server.token(kid="invented")) == _REFUSED
+        assert await verdict(gate, late) == _REFUSED
 
 
 async def test_invented_key_ids_do_not_make_us_ask_again_and_again(clock: Clock) -> None:
@@ -167,8 +211,7 @@ async def test_known_keys_outlive_the_server_and_it_is_left_in_peace(clock: Cloc
         server.down = False
         clock.now += 6
         assert await verdict(gate, server.token(sub="the last")) == "the last"
-
-    assert server.asked["/keys"] == 3
+        await until(lambda: server.asked["/keys"] == 3, "the server was asked again")
 
 
 async def test_a_server_that_is_down_from_the_start_is_named_and_found_when_it_is_up(clock: Clock) -> None:
@@ -186,29 +229,120 @@ async def test_a_server_that_is_down_from_the_start_is_named_and_found_when_it_i
     assert asked == 3
 
 
-async def test_who_is_known_does_not_wait_while_others_are_asked_about(
-    clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server, slow, asked = AuthorizationServer(), anyio.Event(), anyio.Event()
+@pytest.mark.parametrize("age", [pytest.param(31, id="fresh keys"), pytest.param(601, id="old keys")])
+async def test_who_is_known_never_waits_for_the_server(clock: Clock, monkeypatch: pytest.MonkeyPatch, age: int) -> None:
+    server, unknown = AuthorizationServer(), list[str]()
     async with taking_tokens(server, JWKS) as gate:
         assert await verdict(gate, server.token()) == "somebody"
-        fetch = KeySet._json
+        patience = Patience(monkeypatch)
+        server.add("second")
 
-        async def dawdle(keys: KeySet, url: str) -> dict[str, Any]:
-            asked.set()
-            await slow.wait()
-            return await fetch(keys, url)
+        async def come() -> None:
+            unknown.append(await verdict(gate, server.token(kid="second", sub="a new one")))
 
-        monkeypatch.setattr(KeySet, "_json", dawdle)
-        clock.now += 31
+        clock.now += age
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(verdict, gate, server.token(kid="invented"))
-            await until(asked.is_set, "the server was asked")
+            tasks.start_soon(come)
+            await patience.begun()
             with anyio.fail_after(5):
-                name = await verdict(gate, server.token(sub="a known one"))
-            slow.set()
+                known = [await verdict(gate, server.token(sub=f"caller {number}")) for number in range(20)]
+            waiting = list(unknown)
+            patience.let_go()
 
-    assert name == "a known one"
+    assert known == [f"caller {number}" for number in range(20)]
+    assert (waiting, unknown) == ([], ["a new one"])
+    assert patience.addresses == [JWKS]
+
+
+async def test_old_keys_are_renewed_beside_the_calls_by_one_fetch_at_a_time(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = AuthorizationServer()
+    async with taking_tokens(server, JWKS) as gate:
+        assert await verdict(gate, server.token()) == "somebody"
+        patience = Patience(monkeypatch)
+        with anyio.fail_after(5):
+            for number in range(20):
+                clock.now += 601
+                assert await verdict(gate, server.token(sub=f"caller {number}")) == f"caller {number}"
+        await patience.begun()
+        assert patience.addresses == [JWKS]
+        patience.let_go()
+        await until(lambda: server.asked["/keys"] == 2, "the keys were renewed")
+
+
+async def test_keys_are_renewed_in_time_also_when_nobody_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dogubako.gate.key_set._KEPT_SECONDS", 0.01)
+    server = AuthorizationServer()
+    async with taking_tokens(server) as gate:
+        assert await verdict(gate, server.token()) == "somebody"
+        await until(lambda: server.asked["/keys"] >= 3, "the keys were renewed twice")
+
+
+async def test_who_hangs_up_does_not_end_the_fetch_that_others_wait_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    server, patience, names = AuthorizationServer(), Patience(monkeypatch), list[str]()
+    async with taking_tokens(server, JWKS) as gate:
+
+        async def come(name: str) -> None:
+            names.append(await verdict(gate, server.token(sub=name)))
+
+        async with anyio.create_task_group() as patient, anyio.create_task_group() as impatient:
+            impatient.start_soon(come, "who hangs up")
+            await patience.begun()
+            patient.start_soon(come, "who waits")
+            impatient.cancel_scope.cancel()
+            patience.let_go()
+
+    assert names == ["who waits"] and patience.addresses == [JWKS]
+
+
+async def test_keys_are_believed_for_a_day_without_news_and_not_longer(clock: Clock) -> None:
+    server = AuthorizationServer()
+    async with taking_tokens(server) as gate:
+        assert await verdict(gate, server.token()) == "somebody"
+        server.down = True
+        clock.now += 24 * 3600 - 1
+        within = await verdict(gate, server.token(sub="within a day"))
+        clock.now += 2
+        after = await verdict(gate, server.token(sub="after a day"))
+        server.down = False
+        clock.now += 6
+        again = await verdict(gate, server.token(sub="with new keys"))
+
+    assert (within, after, again) == ("within a day", _UNANSWERED, "with new keys")
+
+
+async def test_a_fetch_ends_with_the_server_and_who_waits_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    server, patience, said = AuthorizationServer(), Patience(monkeypatch), list[str]()
+    async with anyio.create_task_group() as tasks:
+        before = asyncio.all_tasks()
+        async with taking_tokens(server, JWKS) as gate:
+
+            async def come() -> None:
+                said.append(await verdict(gate, server.token()))
+
+            tasks.start_soon(come)
+            await patience.begun()
+        await until(lambda: said == [_UNANSWERED], "who waited was told")
+        assert asyncio.all_tasks() <= before
+
+
+async def test_an_outage_is_logged_once_and_so_is_its_end(clock: Clock) -> None:
+    structlog.reset_defaults()
+    server = AuthorizationServer()
+    with structlog.testing.capture_logs() as lines:
+        async with taking_tokens(server, JWKS) as gate:
+            for down in (True, True, True, False, False, True, True):
+                server.down = down
+                clock.now += 601
+                for kid in ("first", "invented"):
+                    await verdict(gate, server.token(kid=kid))
+
+    failed, back = (
+        "The keys of the authorization server cannot be fetched",
+        "The keys of the authorization server can be fetched again",
+    )
+    assert [line["event"] for line in lines if "keys" in line["event"]] == [failed, back, failed]
 
 
 async def test_a_token_that_could_not_be_checked_is_not_called_invalid() -> None:

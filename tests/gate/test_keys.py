@@ -50,6 +50,15 @@ def test_only_the_owner_can_read_the_file_and_its_folder(tmp_path: Path) -> None
     assert not list(folder.glob("*.part"))
 
 
+@pytest.mark.parametrize("name", ["anonymous", "Anonymous", "ANONYMOUS", " anonymous "])
+def test_no_key_is_called_like_those_who_need_none(tmp_path: Path, name: str) -> None:
+    with pytest.raises(KeysError) as raised:
+        KeyStore(tmp_path).create(name, ["read"])
+
+    assert raised.value.message == f"No key can be called '{name}': the audit log calls those so who need no key."
+    assert KeyStore(tmp_path).all() == []
+
+
 def test_no_two_keys_are_alike(tmp_path: Path) -> None:
     store = KeyStore(tmp_path)
 
@@ -169,6 +178,7 @@ DAMAGES = [
 
 @pytest.mark.parametrize("content", DAMAGES)
 def test_a_damaged_file_is_one_sentence_and_stays_as_it_is(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "keys.json").touch(0o600)
     (tmp_path / "keys.json").write_bytes(content)
     store = KeyStore(tmp_path)
     sentence = f"{tmp_path / 'keys.json'} is damaged: it is not a list of keys."

@@ -1,6 +1,7 @@
 """`dogubako keys`: what it prints, what it refuses, and that two of them at once lose nothing."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,8 @@ from dogubako.gate.authentication import KeyAuthentication
 from dogubako.gate.keys import KeyStore
 from tests.doors.processes import PATIENCE, environment
 from tests.doors.shell import Said, dogubako
+
+from .sheds import SHED
 
 
 def keys(folder: Path, *words: str) -> Said:
@@ -27,7 +30,77 @@ def test_a_new_key_is_alone_on_stdout_and_opens(tmp_path: Path) -> None:
 
     assert made.code == 0
     assert _known(tmp_path, made.out.strip()) == "agent"
-    assert made.err == "This is the only copy. 'agent' may read, redmine:write, tool:list_*.\n"
+    assert made.err == (
+        "Scopes of 'agent': read, redmine:write, tool:list_*. This is the only copy of the key; "
+        'send it as "Authorization: Bearer …" or "X-API-Key: …".\n'
+    )
+
+
+def test_a_new_key_says_when_it_ends(tmp_path: Path) -> None:
+    made = keys(tmp_path, "create", "--name", "agent", "--scope", "read", "--expires-in", "4w")
+
+    assert re.match(r"Scopes of 'agent': read, until \d{4}-\d\d-\d\d \d\d:\d\d UTC\. This is the only copy", made.err)
+    assert KeyStore(tmp_path / "data").all()[0].expires is not None
+
+
+DOUBTS = [
+    pytest.param(
+        "redmin:read",
+        "redmin:read opens nothing here: no pack is called 'redmin'. Did you mean redmine:read?",
+        id="a pack misspelt",
+    ),
+    pytest.param(
+        "warehouse:write",
+        "warehouse:write opens nothing here: no pack is called 'warehouse'. Known packs: core, n8n, redmine, web.",
+        id="a pack of somebody else",
+    ),
+    pytest.param(
+        "tool:list_isues",
+        "tool:list_isues opens nothing here: no tool fits 'list_isues'. Did you mean tool:list_issues?",
+        id="a tool misspelt",
+    ),
+    pytest.param(
+        "tool:zzz_*",
+        "tool:zzz_* opens nothing here: no tool fits 'zzz_*'. `dogubako tools list` has the names.",
+        id="a pattern that fits nothing",
+    ),
+]
+
+
+@pytest.mark.parametrize("words", [(), ("--json",)], ids=["for people", "for scripts"])
+@pytest.mark.parametrize(("scope", "sentence"), DOUBTS)
+def test_a_scope_that_opens_nothing_is_doubted_and_the_key_is_made(
+    tmp_path: Path, scope: str, sentence: str, words: tuple[str, ...]
+) -> None:
+    made = keys(tmp_path, "create", "--name", "agent", "--scope", f"web:read,{scope}", *words)
+
+    assert made.code == 0
+    assert [line for line in made.err.splitlines() if "warning" in line] == [f"dogubako: warning: {sentence}"]
+    assert KeyStore(tmp_path / "data").all()[0].scopes == tuple(sorted(("web:read", scope)))
+
+
+KNOWN = [
+    pytest.param({"DOGUBAKO_PACKS": "web"}, "redmine:read", id="a pack that is not served"),
+    pytest.param({"DOGUBAKO_TOOLS": str(SHED)}, "shed:write,tool:wipe", id="a file with tools"),
+    pytest.param({"DOGUBAKO_TOOLS": "nowhere.py"}, "shed:write", id="a file that is not there"),
+]
+
+
+@pytest.mark.parametrize(("settings", "scope"), KNOWN)
+def test_a_pack_that_is_known_here_or_cannot_be_asked_is_not_doubted(
+    tmp_path: Path, settings: dict[str, str], scope: str
+) -> None:
+    own = {"DOGUBAKO_DATA_DIR": str(tmp_path / "data"), **settings}
+    made = dogubako("keys", "create", "--name", "agent", "--scope", scope, folder=tmp_path, tools=(), settings=own)
+
+    assert made.code == 0 and "warning" not in made.err
+    assert _known(tmp_path, made.out.strip()) == "agent"
+
+
+def test_help_says_how_long_a_key_is_valid(tmp_path: Path) -> None:
+    said = " ".join(keys(tmp_path, "create", "--help").out.split())
+
+    assert "How long it is valid, as 30m, 12h, 90d or 4w; for ever without it." in said
 
 
 def test_a_script_gets_the_key_as_json(tmp_path: Path) -> None:

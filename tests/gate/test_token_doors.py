@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -10,7 +11,7 @@ from dogubako.transports.http import HttpDoor
 from tests.doors.asgi import opened
 
 from .authorization_server import AUDIENCE, ISSUER, METADATA, AuthorizationServer
-from .callers import KINDS, Kind
+from .callers import KINDS, ONE_OF_TWO, Kind
 from .methods import ERAS, METHODS, Era, unknown
 from .routes import GUARDED, NO_ROUTES, OPEN, ROUTES, Route, ask, case_of, routes_of, shown
 from .seen import body_of, refusal
@@ -19,6 +20,7 @@ from .token_gate import token_box
 
 _WELL_KNOWN = "/.well-known/oauth-protected-resource"
 _DESCRIPTIONS = (("GET", _WELL_KNOWN), ("GET", f"{_WELL_KNOWN}/mcp"))
+NEW_ONE = "Get a new one; the operator's log names the reason."
 _HOW = f"{METADATA} names the authorization server."
 _CHALLENGE = f'Bearer resource_metadata="{METADATA}"'
 
@@ -26,11 +28,11 @@ _CHALLENGE = f'Bearer resource_metadata="{METADATA}"'
 REFUSED: dict[str, tuple[dict[str, Any], str, str | None, bool]] = {
     "no token": ({}, "An access token is required.", _HOW, False),
     "an empty token": ({"authorization": "Bearer "}, "An access token is required.", _HOW, False),
-    "no token at all": ({"authorization": "Bearer abc"}, "The access token is not valid.", None, True),
+    "no token at all": ({"authorization": "Bearer abc"}, "The access token is not valid.", NEW_ONE, True),
     "an expired token": ({"exp": 1}, "The access token has expired.", "Get a new one.", True),
-    "a token for others": ({"aud": "https://other.example"}, "The access token is not valid.", None, True),
-    "a token of others": ({"iss": "https://evil.example"}, "The access token is not valid.", None, True),
-    "another scheme": ({"authorization": "Basic YTpi"}, "Only the scheme Bearer is understood here.", None, True),
+    "a token for others": ({"aud": "https://other.example"}, "The access token is not valid.", NEW_ONE, True),
+    "a token of others": ({"iss": "https://evil.example"}, "The access token is not valid.", NEW_ONE, True),
+    "another scheme": ({"authorization": "Basic YTpi"}, "Only the scheme Bearer is understood here.", ONE_OF_TWO, True),
 }
 
 
@@ -129,8 +131,10 @@ async def test_the_description_is_where_the_standard_puts_it(tmp_path: Path, aud
     box = token_box(AuthorizationServer(), tmp_path, DOGUBAKO_OAUTH_AUDIENCE=audience)
     async with opened(HttpDoor(box)) as client:
         visit = await client.get("/")
+        described = await client.get(urlsplit(address).path)
 
     assert visit.headers["www-authenticate"] == f'Bearer resource_metadata="{address}"'
+    assert (described.status, described.json["resource"]) == (200, audience)
 
 
 @pytest.mark.parametrize("left_out", ["DOGUBAKO_OAUTH_ISSUER", "DOGUBAKO_OAUTH_AUDIENCE"])

@@ -28,7 +28,7 @@ def token_box(server: AuthorizationServer, folder: Path, **environ: str) -> Tool
     settings = {"DOGUBAKO_AUTH": "oauth", "DOGUBAKO_OAUTH_ISSUER": ISSUER, "DOGUBAKO_OAUTH_AUDIENCE": AUDIENCE}
     box = guarded_box(folder, **{**settings, **environ})
     tokens = cast("TokenAuthentication", box.authenticator)
-    tokens.keys._transport = server.transport()
+    tokens._keys._transport = server.transport()
     return box
 
 

@@ -3,14 +3,18 @@
 import os
 import time
 from collections import Counter, deque
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import IO, Annotated, Any
 
 import typer
 
 from dogubako.cli.options import AsJson, Chosen, Config, friendly
-from dogubako.cli.terminal import print_json, print_table
+from dogubako.cli.spans import read_moment
+from dogubako.cli.terminal import fail, print_json, print_table
 from dogubako.gate.audit_file import FILE
 from dogubako.gate.audit_line import AuditLine, read_line, whole_lines
 from dogubako.settings import SettingsError
@@ -19,6 +23,7 @@ app = typer.Typer(help="Read the audit log.", no_args_is_help=True)
 
 _LOOK_AGAIN_SECONDS = 0.5
 _EMPTY = "No calls have been recorded."
+_NONE_FIT = "No recorded calls fit."
 
 
 @app.command()
@@ -34,8 +39,7 @@ def tail(
     position = 0
     with _opened(path) as file:
         if file is not None:
-            for raw in deque(whole_lines(file), maxlen=lines):
-                _print(raw, as_json)
+            _print_all(deque(whole_lines(file), maxlen=lines), as_json)
             position = file.tell()
         elif not follow:
             typer.echo(_EMPTY, err=True)
@@ -46,9 +50,18 @@ def tail(
 
 @app.command()
 @friendly
-def report(config: Config = None, as_json: AsJson = False) -> None:
+def report(
+    since: Annotated[
+        str | None, typer.Option(metavar="WHEN", help="Only calls since then: 24h, 7d, or a moment of UTC.")
+    ] = None,
+    caller: Annotated[str | None, typer.Option(help="Only calls of this caller.")] = None,
+    tool: Annotated[str | None, typer.Option(help="Only calls of this tool, or of all that fit list_*.")] = None,
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
     """Count calls by caller and tool, with failures and times."""
-    counted = Report()
+    wanted = Wanted(since=_since(since), caller=caller, tool=tool)
+    counted = Report(wanted)
     with _opened(_path(config)) as file:
         for raw in file or ():
             if raw.strip():
@@ -60,15 +73,37 @@ def report(config: Config = None, as_json: AsJson = False) -> None:
         (_plain(row["caller"]), _plain(row["tool"]), str(row["calls"]), str(row["failed"]), f"{row['ms']:.0f}")
         for row in counted.rows()
     ]
-    print_table(("Caller", "Tool", "Calls", "Failed", "ms on average"), rows, empty=_EMPTY)
-    if counted.damaged:
-        typer.echo(f"{counted.damaged} damaged lines were left out.", err=True)
+    print_table(
+        ("Caller", "Tool", "Calls", "Failed", "ms on average"), rows, empty=_EMPTY if wanted == ALL else _NONE_FIT
+    )
+    _mention(counted.damaged)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """Which lines count."""
+
+    since: str = ""
+    caller: str | None = None
+    tool: str | None = None
+
+    def holds(self, line: AuditLine) -> bool:
+        # Times in the log are all written alike, so that their order is that of their text.
+        return (
+            line.time >= self.since
+            and self.caller in (None, line.caller)
+            and (self.tool in (None, line.tool) or fnmatchcase(line.tool, self.tool))
+        )
+
+
+ALL = Wanted()
 
 
 class Report:
-    """Adds up lines."""
+    """Adds up the lines that are wanted. Whose a damaged line was, nobody knows: it is counted in any case."""
 
-    def __init__(self) -> None:
+    def __init__(self, wanted: Wanted = ALL) -> None:
+        self._wanted = wanted
         self._calls: Counter[tuple[str, str]] = Counter()
         self._failed: Counter[tuple[str, str]] = Counter()
         self._ms: dict[tuple[str, str], float] = {}
@@ -77,6 +112,8 @@ class Report:
     def add(self, line: AuditLine | None) -> None:
         if line is None:
             self.damaged += 1
+            return
+        if not self._wanted.holds(line):
             return
         key = (line.caller, line.tool)
         self._calls[key] += 1
@@ -110,15 +147,38 @@ def _opened(path: Path) -> AbstractContextManager[IO[bytes] | None]:
         raise SettingsError(f"The audit log {path} cannot be read: {error.strerror}.") from None
 
 
-def _print(raw: bytes, as_json: bool) -> None:
-    line = read_line(raw)
-    if line is None:
-        return
-    if as_json:
-        typer.echo(raw.decode().rstrip("\n"))
-        return
+def _since(text: str | None) -> str:
+    """The moment as a line of the log would have it, or what is before all of them."""
+    if text is None:
+        return ""
+    moment = read_moment(text)
+    if moment is None:
+        fail("--since takes a span like 30m, 24h or 7d, or a moment like 2026-11-16T09:00.")
+    return moment.isoformat(timespec="milliseconds")
+
+
+def _print_all(lines: Iterable[bytes], as_json: bool) -> None:
+    damaged = 0
+    for raw in lines:
+        line = read_line(raw)
+        if line is None:
+            damaged += 1
+        else:
+            typer.echo(raw.decode().rstrip("\n") if as_json else _shown(line))
+    _mention(damaged)
+
+
+def _shown(line: AuditLine) -> str:
     called = f"{line.caller} {line.door} {line.tool}({', '.join(line.arguments)})"
-    typer.echo(_plain(f"{line.time} {called} {line.code} {line.ms:g} ms"))
+    called += f" via {line.via}" if line.via else ""
+    called += f" of {line.pack}" if line.pack else ""
+    return _plain(f"{line.time} {called} {line.code} {line.ms:g} ms")
+
+
+def _mention(damaged: int) -> None:
+    if damaged:
+        said = "1 damaged line was" if damaged == 1 else f"{damaged} damaged lines were"
+        typer.echo(f"{said} left out.", err=True)
 
 
 def _plain(text: str) -> str:
@@ -132,6 +192,5 @@ def _print_new(path: Path, position: int, as_json: bool) -> int:
             return 0
         # A shorter file is a new one: the old one was moved away.
         file.seek(position if position <= file.seek(0, os.SEEK_END) else 0)
-        for raw in whole_lines(file):
-            _print(raw, as_json)
+        _print_all(whole_lines(file), as_json)
         return file.tell()

@@ -1,10 +1,11 @@
 """`dogubako connect`: print or write the configuration of an agent's client."""
 
 import json
+import re
 import shutil
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import typer
 
@@ -13,6 +14,16 @@ from dogubako.settings import SettingsError
 
 ClientName = Literal["claude-code", "claude-desktop", "cursor", "vscode"]
 
+# How a client's file says "the key is in NAME", and what its user has to do. The key itself is never written.
+_KEY_IN: Final = {
+    "claude-code": ("${NAME}", "Set NAME to the key where you start Claude Code."),
+    "cursor": ("${env:NAME}", "Set NAME to the key where you start Cursor."),
+    # It does not promise to look for variables in headers; what it asks for, it keeps encrypted.
+    "vscode": ("${input:NAME}", "VS Code will ask for the key once and keep it; no variable has to be set."),
+}
+# A key has small letters and is refused by that; our own variables are settings, and an unknown one stops the start.
+_KEY_NAME: Final = re.compile(r"(?!DOGUBAKO_)[A-Z_][A-Z0-9_]{0,63}")
+
 
 @friendly
 def connect(
@@ -20,6 +31,12 @@ def connect(
     write: Annotated[bool, typer.Option("--write", help="Write the client's file instead of printing.")] = False,
     url: Annotated[
         str | None, typer.Option(help="Connect to a running server instead, as http://127.0.0.1:3000/mcp.")
+    ] = None,
+    key_env: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="With --url: the variable that holds the key, as TOOLBOX_KEY; never the key."
+        ),
     ] = None,
     tools: Tools = None,
     packs: Packs = None,
@@ -31,12 +48,19 @@ def connect(
     arguments = _arguments(tools, packs, read_only, sandbox, config)
     path, key = _target(client)
     entry = _entry(client, url, arguments)
-    if not write:
+    inputs: list[dict[str, Any]] = []
+    if key_env is not None:
+        headers, inputs = _key_from(client, url, key_env)
+        entry |= {"headers": headers}
+    if write:
+        _write(path, key, entry, inputs)
+        typer.echo(f"Wrote {path}. Restart the client to see the tools.")
+    else:
         typer.echo(f"Add this to {path}:\n", err=True)
-        typer.echo(json.dumps({key: {"dogubako": entry}}, indent=2, ensure_ascii=False))
-        return
-    _write(path, key, entry)
-    typer.echo(f"Wrote {path}. Restart the client to see the tools.")
+        document = {key: {"dogubako": entry}} | ({"inputs": inputs} if inputs else {})
+        typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
+    if key_env is not None:
+        typer.echo(_KEY_IN[client][1].replace("NAME", key_env), err=True)
 
 
 def _arguments(
@@ -58,6 +82,25 @@ def _entry(client: ClientName, url: str | None, arguments: list[str]) -> dict[st
         return ({"type": "http"} if typed else {}) | {"url": url}
     command = {"command": _command(), "args": arguments}
     return ({"type": "stdio"} if typed else {}) | command
+
+
+def _key_from(client: ClientName, url: str | None, key_env: str) -> tuple[dict[str, str], list[dict[str, Any]]]:
+    """The headers that send the key, and what the client has to ask its user for."""
+    if url is None:
+        raise SettingsError("--key-env goes with --url; a toolbox that the client starts itself wants no key.")
+    if _KEY_NAME.fullmatch(key_env) is None:
+        raise SettingsError(
+            "--key-env takes the name of a variable in capitals, as TOOLBOX_KEY, and never the key itself. "
+            "Names that begin with DOGUBAKO_ are settings."
+        )
+    if client not in _KEY_IN:
+        raise SettingsError(
+            "Claude Desktop sends no keys: its file names commands. Leave --url and --key-env out, and it starts "
+            "the toolbox itself; or connect to the server with claude-code, cursor or vscode."
+        )
+    reference = _KEY_IN[client][0].replace("NAME", key_env)
+    asked = {"type": "promptString", "id": key_env, "description": "API key of Dogubako", "password": True}
+    return {"Authorization": f"Bearer {reference}"}, [asked] if client == "vscode" else []
 
 
 def _command() -> str:
@@ -82,7 +125,7 @@ def _target(client: ClientName) -> tuple[Path, str]:
     return targets[client]
 
 
-def _write(path: Path, key: str, entry: dict[str, Any]) -> None:
+def _write(path: Path, key: str, entry: dict[str, Any], inputs: list[dict[str, Any]]) -> None:
     """Add our entry and keep everything else; the file as it was stays beside it."""
     known: Any = {}
     if path.exists():
@@ -91,9 +134,20 @@ def _write(path: Path, key: str, entry: dict[str, Any]) -> None:
             known = json.loads(before or "{}")
         except ValueError:
             raise SettingsError(f"{path} is not valid JSON; mend it first, nothing was changed.") from None
-        if not isinstance(known, dict) or not isinstance(known.get(key, {}), dict):
+        if not _is_as_expected(known, key):
             raise SettingsError(f"{path} has an unexpected form; nothing was changed.")
         path.with_name(f"{path.name}.backup").write_text(before, encoding="utf-8")
     known.setdefault(key, {})["dogubako"] = entry
+    if inputs:
+        # What its user wrote about the same question stays.
+        asked = known.setdefault("inputs", [])
+        ids = [one.get("id") for one in asked if isinstance(one, dict)]
+        asked += [one for one in inputs if one["id"] not in ids]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(known, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _is_as_expected(known: Any, key: str) -> bool:
+    return (
+        isinstance(known, dict) and isinstance(known.get(key, {}), dict) and isinstance(known.get("inputs", []), list)
+    )

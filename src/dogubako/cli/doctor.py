@@ -16,7 +16,7 @@ from dogubako.contract.pack import Finding
 def doctor(
     tools: Tools = None, packs: Packs = None, sandbox: Sandbox = None, config: Config = None, as_json: AsJson = False
 ) -> None:
-    """Check settings, folders and every configured service. The exit code is 1 if something is broken."""
+    """Check settings, folders, the gate and every configured service. The exit code is 1 if something is broken."""
     box = Chosen(tools=tools, packs=packs, sandbox=sandbox, config=config).open(quiet=True)
     findings = asyncio.run(_examine(box))
     if as_json:

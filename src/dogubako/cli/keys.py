@@ -1,20 +1,19 @@
 """`dogubako keys create|list|revoke`."""
 
-import re
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 import typer
 
 from dogubako.cli.options import AsJson, Chosen, Config, friendly
-from dogubako.cli.terminal import fail, print_json, print_table
+from dogubako.cli.scope_doubts import doubts
+from dogubako.cli.spans import SPANS, read_span
+from dogubako.cli.terminal import fail, print_json, print_table, warn
 from dogubako.gate.keys import ApiKey, KeysError, KeyStore
 from dogubako.gate.scopes import is_scope
 
 app = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
 
-_SPANS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_SPAN = re.compile(r"([0-9]{1,5})([mhdw])")
 _SCOPES = "read, write, destroy, admin; redmine:read and so on for one pack; tool:list_* for tools by name."
 
 
@@ -23,7 +22,10 @@ _SCOPES = "read, write, destroy, admin; redmine:read and so on for one pack; too
 def create(
     name: Annotated[str, typer.Option("--name", help="Whose key it is; the log and the audit log show it.")],
     scope: Annotated[list[str], typer.Option("--scope", help=f"What it may do: {_SCOPES} May be given several times.")],
-    expires_in: Annotated[str | None, typer.Option("--expires-in", metavar="SPAN", help="90d, 12h, 4w, 30m.")] = None,
+    expires_in: Annotated[
+        str | None,
+        typer.Option("--expires-in", metavar="SPAN", help=f"How long it is valid, as {SPANS}; for ever without it."),
+    ] = None,
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
@@ -42,10 +44,11 @@ def create(
         fail(error.message, error.hint)
     if as_json:
         print_json({"key": secret, **_shown(key)})
-        return
-    typer.echo(secret)
-    until = f" until {key.expires:%Y-%m-%d %H:%M} UTC" if key.expires else ""
-    typer.echo(f"This is the only copy. '{key.name}' may {', '.join(key.scopes)}{until}.", err=True)
+    else:
+        typer.echo(secret)
+        typer.echo(_about(key), err=True)
+    for doubt in doubts(key.scopes, config):
+        warn(doubt)
 
 
 @app.command("list")
@@ -98,13 +101,21 @@ def _shown(key: ApiKey) -> dict[str, object]:
     }
 
 
+def _about(key: ApiKey) -> str:
+    until = f", until {key.expires:%Y-%m-%d %H:%M} UTC" if key.expires else ""
+    return (
+        f"Scopes of '{key.name}': {', '.join(key.scopes)}{until}. This is the only copy of the key; "
+        'send it as "Authorization: Bearer …" or "X-API-Key: …".'
+    )
+
+
 def _span(text: str | None) -> timedelta | None:
     if text is None:
         return None
-    found = _SPAN.fullmatch(text.strip())
-    if found is None or found[1].strip("0") == "":
-        fail("--expires-in takes a span like 90d, 12h, 4w or 30m.")
-    return timedelta(**{_SPANS[found[2]]: int(found[1])})
+    span = read_span(text)
+    if span is None:
+        fail(f"--expires-in takes a span like {SPANS}.")
+    return span
 
 
 def _day(moment: datetime | None) -> str:

@@ -44,6 +44,7 @@ class Chosen:
     config: Path | None = None
     host: str | None = None
     port: int | None = None
+    allowed_hosts: str | None = None
 
     def overrides(self) -> dict[str, Any]:
         said = {
@@ -53,6 +54,7 @@ class Chosen:
             "sandbox": self.sandbox,
             "host": self.host,
             "port": self.port,
+            "allowed_hosts": self.allowed_hosts,
         }
         return {key: value for key, value in said.items() if value is not None}
 

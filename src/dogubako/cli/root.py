@@ -61,13 +61,25 @@ def serve(
     config: Config = None,
     host: Annotated[str | None, typer.Option(help="Address to bind to; default 127.0.0.1.")] = None,
     port: Annotated[int | None, typer.Option(help="Port; default 3000.", min=0, max=65535)] = None,
+    allowed_hosts: Annotated[
+        str | None, typer.Option("--allowed-hosts", help="More host names that clients may use, comma-separated.")
+    ] = None,
     workers: Annotated[int, typer.Option(help="Processes that share the port.", min=1, max=64)] = 1,
     allow_unauthenticated: Annotated[
         bool, typer.Option("--allow-unauthenticated", help="Let others reach this server without a key.")
     ] = False,
 ) -> None:
     """Serve HTTP: MCP at /mcp, REST at /v1, its description at /docs."""
-    chosen = Chosen(tools=tools, packs=packs, read_only=read_only, sandbox=sandbox, config=config, host=host, port=port)
+    chosen = Chosen(
+        tools=tools,
+        packs=packs,
+        read_only=read_only,
+        sandbox=sandbox,
+        config=config,
+        host=host,
+        port=port,
+        allowed_hosts=allowed_hosts,
+    )
     box = chosen.open()
     worker_sharing.share(chosen.overrides(), config)
     load("dogubako.serving").serve(box, workers=workers, allow_unauthenticated=allow_unauthenticated)

@@ -26,6 +26,11 @@ def fail(message: str, hint: str | None = None) -> NoReturn:
     sys.exit(1)
 
 
+def warn(message: str) -> None:
+    """One sentence on stderr, and on it goes."""
+    typer.echo(f"dogubako: warning: {message}", err=True)
+
+
 def print_json(value: Any) -> None:
     """One JSON document on stdout."""
     typer.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())

@@ -1,7 +1,6 @@
 """`dogubako tools list|search|show|call`."""
 
 import asyncio
-import sys
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +10,7 @@ import typer
 
 from dogubako.app import Toolbox
 from dogubako.cli.options import AsJson, Chosen, Config, Packs, ReadOnly, Sandbox, Tools, friendly
-from dogubako.cli.terminal import TerminalConversation, print_json, print_table
+from dogubako.cli.terminal import TerminalConversation, fail, print_json, print_table
 from dogubako.contract.call import ExecutionOptions, ToolCall, ToolResult
 from dogubako.contract.errors import DogubakoError, ValidationError
 from dogubako.contract.guidance import parse_call
@@ -61,7 +60,7 @@ def search(
 ) -> None:
     """Find tools by plain words, best first."""
     if not query.strip():
-        _fail("Query is required")
+        fail("Query is required")
     box = Chosen(tools=tools, packs=packs, sandbox=sandbox, config=config).open(quiet=True)
     matches = _run(box, _searched(box, query, explain))[:limit]
     if as_json:
@@ -95,7 +94,7 @@ def show(
     try:
         detail = _run(box, _shown(box, name))
     except DogubakoError as error:
-        _fail(error.message, error.hint)
+        fail(error.message, error.hint)
     if as_json:
         print_json(detail)
         return
@@ -238,8 +237,3 @@ def _state(entry: Any) -> str:
 
 def _first_line(text: str) -> str:
     return text.strip().split("\n", 1)[0]
-
-
-def _fail(message: str, hint: str | None = None) -> None:
-    typer.echo(f"dogubako: {message}{f' {hint}' if hint else ''}", err=True)
-    sys.exit(1)

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from dogubako.contract.conversation import SILENCE, Conversation, InputRequests
 from dogubako.contract.errors import DogubakoError
+from dogubako.contract.metadata import Effect
 from dogubako.contract.whole_number import MaybeWholeNumber
 
 Door = Literal["python", "stdio", "http", "rest", "cli"]
@@ -43,7 +44,7 @@ class Caller:
 
 
 # Whoever reaches us where nobody has to prove anything: the parent of a stdio server, Python code, the command line.
-ANONYMOUS = Caller(scopes=frozenset({"admin"}))
+TRUSTED = Caller(scopes=frozenset({"admin"}))
 
 
 def new_call_id() -> str:
@@ -70,11 +71,13 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     options: ExecutionOptions = NO_OPTIONS
     version: str | None = None
     door: Door = "python"
-    caller: Caller = ANONYMOUS
+    caller: Caller = TRUSTED
     conversation: Conversation = SILENCE
     resume: Resume | None = None
     # The tool that passed the call on, if it was not asked for directly.
     via: str | None = None
+    # For a call that a tool makes while it runs: what that tool may do itself.
+    within: Effect | None = None
     id: str = msgspec.field(default_factory=new_call_id)
 
 

@@ -9,7 +9,7 @@ import anyio.lowlevel
 from pydantic import BaseModel
 from typing_extensions import TypeVar
 
-from dogubako.contract.call import ANONYMOUS, Caller, Door, ToolResult
+from dogubako.contract.call import TRUSTED, Caller, Door, ToolResult
 from dogubako.contract.conversation import (
     SILENCE,
     Answer,
@@ -55,7 +55,7 @@ class ToolContext(Generic[ClientT]):
     responses: Responses
     settings: Any = None
     conversation: Conversation = SILENCE
-    caller: Caller = ANONYMOUS
+    caller: Caller = TRUSTED
     door: Door = "python"
     call_id: str = ""
     cache: Cache = field(default_factory=NoCache)

@@ -2,10 +2,20 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
+from dogubako.contract.call import Resume
 from dogubako.contract.metadata import Effect
 from dogubako.contract.tool import ArgsT, BaseTool
+
+
+class PassedOn(NamedTuple):
+    """The call that stands in for one of a passing tool."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    # Where in the answer to begin, for a tool that reads on.
+    resume: Resume | None = None
 
 
 class PassingTool(BaseTool[ArgsT]):
@@ -19,10 +29,9 @@ class PassingTool(BaseTool[ArgsT]):
     target: ClassVar[str] = "name"
 
     @abstractmethod
-    def passed_on(self, args: ArgsT) -> tuple[str, Mapping[str, Any]]:
-        """The name of the other tool, and its arguments."""
+    def passed_on(self, args: ArgsT) -> PassedOn:
+        """The other tool, and its arguments."""
 
     async def execute(self, args: ArgsT) -> Any:
         """Outside of the path, where nothing replaces the call."""
-        name, arguments = self.passed_on(args)
-        return await self.context.tools.call(name, arguments)
+        return await self.context.tools.call(*self.passed_on(args))

@@ -1,18 +1,18 @@
 """Resources and prompts of all packs: found, read and rendered under the same budget and masking as tools."""
 
 import base64
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 import anyio
 
-from dogubako.contract.call import ANONYMOUS, Caller, Door, ToolCall
+from dogubako.contract.call import Caller, Door, ToolCall
 from dogubako.contract.context import ToolContext
 from dogubako.contract.conversation import SILENCE, Conversation
 from dogubako.contract.errors import (
     AnswerTooLargeError,
-    AuthorizationError,
     NotFoundError,
     ToolTimeoutError,
     ValidationError,
@@ -26,6 +26,7 @@ from dogubako.engine.policy import HousePolicy, Policy
 from dogubako.engine.recording import Recorder, recorded
 from dogubako.response.builder import ToolResponseBuilder
 from dogubako.response.fitting import plain_text
+from dogubako.response.plain import clean_text
 from dogubako.response.tokens import count_tokens
 from dogubako.response.trim import share_out
 
@@ -36,6 +37,7 @@ ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
 
 _MOST_COMPLETIONS = 100
+_LONGEST_COMPLETION = 500
 # As long as a call of a tool may take with all its attempts.
 _MOST_SECONDS = 120.0
 
@@ -82,43 +84,38 @@ class Catalog:
         for prompt in prompts:
             _put(self._prompts, prompt.name, (pack, prompt))
 
-    def resources(self, caller: Caller = ANONYMOUS) -> list[Resource]:
+    def resources(self, caller: Caller) -> list[Resource]:
         return self._readable(self._resources, caller)
 
-    def templates(self, caller: Caller = ANONYMOUS) -> list[ResourceTemplate]:
+    def templates(self, caller: Caller) -> list[ResourceTemplate]:
         return self._readable(self._templates, caller)
 
-    def prompts(self, caller: Caller = ANONYMOUS) -> list[Prompt]:
+    def prompts(self, caller: Caller) -> list[Prompt]:
         return self._readable(self._prompts, caller)
 
     def _readable(self, table: Mapping[str, tuple[str, ItemT]], caller: Caller) -> list[ItemT]:
-        return [item for _, (pack, item) in sorted(table.items()) if self._policy.may_read(pack, caller)]
-
-    def _check(self, pack: str, caller: Caller) -> None:
-        if not self._policy.may_read(pack, caller):
-            raise AuthorizationError(f"This needs the scope {pack}:read.", scope=f"{pack}:read")
+        missing = self._policy.missing_scope_to_read
+        return [item for _, (pack, item) in sorted(table.items()) if missing(pack, caller) is None]
 
     def check_readable(self, uri: str, caller: Caller) -> None:
-        """Refuse whoever may not read this. What is not there yet may come, and then it is nobody's so far."""
-        try:
-            pack, _, _ = self._find(uri)
-        except NotFoundError:
-            return
-        self._check(pack, caller)
+        """Refuse who may not read this. An address that nothing answers yet passes: something may come to it."""
+        found = self._search(uri)
+        if found is not None and (error := self._policy.missing_scope_to_read(found[0], caller)) is not None:
+            raise error
 
     async def read(
-        self, uri: str, conversation: Conversation = SILENCE, caller: Caller = ANONYMOUS, door: Door = "python"
+        self, uri: str, conversation: Conversation = SILENCE, *, caller: Caller, door: Door
     ) -> dict[str, Any]:
         """The contents of one resource, as `resources/read` shows them."""
         call = ToolCall(name="resources/read", parameters={"uri": uri}, caller=caller, door=door)
         found = self._search(uri)
         with recorded(self._recorder, call, found[0] if found else None):
-            return await self._read(uri, conversation, caller)
+            return await self._read(uri, conversation, call)
 
-    async def _read(self, uri: str, conversation: Conversation, caller: Caller) -> dict[str, Any]:
+    async def _read(self, uri: str, conversation: Conversation, call: ToolCall) -> dict[str, Any]:
         pack, resource, variables = self._find(uri)
-        self._check(pack, caller)
-        body = await _in_time(resource.read(self._context(pack, conversation), variables))
+        async with self._admitted(pack, call):
+            body = await _in_time(resource.read(self._context(pack, conversation), variables))
         if isinstance(body, str):
             mask = self._responses.redactor.known
             text = plain_text(Text(text=body), self._responses.max_tokens, lambda _page, _cuts: None, mask).text
@@ -133,22 +130,23 @@ class Catalog:
         name: str,
         arguments: Mapping[str, str],
         conversation: Conversation = SILENCE,
-        caller: Caller = ANONYMOUS,
-        door: Door = "python",
+        *,
+        caller: Caller,
+        door: Door,
     ) -> tuple[Prompt, list[dict[str, Any]]]:
         """The messages of a prompt, with its blanks filled in."""
         call = ToolCall(name="prompts/get", parameters={"name": name, **arguments}, caller=caller, door=door)
         pack, _ = self._prompts.get(name, (None, None))
         with recorded(self._recorder, call, pack):
-            return await self._render(name, arguments, conversation, caller)
+            return await self._render(name, arguments, conversation, call)
 
     async def _render(
-        self, name: str, arguments: Mapping[str, str], conversation: Conversation, caller: Caller
+        self, name: str, arguments: Mapping[str, str], conversation: Conversation, call: ToolCall
     ) -> tuple[Prompt, list[dict[str, Any]]]:
         pack, prompt = self._prompt(name)
-        self._check(pack, caller)
-        _check_arguments(prompt, arguments)
-        messages = await _in_time(prompt.render(self._context(pack, conversation), arguments))
+        async with self._admitted(pack, call):
+            _check_arguments(prompt, arguments)
+            messages = await _in_time(prompt.render(self._context(pack, conversation), arguments))
         built = [self._responses.success(message.content) for message in messages]
         shares = share_out([result.tokens for result in built], self._responses.max_tokens)
         if any(share < result.tokens for share, result in zip(shares, built, strict=True)):
@@ -160,15 +158,28 @@ class Catalog:
         ]
 
     async def complete(
-        self, reference: str, argument: str, value: str, others: Mapping[str, str], caller: Caller = ANONYMOUS
+        self, reference: str, argument: str, value: str, others: Mapping[str, str], *, caller: Caller, door: Door
     ) -> list[str]:
         """What could stand in this blank. `reference` is a prompt's name or a template's address."""
+        call = ToolCall(name="completion/complete", parameters={argument: value}, caller=caller, door=door)
         pack, complete = self._completer(reference, argument)
-        self._check(pack, caller)
-        if complete is None:
-            return []
-        found = await _in_time(complete(self._context(pack, SILENCE), value, others))
-        return found[:_MOST_COMPLETIONS]
+        with recorded(self._recorder, call, pack):
+            async with self._admitted(pack, call):
+                if complete is None:
+                    return []
+                found = await _in_time(complete(self._context(pack, SILENCE), value, others))
+                return [self._short(value) for value in found[:_MOST_COMPLETIONS]]
+
+    def _short(self, completion: str) -> str:
+        return self._responses.redactor.known(clean_text(completion))[:_LONGEST_COMPLETION]
+
+    @asynccontextmanager
+    async def _admitted(self, pack: str, call: ToolCall) -> AsyncIterator[None]:
+        """What is read passes the same policy as a tool."""
+        await self._policy.check_rate(call)
+        await self._policy.check_reading(pack, call)
+        with self._policy.place(call):
+            yield
 
     def subscribe(self, listener: Callable[[CatalogChange], None]) -> None:
         self._listeners.append(listener)

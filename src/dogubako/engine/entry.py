@@ -10,6 +10,7 @@ import msgspec
 from packaging.version import Version
 
 from dogubako.contract.metadata import ToolExample, ToolMetadata
+from dogubako.contract.passing_tool import PassingTool
 from dogubako.contract.tool import BaseTool
 from dogubako.engine.plain_schema import compiled
 from dogubako.engine.validation import ArgumentValidator
@@ -73,6 +74,11 @@ class ToolRegistryEntry:
     @property
     def version(self) -> str:
         return self.metadata.version
+
+    @property
+    def passes_on(self) -> bool:
+        """Whether it only stands for another tool."""
+        return isinstance(self.implementation, PassingTool)
 
     @property
     def tags(self) -> tuple[str, ...]:

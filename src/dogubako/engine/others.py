@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dogubako.contract.call import Resume, ToolCall, ToolResult, new_call_id
-from dogubako.contract.errors import AuthorizationError, ToolDisabledError, ToolNotFoundError
-from dogubako.contract.metadata import ToolMetadata
+from dogubako.contract.errors import ToolNotFoundError
+from dogubako.contract.metadata import Effect, ToolMetadata
 from dogubako.contract.other_tools import FoundTool
 from dogubako.engine.entry import ListFilter, ToolRegistryEntry
 
@@ -18,14 +18,16 @@ if TYPE_CHECKING:
 class Others:
     """Looks into the registry with the eyes of a caller."""
 
-    __slots__ = ("_call", "_pipeline")
+    __slots__ = ("_call", "_effect", "_pipeline")
 
-    def __init__(self, pipeline: "Pipeline", call: ToolCall) -> None:
+    def __init__(self, pipeline: "Pipeline", call: ToolCall, effect: Effect) -> None:
         self._pipeline = pipeline
         self._call = call
+        self._effect = effect
 
     async def call(self, name: str, parameters: Mapping[str, Any], resume: Resume | None = None) -> ToolResult:
-        return await self._pipeline.handle(another(self._call, name, parameters, resume), inside=True)
+        inner = another(self._call, name, parameters, resume=resume, via=self._call.name, within=self._effect)
+        return await self._pipeline.handle(inner)
 
     def search(self, query: str, *, category: str | None = None) -> Sequence[FoundTool]:
         wanted = ListFilter(category=category, enabled=True)
@@ -34,14 +36,13 @@ class Others:
 
     def describe(self, name: str) -> ToolMetadata:
         try:
-            entry = self._pipeline.registry.get(name)
+            entry = self._pipeline.registry.get(name, may_see=self._may_see)
         except ToolNotFoundError as error:
             error.asked_directly = False
             raise
-        if not entry.enabled:
-            raise ToolDisabledError(f"Tool is disabled: {entry.name}", hint=entry.status.reason)
-        if not self._may_see(entry):
-            raise AuthorizationError(f"{entry.name} is not for you.", hint="Calling it says what is missing.")
+        refusal = self._pipeline.policy.refusal(entry, self._call.caller)
+        if refusal is not None:
+            raise refusal
         return entry.metadata
 
     def count(self) -> int:
@@ -51,8 +52,6 @@ class Others:
         return self._pipeline.policy.shows(entry, self._call.caller)
 
 
-def another(call: ToolCall, name: str, parameters: Mapping[str, Any], resume: Resume | None = None) -> ToolCall:
+def another(call: ToolCall, name: str, parameters: Mapping[str, Any], **changes: Any) -> ToolCall:
     """A call of another tool by the same caller, through the same door, under the same wishes."""
-    return msgspec.structs.replace(
-        call, name=name, version=None, parameters=parameters, resume=resume, via=call.name, id=new_call_id()
-    )
+    return msgspec.structs.replace(call, name=name, version=None, parameters=parameters, id=new_call_id(), **changes)

@@ -15,10 +15,17 @@ import structlog
 from dogubako.contract.call import ToolCall, ToolResult
 from dogubako.contract.context import ToolContext
 from dogubako.contract.conversation import SILENCE, Conversation, InputRequired
-from dogubako.contract.errors import DogubakoError, InternalError, ToolNotFoundError, ValidationError
+from dogubako.contract.errors import (
+    ConfirmationRequiredError,
+    DogubakoError,
+    InternalError,
+    ToolNotFoundError,
+    ValidationError,
+)
 from dogubako.contract.metadata import Effect
 from dogubako.contract.passing_tool import PassingTool
 from dogubako.contract.tool import BaseTool
+from dogubako.engine.attempt import PERSON_SECONDS
 from dogubako.engine.discretion import Discreet
 from dogubako.engine.entry import ToolRegistryEntry
 from dogubako.engine.executor import ToolExecutor
@@ -27,6 +34,7 @@ from dogubako.engine.others import Others, another
 from dogubako.engine.policy import HousePolicy, Policy
 from dogubako.engine.recording import Recorder, milliseconds_since
 from dogubako.engine.registry import ToolRegistry
+from dogubako.engine.validation import Checked
 from dogubako.response.builder import ToolResponseBuilder
 from dogubako.response.continuation import Continuation
 from dogubako.response.plain import encode
@@ -67,13 +75,22 @@ class Pipeline:
         self._log = log.bind()
         registry.attach(self.handle)
 
-    async def handle(self, call: ToolCall, *, inside: bool = False) -> ToolResult:
-        """Answer the call. Nothing but a cancellation gets past this point. `inside` is one that a tool makes."""
+    async def handle(self, call: ToolCall) -> ToolResult:
+        """Answer the call. Nothing but a cancellation gets past this point."""
+        outcome = await self._outcome(call)
+        while isinstance(outcome, ToolCall):
+            # From here on it is that other call, which is also the one that is recorded.
+            outcome = await self._outcome(outcome)
+        return outcome
+
+    async def _outcome(self, call: ToolCall) -> ToolResult | ToolCall:
+        """The answer, or the call that stands in for this one."""
         started, entry = time.perf_counter(), None
-        self._log.debug("Tool invoked", tool=call.name, door=call.door, call_id=call.id)
+        self._log.debug("Tool invoked", tool=call.name[:64], door=call.door, call_id=call.id)
         try:
-            entry = self.registry.get(call.name, call.version)
-            result = await self._answer(entry, call, inside)
+            await self.policy.check_rate(call)
+            entry = self.registry.get(call.name, call.version, may_see=lambda one: self.policy.shows(one, call.caller))
+            result = await self._answer(entry, call)
         except InputRequired as needed:
             # A question before the tool runs: the client answers it and calls again.
             result = ToolResult(content=(), pending=needed.requests)
@@ -84,29 +101,29 @@ class Pipeline:
             raise
         except Exception as error:
             result = self.broken(error, call_id=call.id)
-        if isinstance(result, ToolCall):
-            # From here on it is that other call, which is also the one that is recorded.
-            return await self.handle(result, inside=inside)
-        self._completed(call, entry, result.code, started, result)
+        if isinstance(result, ToolResult):
+            self._completed(call, entry, result.code, started, result)
         return result
 
-    async def _answer(self, entry: ToolRegistryEntry, call: ToolCall, inside: bool) -> ToolResult | ToolCall:
-        """The answer, or the call that stands in for this one."""
+    async def _answer(self, entry: ToolRegistryEntry, call: ToolCall) -> ToolResult | ToolCall:
         await self.policy.check(entry, call)
         _check_resume(entry, call)
         checked = entry.validator.check(call.parameters)
         if isinstance(entry.implementation, PassingTool):
             return _passed_on(entry.implementation, checked.args, call)
-        if entry.metadata.effect is Effect.DESTROY:
+        with self.policy.place(call):
+            if entry.metadata.effect is Effect.DESTROY:
+                await self._confirm(entry, call, checked)
+            return await self.executor.run(entry, checked.args, call, self._bind)
+
+    async def _confirm(self, entry: ToolRegistryEntry, call: ToolCall, checked: Checked) -> None:
+        with anyio.move_on_after(PERSON_SECONDS) as patience:
             await self.policy.confirm(entry, call, checked.confirmed, lambda: self._foresee(entry, call, checked.args))
-        if inside:
-            # The call around it has a place already, and waits for this one.
-            return await self.executor.run(entry, checked.args, call, self._bind)
-        self.policy.enter(call)
-        try:
-            return await self.executor.run(entry, checked.args, call, self._bind)
-        finally:
-            self.policy.leave(call)
+        if patience.cancelled_caught:
+            message = f"Nobody answered within {PERSON_SECONDS / 60:g} minutes; nothing was done."
+            raise ConfirmationRequiredError(message, hint="Call again when the user is there.")
+        # A person takes time, and somebody may have switched the tool off meanwhile.
+        self.policy.check_rules(entry, call)
 
     async def _foresee(self, entry: ToolRegistryEntry, call: ToolCall, args: Any) -> str:
         plan = self.executor.plan(entry, call)
@@ -131,7 +148,7 @@ class Pipeline:
             door=call.door,
             call_id=call.id,
             cache=self.executor.cache,
-            tools=Others(self, call),
+            tools=Others(self, call, entry.metadata.effect),
         )
         return entry.implementation.bind(context)
 
@@ -144,6 +161,12 @@ class Pipeline:
         shown.error_id = uuid4().hex[:12]
         log.error("Internal error", error_id=shown.error_id, exc_info=error, **fields)
         return self.responses.failure(shown)
+
+    def refuse(self, call: ToolCall, error: DogubakoError) -> ToolResult:
+        """Answer a call that a door could not even read to its end; it is recorded like any other."""
+        result = self._refused(call, error)
+        self._completed(call, None, result.code, time.perf_counter(), result)
+        return result
 
     def _refused(self, call: ToolCall, error: DogubakoError) -> ToolResult:
         log.log(
@@ -192,10 +215,11 @@ class Pipeline:
 
 
 def _passed_on(tool: PassingTool[Any], args: Any, call: ToolCall) -> ToolCall:
-    name, arguments = tool.passed_on(args)
-    if call.via is not None:
-        raise ValidationError.of("name", "Invalid value for parameter name: it passes calls on itself")
-    return another(call, name, arguments)
+    other = tool.passed_on(args)
+    # `call_tool` may name `read_more`, which names a tool that reads; nothing may go round in circles.
+    if call.via is not None and other.resume is None:
+        raise ValidationError.of(tool.target, f"Invalid value for parameter {tool.target}: it passes calls on itself")
+    return another(call, other.name, other.arguments, resume=other.resume, via=call.name)
 
 
 def _check_resume(entry: ToolRegistryEntry, call: ToolCall) -> None:

@@ -1,33 +1,65 @@
-"""May this caller run this tool now?"""
+"""May this caller do this now? One object answers for every door, list and search."""
 
 from collections.abc import Awaitable, Callable
-from typing import Protocol
+from contextlib import AbstractContextManager, nullcontext
+from typing import Final, Protocol
 
 from dogubako.contract.call import Caller, ToolCall
-from dogubako.contract.errors import ConfirmationRequiredError, ReadOnlyError, ToolDisabledError
+from dogubako.contract.errors import (
+    AuthorizationError,
+    ConfirmationRequiredError,
+    DogubakoError,
+    ReadOnlyError,
+    ToolDisabledError,
+)
+from dogubako.contract.metadata import Effect
 from dogubako.engine.entry import ToolRegistryEntry
 
 # What the call would do, found out only when somebody has to be told.
 Foresee = Callable[[], Awaitable[str]]
 
+_STRENGTH: Final = {Effect.READ: 0, Effect.WRITE: 1, Effect.DESTROY: 2}
+_NO_BOUND: Final = nullcontext()
+
 
 class Policy(Protocol):
-    """Decides before a tool runs. A refusal is an error that says what would have to change."""
+    """Decides before something happens. A refusal is an error that says what would have to change."""
 
-    async def check(self, entry: ToolRegistryEntry, call: ToolCall) -> None: ...
+    def missing_scope(self, entry: ToolRegistryEntry, caller: Caller) -> AuthorizationError | None:
+        """What the caller lacks for this tool. Without it the tool is not there for the caller, on any list."""
+
+    def missing_scope_to_read(self, pack: str, caller: Caller) -> AuthorizationError | None:
+        """What the caller lacks for the resources and prompts of a pack."""
+
+    def refusal(self, entry: ToolRegistryEntry, caller: Caller) -> DogubakoError | None:
+        """Why a call of this tool would be refused, whatever its arguments are."""
+
+    def shows(self, entry: ToolRegistryEntry, caller: Caller) -> bool:
+        """Whether the tool belongs into a list of callable tools."""
+
+    async def check_rate(self, call: ToolCall) -> None:
+        """Count what a caller asks for, whatever will become of it, or raise."""
+
+    async def check(self, entry: ToolRegistryEntry, call: ToolCall) -> None:
+        """Let this call pass, or raise."""
+
+    def check_rules(self, entry: ToolRegistryEntry, call: ToolCall) -> None:
+        """The part of `check` that may be asked again: it counts nothing."""
+
+    async def check_reading(self, pack: str, call: ToolCall) -> None:
+        """Let a resource or prompt of the pack be read, or raise."""
+
+    def check_switching(self, caller: Caller) -> None:
+        """Let the caller switch tools on and off for everybody, or raise."""
+
+    def may_ask(self, entry: ToolRegistryEntry) -> bool:
+        """Whether a call of this tool may end in a question to the user; its door must be able to carry one."""
 
     async def confirm(self, entry: ToolRegistryEntry, call: ToolCall, confirmed: bool, foresee: Foresee) -> None:
-        """Is this destruction meant? `confirmed` is what the call says."""
+        """Make sure that a destruction is meant, or raise. `confirmed` is what the call says."""
 
-    def shows(self, entry: ToolRegistryEntry, caller: Caller) -> bool: ...
-
-    def may_read(self, pack: str, caller: Caller) -> bool: ...
-
-    def may_ask(self, entry: ToolRegistryEntry) -> bool: ...
-
-    def enter(self, call: ToolCall) -> None: ...
-
-    def leave(self, call: ToolCall) -> None: ...
+    def place(self, call: ToolCall) -> AbstractContextManager[None]:
+        """A place among the calls that run; a caller who holds too many is refused."""
 
 
 class HousePolicy:
@@ -36,38 +68,59 @@ class HousePolicy:
     def __init__(self, *, read_only: bool = False) -> None:
         self.read_only = read_only
 
-    async def check(self, entry: ToolRegistryEntry, call: ToolCall) -> None:
-        self.check_house(entry)
+    def missing_scope(self, entry: ToolRegistryEntry, caller: Caller) -> AuthorizationError | None:
+        return None
 
-    def check_house(self, entry: ToolRegistryEntry) -> None:
-        """What holds for every caller alike."""
+    def missing_scope_to_read(self, pack: str, caller: Caller) -> AuthorizationError | None:
+        return None
+
+    def refusal(self, entry: ToolRegistryEntry, caller: Caller) -> DogubakoError | None:
         status = entry.status
         if not status.enabled:
-            raise ToolDisabledError(f"Tool is disabled: {entry.name}", hint=status.reason)
+            return ToolDisabledError(f"Tool is disabled: {entry.name}", hint=status.reason)
         if self.read_only and entry.metadata.writes:
-            raise ReadOnlyError(
-                f"The server is read-only: {entry.name} was not run.",
-                hint="An operator can start the server without --read-only (DOGUBAKO_READ_ONLY=false).",
+            message = f"The server is read-only: {entry.name} was not run."
+            hint = "An operator can start the server without --read-only (DOGUBAKO_READ_ONLY=false)."
+            return ReadOnlyError(message, hint=hint)
+        return None
+
+    def shows(self, entry: ToolRegistryEntry, caller: Caller) -> bool:
+        return self.refusal(entry, caller) is None
+
+    async def check_rate(self, call: ToolCall) -> None:
+        return None
+
+    async def check(self, entry: ToolRegistryEntry, call: ToolCall) -> None:
+        self.check_rules(entry, call)
+
+    def check_rules(self, entry: ToolRegistryEntry, call: ToolCall) -> None:
+        if (error := self.refusal(entry, call.caller)) is not None:
+            raise error
+        if call.within is not None and _exceeds(entry.metadata.effect, call.within):
+            message = f"{call.via} is a tool that can {call.within.value}; it must not call {entry.name}."
+            raise AuthorizationError(
+                message, hint=f"Its author has to declare the effect {entry.metadata.effect.name}."
             )
+
+    async def check_reading(self, pack: str, call: ToolCall) -> None:
+        if (error := self.missing_scope_to_read(pack, call.caller)) is not None:
+            raise error
+
+    def check_switching(self, caller: Caller) -> None:
+        return None
+
+    def may_ask(self, entry: ToolRegistryEntry) -> bool:
+        return False
 
     async def confirm(self, entry: ToolRegistryEntry, call: ToolCall, confirmed: bool, foresee: Foresee) -> None:
         if not confirmed:
             raise ConfirmationRequiredError(await foresee(), hint="Call again with confirm: true to go on.")
 
-    def shows(self, entry: ToolRegistryEntry, caller: Caller) -> bool:
-        """Whether the tool belongs into a list of callable tools."""
-        return entry.enabled and not (self.read_only and entry.metadata.writes)
+    def place(self, call: ToolCall) -> AbstractContextManager[None]:
+        return _NO_BOUND
 
-    def may_read(self, pack: str, caller: Caller) -> bool:
-        """Whether the pack's resources and prompts may be read."""
-        return True
 
-    def may_ask(self, entry: ToolRegistryEntry) -> bool:
-        """Whether a call of this tool may end in a question, for which the caller must be able to hear."""
-        return False
-
-    def enter(self, call: ToolCall) -> None:
-        """The call begins to run; a caller who has too many of them is refused."""
-
-    def leave(self, call: ToolCall) -> None:
-        """The call has ended."""
+def _exceeds(effect: Effect, allowed: Effect) -> bool:
+    """A tool does no more than it says, not even through others: annotations and scopes would not be true."""
+    # What passes calls on does nothing by itself, and the call that it passes on comes here again.
+    return _STRENGTH.get(effect, 0) > _STRENGTH.get(allowed, 0)

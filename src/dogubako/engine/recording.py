@@ -20,8 +20,8 @@ class Recorder(Protocol):
 
 
 @contextmanager
-def recorded(recorder: Recorder | None, call: ToolCall, pack: str | None) -> Iterator[None]:
-    """Record what happens inside, whatever it is. `pack` brought what is read."""
+def recorded(recorder: Recorder | None, call: ToolCall, pack: str | None, *, changing: bool = False) -> Iterator[None]:
+    """Record what happens inside, whatever it is. `pack` brought what is read or switched."""
     # What nothing below knows better is a fault of our own.
     started, code = time.perf_counter(), InternalError.code
     try:
@@ -38,7 +38,7 @@ def recorded(recorder: Recorder | None, call: ToolCall, pack: str | None) -> Ite
         raise
     finally:
         if recorder is not None:
-            recorder.record(call, code, milliseconds_since(started), pack=pack)
+            recorder.record(call, code, milliseconds_since(started), pack=pack, changing=changing)
 
 
 def milliseconds_since(started: float) -> float:

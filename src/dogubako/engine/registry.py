@@ -25,6 +25,7 @@ _ENABLED = Status(enabled=True)
 _MOST_NAMES_COMPARED = 2_000
 # Callers say what they like to have filtered; what they said is not kept for ever.
 _MOST_FILTERS_KEPT = 64
+_LONGEST_KEPT = 200
 
 
 ChangeKind = Literal["registered", "unregistered", "enabled", "disabled"]
@@ -98,13 +99,16 @@ class ToolRegistry:
                 del self._versions[name]
             self._changed("unregistered", entry)
 
-    def get(self, name: str, version: str | None = None) -> ToolRegistryEntry:
-        """The version asked for, else the newest that is enabled, else the newest."""
+    def get(self, name: str, version: str | None = None, *, may_see: MaySee | None = None) -> ToolRegistryEntry:
+        """The version asked for, else the newest that is enabled, else the newest.
+
+        Where there is none, tools that the caller may see are proposed in its place.
+        """
         if version is not None:
-            return self._known(name, version)[version]
+            return self._known(name, version, may_see)[version]
         entry = self._current.get(name)
         if entry is None:
-            newest_first = sorted(self._known(name).values(), key=lambda one: one.order, reverse=True)
+            newest_first = sorted(self._known(name, None, may_see).values(), key=lambda one: one.order, reverse=True)
             entry = next((one for one in newest_first if one.enabled), newest_first[0])
             self._current[name] = entry
         return entry
@@ -180,23 +184,29 @@ class ToolRegistry:
             self._untold.clear()
 
     def _names_of(self, wanted: ListFilter) -> frozenset[str]:
+        if not _is_short(wanted):
+            return frozenset(entry.name for entry in self.list(wanted))
         if wanted not in self._names:
             if len(self._names) >= _MOST_FILTERS_KEPT:
                 self._names.clear()
             self._names[wanted] = frozenset(entry.name for entry in self.list(wanted))
         return self._names[wanted]
 
-    def _known(self, name: str, version: str | None = None) -> dict[str, ToolRegistryEntry]:
+    def _known(
+        self, name: str, version: str | None = None, may_see: MaySee | None = None
+    ) -> dict[str, ToolRegistryEntry]:
         versions = self._versions.get(name)
         if versions is None:
-            raise ToolNotFoundError(f"Tool not found: {name[:200]}", hint=self._nearest(name))
+            raise ToolNotFoundError(f"Tool not found: {name[:200]}", hint=self._nearest(name, may_see))
         if version is not None and version not in versions:
             known = ", ".join(entry.version for entry in sorted(versions.values(), key=lambda one: one.order))
             raise ToolNotFoundError(f"Tool not found: {name} {version[:50]}", hint=f"Known versions: {known}.")
         return versions
 
-    def _nearest(self, name: str) -> str | None:
+    def _nearest(self, name: str, may_see: MaySee | None) -> str | None:
         alike = [known for known in self._versions if abs(len(known) - len(name)) <= 8][:_MOST_NAMES_COMPARED]
+        if may_see is not None:
+            alike = [known for known in alike if may_see(self.get(known))]
         near = get_close_matches(name[:64], sorted(alike), n=3, cutoff=0.6)
         return f"Did you mean {' or '.join(near)}?" if near else "tools/list or `dogubako tools list` has the names."
 
@@ -256,6 +266,10 @@ def _derive_schemas(metadata: ToolMetadata) -> None:
         metadata.schemas()
     except ValueError as error:
         raise RegistrationError(f'Tool "{metadata.name}" has no schema: {error}') from error
+
+
+def _is_short(wanted: ListFilter) -> bool:
+    return len(wanted.category or "") <= _LONGEST_KEPT and sum(map(len, wanted.tags)) <= _LONGEST_KEPT
 
 
 def _fits(entry: ToolRegistryEntry, wanted: ListFilter) -> bool:

@@ -7,6 +7,7 @@ from dogubako.contract.errors import AuthenticationError
 
 _LONGEST: Final = 8_192
 _OWN_HEADER: Final = b"x-api-key"
+_ONE_OF_TWO: Final = "Send one: as a bearer token, or in the header X-API-Key."
 _CARRIERS: Final = frozenset({b"authorization", _OWN_HEADER})
 
 
@@ -14,7 +15,7 @@ def bearer_of(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
     """The token of `Authorization: Bearer …` or `X-API-Key: …`; two that differ are refused, none is nothing."""
     found = {_token(name, value) for name, value in headers if name in _CARRIERS}
     if len(found) > 1:
-        raise AuthenticationError("The request brings two different credentials.")
+        raise AuthenticationError("The request brings two different credentials.", hint=_ONE_OF_TWO)
     return found.pop() if found else None
 
 
@@ -23,11 +24,11 @@ def _token(name: bytes, value: bytes) -> str:
         return _text(value)
     scheme, _, rest = value.strip().partition(b" ")
     if scheme.lower() != b"bearer":
-        raise AuthenticationError("Only the scheme Bearer is understood here.")
+        raise AuthenticationError("Only the scheme Bearer is understood here.", hint=_ONE_OF_TWO)
     return _text(rest)
 
 
 def _text(value: bytes) -> str:
     if len(value) > _LONGEST:
-        raise AuthenticationError("The credentials are too long.")
+        raise AuthenticationError("The credentials are too long.", hint=_ONE_OF_TWO)
     return value.strip().decode("latin-1")

@@ -2,8 +2,8 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
 
+from dogubako.contract.pack import Finding
 from dogubako.contract.secrets import Redactor
 from dogubako.gate.audit import AuditLog
 from dogubako.gate.authentication import Authenticator, KeyAuthentication, NoAuthentication
@@ -19,7 +19,7 @@ class Gate:
 
     def __init__(self, settings: Settings, redactor: Redactor | None = None) -> None:
         self.audit = AuditLog(settings.data_dir, redactor) if settings.audited else None
-        self.authenticator = self._authenticator(settings)
+        self.authenticator = _authenticator(settings)
         self._rates = _rates(settings)
         self.policy = GatePolicy(
             read_only=settings.read_only,
@@ -33,25 +33,37 @@ class Gate:
     async def running(self) -> AsyncIterator[None]:
         """For as long as the server runs."""
         async with AsyncExitStack() as stack:
-            if self._key_set is not None:
-                await stack.enter_async_context(self._key_set.running())
+            await stack.enter_async_context(self.authenticator.running())
             if self.audit is not None:
                 stack.callback(self.audit.close)
             if self._rates is not None:
                 stack.push_async_callback(self._rates.aclose)
             yield
 
-    def _authenticator(self, settings: Settings) -> Authenticator:
-        self._key_set: Any = None
-        if settings.auth == "off":
-            return NoAuthentication()
-        if settings.auth == "keys":
-            return KeyAuthentication(KeyStore(settings.data_dir))
-        # Heavy, and only those who take tokens need it.
-        tokens: Any = load("dogubako.gate.oauth").token_authentication(settings)
-        self._key_set = tokens.keys
-        found: Authenticator = tokens
-        return found
+    async def check(self) -> list[Finding]:
+        """Whether callers can come in, and whether what they change can be recorded."""
+        findings = await self.authenticator.check()
+        if self.audit is not None:
+            findings.append(_recording(self.audit))
+        return findings
+
+
+def _recording(audit: AuditLog) -> Finding:
+    if audit.ready():
+        return Finding(ok=True, subject="audit log", message=str(audit.path))
+    message = f"{audit.path} cannot be written, so tools that change something do not run."
+    advice = "Make DOGUBAKO_DATA_DIR writable, with room on its disk; the log has the reason."
+    return Finding(ok=False, subject="audit log", message=message, advice=advice, severity="warning")
+
+
+def _authenticator(settings: Settings) -> Authenticator:
+    if settings.auth == "off":
+        return NoAuthentication()
+    if settings.auth == "keys":
+        return KeyAuthentication(KeyStore(settings.data_dir))
+    # Heavy, and only those who take tokens need it.
+    tokens: Authenticator = load("dogubako.gate.oauth").token_authentication(settings)
+    return tokens
 
 
 def _rates(settings: Settings) -> RateLimits | None:

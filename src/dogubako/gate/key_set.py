@@ -1,5 +1,6 @@
-"""The public keys of an authorization server, fetched when needed and kept for a while."""
+"""The public keys of an authorization server: fetched when first needed, kept fresh, and not believed for ever."""
 
+import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,9 +17,13 @@ from dogubako.outbound.http import Asked, ServiceHttp, connected
 log = structlog.get_logger("dogubako.gate")
 
 _KEPT_SECONDS: Final = 600.0
+# So long they are believed while no news can be had. A server that is down for a night locks nobody out; but somebody
+# who holds a key that was withdrawn, and can keep us from hearing of it, gets in for a day and not for ever.
+_BELIEVED_SECONDS: Final = 24 * 3600.0
 # Tokens with invented key ids must not make us ask for every one of them, nor a server that does not answer.
 _ASK_AGAIN_SECONDS: Final = 30.0
 _TRY_AGAIN_SECONDS: Final = 5.0
+_NEVER: Final = float("-inf")
 _ASKED: Final = Asked(operation="fetch the keys of the authorization server")
 
 
@@ -30,24 +35,34 @@ class KeySet:
         self._url = jwks_url
         self._transport = transport
         self._keys: dict[str | None, Any] = {}
-        self._fetched = self._failed = float("-inf")
-        self._fetching = anyio.Lock()
+        self._fetched = self._failed = _NEVER
+        self._wanted, self._arrived = anyio.Event(), anyio.Event()
         self._http: ServiceHttp | None = None
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         async with connected("the authorization server", self._issuer, transport=self._transport) as http:
             self._http = http
-            yield
+            refreshing = asyncio.create_task(self._keep_fresh())
+            try:
+                yield
+            finally:
+                self._http = None
+                refreshing.cancel()
+                await asyncio.wait([refreshing])
 
     async def find(self, kid: str | None) -> Any:
-        """The key, or nothing. One that is not there may have been added a moment ago."""
+        """The key, or nothing. Only for one that is not known the server is waited for: it may have been added now."""
+        self._forget_what_is_too_old()
         if self._wants_news_of(kid):
-            async with self._fetching:
-                if self._wants_news_of(kid):
-                    await self._fetch()
+            news = self._asked_for_news()
+            if self._known(kid) is None:
+                await news.wait()
         if not self._keys:
             raise _unanswered()
+        return self._known(kid)
+
+    def _known(self, kid: str | None) -> Any:
         if kid is None and len(self._keys) == 1:
             return next(iter(self._keys.values()))
         return self._keys.get(kid)
@@ -59,17 +74,46 @@ class KeySet:
         age = now - self._fetched
         return age > _KEPT_SECONDS or (kid not in self._keys and age > _ASK_AGAIN_SECONDS)
 
+    def _forget_what_is_too_old(self) -> None:
+        if self._keys and time.monotonic() - self._fetched > _BELIEVED_SECONDS:
+            self._keys = {}
+            log.error("The keys of the authorization server are too old to be believed", hours=_BELIEVED_SECONDS / 3600)
+
+    def _asked_for_news(self) -> anyio.Event:
+        """All who want news want the same: one fetch is enough, also one that runs already."""
+        assert self._http is not None, "nobody fetches keys before or after `running()`"
+        self._wanted.set()
+        return self._arrived
+
+    async def _keep_fresh(self) -> None:
+        """Fetch when somebody asks, and from then on in time: where few callers come, a withdrawn key must end, too."""
+        try:
+            while True:
+                with anyio.move_on_after(_KEPT_SECONDS if self._keys else None):
+                    await self._wanted.wait()
+                await self._fetch()
+                self._tell_who_waits()
+        finally:
+            self._tell_who_waits()
+
+    def _tell_who_waits(self) -> None:
+        arrived, self._arrived, self._wanted = self._arrived, anyio.Event(), anyio.Event()
+        arrived.set()
+
     async def _fetch(self) -> None:
         """Better the keys that we know than to lock everybody out while the other server restarts."""
         try:
-            document = await self._json(await self._address())
-            found = jwt.PyJWKSet.from_dict(document).keys
-        except (ApiError, jwt.PyJWTError, ValueError, KeyError, TypeError, AttributeError) as error:
-            log.error("The keys of the authorization server cannot be fetched", reason=str(error)[:200])
+            keys = _signing_keys(await self._json(await self._address()))
+        except Exception as error:
+            # The edge of a task of its own: there is nobody above to tell, and an odd document must not end it.
+            if self._failed == _NEVER:
+                reason = f"{type(error).__name__}: {error}"[:200]
+                log.error("The keys of the authorization server cannot be fetched", reason=reason)
             self._failed = time.monotonic()
             return
-        self._keys = {key.key_id: key.key for key in found if key.public_key_use in (None, "sig")}
-        self._fetched, self._failed = time.monotonic(), float("-inf")
+        if self._failed != _NEVER:
+            log.info("The keys of the authorization server can be fetched again")
+        self._keys, self._fetched, self._failed = keys, time.monotonic(), _NEVER
 
     async def _address(self) -> str:
         """Where the keys are: as configured, or as the server says of itself."""
@@ -99,6 +143,14 @@ def _unanswered() -> AuthenticationError:
     error = AuthenticationError("Access tokens cannot be checked: the authorization server does not answer.")
     error.hint, error.retryable = "Try again later.", True
     return error
+
+
+def _signing_keys(document: dict[str, Any]) -> dict[str | None, Any]:
+    found = jwt.PyJWKSet.from_dict(document).keys
+    keys = {key.key_id: key.key for key in found if key.public_key_use in (None, "sig")}
+    if not keys:
+        raise ValueError("none of the keys is for signatures")
+    return keys
 
 
 def _keys_in(description: dict[str, Any], issuer: str) -> str:

@@ -1,10 +1,13 @@
 """API keys: made here, shown once, kept as hashes in the data folder."""
 
+import errno
 import fcntl
 import hashlib
 import hmac
 import os
 import secrets
+import shlex
+import stat
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,10 +17,14 @@ from typing import Annotated, Final
 
 import msgspec
 
+from dogubako.contract.call import TRUSTED
 from dogubako.contract.errors import DogubakoError
 
 _PREFIX: Final = "dgb"
 _FILE: Final = "keys.json"
+_ROOT: Final = 0
+# Not every file system can sync a folder; the file itself is safe on all of them.
+_CANNOT_SYNC: Final = (errno.EINVAL, errno.ENOTSUP)
 
 # A key that was revoked at another process must stop working soon, and not every request may look at the disk.
 _LOOK_AGAIN_SECONDS: Final = 1.0
@@ -60,6 +67,9 @@ class KeyStore:
 
     def create(self, name: str, scopes: Sequence[str], expires_in: timedelta | None = None) -> tuple[str, ApiKey]:
         """Make a key; the first part of the answer is the only copy of it."""
+        if name.strip().casefold() == TRUSTED.name:
+            message = f"No key can be called '{name}': the audit log calls those so who need no key."
+            raise KeysError(message, hint="Choose another name.")
         id_, now = secrets.token_hex(4), datetime.now(UTC)
         secret = f"{_PREFIX}_{id_}_{secrets.token_urlsafe(32)}"
         expires = now + expires_in if expires_in is not None else None
@@ -76,12 +86,14 @@ class KeyStore:
         """End a key, by id or by name. It stays in the list, for the record."""
         now = datetime.now(UTC)
         with self._changing() as keys:
-            meant = [key for key in keys if key.revoked is None and which in (key.id, key.name)]
+            meant = (key for key in keys if key.revoked is None and which in (key.id, key.name))
             # A name may have been given again after a key of it expired; the one that still opens is meant.
-            for key in sorted(meant, key=lambda one: (one.id != which, one.state(now) != "active"))[:1]:
-                ended = keys[keys.index(key)] = msgspec.structs.replace(key, revoked=now)
-                return ended
-        raise KeysError("There is no such key that is not revoked.", hint="`dogubako keys list` shows ids and names.")
+            key = min(meant, key=lambda one: (one.id != which, one.state(now) != "active"), default=None)
+            if key is None:
+                hint = "`dogubako keys list` shows ids and names."
+                raise KeysError("There is no such key that is not revoked.", hint=hint)
+            ended = keys[keys.index(key)] = msgspec.structs.replace(key, revoked=now)
+        return ended
 
     def all(self) -> list[ApiKey]:
         return self._read()
@@ -119,20 +131,23 @@ class KeyStore:
 
     def _stamp_of_file(self) -> tuple[int, ...]:
         try:
-            found = self._path.stat()
+            found = self._path.lstat()
         except FileNotFoundError:
             return ()
         except OSError as error:
-            raise KeysError(f"{self._path} cannot be read: {error.strerror}.") from error
-        return (found.st_mtime_ns, found.st_ino, found.st_size)
+            raise _trouble(self._path, "read", error) from error
+        # The time of change moves on with owner and mode too, and nobody can set it back.
+        return (found.st_ctime_ns, found.st_mtime_ns, found.st_ino, found.st_size)
 
     def _read(self) -> list[ApiKey]:
         try:
-            return msgspec.json.decode(self._path.read_bytes(), type=list[ApiKey])
+            with open(self._path, "rb", opener=_itself) as file:
+                _check_who_can_write(self._path, os.fstat(file.fileno()))
+                return msgspec.json.decode(file.read(), type=list[ApiKey])
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise KeysError(f"{self._path} cannot be read: {error.strerror}.") from error
+            raise _trouble(self._path, "read", error) from error
         except (msgspec.DecodeError, UnicodeError) as error:
             hint = "Restore it from a backup, or move it away and make new keys."
             raise KeysError(f"{self._path} is damaged: it is not a list of keys.", hint=hint) from error
@@ -142,22 +157,69 @@ class KeyStore:
         """Two commands at once must not lose a key: one waits for the other."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with (self._path.parent / f"{_FILE}.lock").open("w") as lock:
+            with open(self._path.with_name(f"{_FILE}.lock"), "ab", opener=_itself) as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 keys = self._read()
                 yield keys
                 self._write(keys)
         except OSError as error:
-            raise KeysError(f"{self._path} cannot be written: {error.strerror}.") from error
+            raise _trouble(self._path, "written", error) from error
 
     def _write(self, keys: list[ApiKey]) -> None:
-        unfinished = self._path.with_suffix(".part")
-        handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            file.write(msgspec.json.format(msgspec.json.encode(keys), indent=2))
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(self._path)
+        """Complete and on the disk before it takes the place of the old file."""
+        # A name that nobody can foresee, and a file that was not there: nothing can be waiting in its place.
+        unfinished = self._path.with_name(f"{_FILE}.{secrets.token_hex(8)}.part")
+        with open(unfinished, "xb", opener=_itself) as file:
+            try:
+                file.write(msgspec.json.format(msgspec.json.encode(keys), indent=2))
+                file.flush()
+                os.fsync(file.fileno())
+                unfinished.replace(self._path)
+            finally:
+                unfinished.unlink(missing_ok=True)
+        _sync_folder(self._path.parent)
+
+
+def _itself(path: str, flags: int) -> int:
+    """Open the file that has this name, not one that a link names; and do not wait where it is a pipe."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+
+
+def _sync_folder(folder: Path) -> None:
+    """A name is on the disk when its folder is."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in _CANNOT_SYNC:
+            raise
+    finally:
+        os.close(handle)
+
+
+def _check_who_can_write(path: Path, found: os.stat_result) -> None:
+    """Who can write the keys can let anybody in.
+
+    To read them does no harm: they are hashes, and what is mounted into a container is often readable by a group.
+    """
+    we, file = os.geteuid(), shlex.quote(str(path))
+    if not stat.S_ISREG(found.st_mode):
+        raise KeysError(f"{path} is not a file.", hint="Move it away and make new keys.")
+    if found.st_uid not in (_ROOT, we):
+        hint = f"Run dogubako as that user; or, if all keys in it are yours: chown {we} {file}"
+        raise KeysError(f"{path} belongs to another user (id {found.st_uid}).", hint=hint)
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        # A file of root's that we read as one of a group must stay readable for us.
+        mode = "600" if found.st_uid == we else "go-w"
+        hint = f"Run: chmod {mode} {file}  Then see with `dogubako keys list` whether all keys in it are yours."
+        raise KeysError(f"{path} can be written by others than its owner.", hint=hint)
+
+
+def _trouble(path: Path, act: str, error: OSError) -> KeysError:
+    if error.errno == errno.ELOOP:
+        hint = "Put the file itself there, or set DOGUBAKO_DATA_DIR to the folder where it is."
+        return KeysError(f"{error.filename or path} is a symbolic link, which is not followed.", hint=hint)
+    return KeysError(f"{path} cannot be {act}: {error.strerror}.")
 
 
 def _hash(secret: str) -> str:

@@ -2,17 +2,19 @@
 
 import hashlib
 import time
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import jwt
 import structlog
 
 from dogubako.contract.call import Caller
-from dogubako.contract.errors import AuthenticationError
-from dogubako.gate.authentication import Headers
+from dogubako.contract.errors import AuthenticationError, AuthorizationError, MissingCredentialsError
+from dogubako.contract.pack import Finding
+from dogubako.gate.authentication import Headers, digest, step_up
 from dogubako.gate.credentials import bearer_of
 from dogubako.gate.key_set import KeySet
+from dogubako.gate.resource_metadata import metadata_url
 from dogubako.gate.scopes import known_scopes
 from dogubako.settings import Settings
 
@@ -34,13 +36,13 @@ class TokenAuthentication:
     def __init__(self, *, issuer: str, audience: str, keys: KeySet, metadata_url: str) -> None:
         self._issuer = issuer
         self._audience = audience
-        self.keys = keys
+        self._keys = keys
         self._metadata_url = metadata_url
         self._remembered: dict[bytes, tuple[float, Caller]] = {}
 
     def known(self, headers: Headers) -> Caller | None:
         """Checking a signature takes a while; a token that was checked is remembered for a while."""
-        until, caller = self._remembered.get(_digest(self._token(headers)), (0.0, None))
+        until, caller = self._remembered.get(digest(self._token(headers)), (0.0, None))
         return caller if time.time() < until else None
 
     async def find(self, headers: Headers) -> Caller:
@@ -49,25 +51,41 @@ class TokenAuthentication:
         caller = Caller(name=_name(str(claims["sub"])), scopes=known_scopes(_scopes_in(claims)))
         if len(self._remembered) >= _MOST_REMEMBERED:
             self._remembered.clear()
-        self._remembered[_digest(token)] = (min(float(claims["exp"]), time.time() + _REMEMBERED_SECONDS), caller)
+        self._remembered[digest(token)] = (min(float(claims["exp"]), time.time() + _REMEMBERED_SECONDS), caller)
         return caller
 
-    def challenge(self, error: AuthenticationError) -> str:
-        """Where a client learns which authorization server to ask (RFC 9728)."""
+    def challenge(self, error: AuthenticationError | AuthorizationError) -> str:
+        """Where a client learns which authorization server to ask (RFC 9728), and for what."""
+        where = f'Bearer resource_metadata="{self._metadata_url}"'
+        if isinstance(error, AuthorizationError):
+            return f"{where}, {step_up(error.scope)}" if error.scope else where
         # A token that could not be checked may be a good one; a client should not throw it away.
-        problem = "" if error.message == _MISSING or error.retryable else ', error="invalid_token"'
-        return f'Bearer resource_metadata="{self._metadata_url}"{problem}'
+        missing = isinstance(error, MissingCredentialsError)
+        return where if missing or error.retryable else f'{where}, error="invalid_token"'
+
+    async def check(self) -> list[Finding]:
+        try:
+            await self._keys.find(None)
+        except AuthenticationError as error:
+            advice = "Look at DOGUBAKO_OAUTH_ISSUER and DOGUBAKO_OAUTH_JWKS_URL; the log has the reason."
+            return [Finding(ok=False, subject="OAuth", message=error.message, advice=advice, severity="warning")]
+        return [Finding(ok=True, subject="OAuth", message=f"the keys of {self._issuer} are known")]
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        return self._keys.running()
 
     def _token(self, headers: Headers) -> str:
         token = bearer_of(headers)
         if not token:
-            raise AuthenticationError(_MISSING, hint=f"{self._metadata_url} names the authorization server.")
+            raise MissingCredentialsError(
+                "An access token is required.", hint=f"{self._metadata_url} names the authorization server."
+            )
         return token
 
     async def _claims(self, token: str) -> dict[str, Any]:
         try:
             kid = jwt.get_unverified_header(token).get("kid")
-            key = await self.keys.find(kid if isinstance(kid, str) else None)
+            key = await self._keys.find(kid if isinstance(kid, str) else None)
             if key is None:
                 raise jwt.InvalidTokenError("unknown key")
             return jwt.decode(
@@ -84,28 +102,15 @@ class TokenAuthentication:
         except (jwt.PyJWTError, ValueError, TypeError, ArithmeticError) as error:
             # What exactly is wrong with it helps an operator, and only helps others to forge one.
             log.info("Access token refused", reason=type(error).__name__)
-            raise AuthenticationError("The access token is not valid.") from error
-
-
-_MISSING: Final = "An access token is required."
-_METADATA: Final = "/.well-known/oauth-protected-resource"
+            hint = "Get a new one; the operator's log names the reason."
+            raise AuthenticationError("The access token is not valid.", hint=hint) from error
 
 
 def token_authentication(settings: Settings) -> TokenAuthentication:
     """As the settings say; that both addresses are there was checked when they were read."""
     issuer, audience = settings.oauth_issuer or "", settings.oauth_audience or ""
     keys = KeySet(issuer, settings.oauth_jwks_url)
-    return TokenAuthentication(issuer=issuer, audience=audience, keys=keys, metadata_url=_metadata_url(audience))
-
-
-def _metadata_url(audience: str) -> str:
-    """RFC 9728 puts the well-known part between host and path."""
-    parts = urlsplit(audience)
-    return f"{parts.scheme}://{parts.netloc}{_METADATA}{parts.path.rstrip('/')}"
-
-
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
+    return TokenAuthentication(issuer=issuer, audience=audience, keys=keys, metadata_url=metadata_url(audience))
 
 
 def _name(subject: str) -> str:

@@ -2,7 +2,6 @@
 
 import math
 import time
-from collections import Counter
 from typing import Any, Final
 
 import structlog
@@ -39,36 +38,42 @@ class RateLimits:
         self._away_until = 0.0
 
     async def count(self, call: ToolCall) -> None:
-        """Count this call, or refuse it with the time to wait."""
+        """Count a call against what its caller may ask for in all, or refuse it with the time to wait."""
+        await self._hit(self._all, "all", call.caller.name)
+
+    async def count_tool(self, call: ToolCall) -> None:
+        """Count a call against what its caller may ask of one tool."""
+        await self._hit(self._one, "tool", call.caller.name, call.name)
+
+    async def aclose(self) -> None:
+        if self._shared is not None:
+            await _close(self._shared)
+
+    async def _hit(self, limit: Any, *who: str) -> None:
+        if limit is None:
+            return
         if self._shared is not None and time.monotonic() >= self._away_until:
             try:
-                await self._count(self._shared, call)
+                await _hit_or_refuse(self._shared, limit, who)
             except self._trouble as error:
                 self._away_until = time.monotonic() + _AWAY_SECONDS
                 cause = getattr(error, "storage_error", error)
                 log.warning("The shared counter is away; calls are counted here", error=type(cause).__name__)
             else:
                 return
-        await self._count(self._own, call)
-
-    async def aclose(self) -> None:
-        if self._shared is not None:
-            await self._shared.storage.bridge.storage.aclose()
-
-    async def _count(self, limiter: Any, call: ToolCall) -> None:
-        caller, tool = ("all", call.caller.name), ("tool", call.caller.name, call.name)
-        # Looked at first, so that what is refused for one tool takes nothing from the others.
-        if self._one is not None and not await limiter.test(self._one, *tool):
-            await _refuse(limiter, self._one, tool)
-        if self._all is not None and not await limiter.hit(self._all, *caller):
-            await _refuse(limiter, self._all, caller)
-        if self._one is not None and not await limiter.hit(self._one, *tool):
-            await _refuse(limiter, self._one, tool)
+        await _hit_or_refuse(self._own, limit, who)
 
 
-async def _refuse(limiter: Any, limit: Any, who: tuple[str, ...]) -> None:
+async def _hit_or_refuse(limiter: Any, limit: Any, who: tuple[str, ...]) -> None:
+    if await limiter.hit(limit, *who):
+        return
     window = await limiter.get_window_stats(limit, *who)
     raise RateLimitError(retry_after=float(max(1, math.ceil(window.reset_time - time.time()))), hint=_HINT)
+
+
+async def _close(limiter: Any) -> None:
+    # `limits` has no public way to close what it opened.
+    await limiter.storage.bridge.storage.aclose()
 
 
 def _redis(url: str) -> Any:
@@ -92,15 +97,36 @@ class Crowd:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._running: Counter[str] = Counter()
+        self._running: dict[str, int] = {}
+
+    def place(self, caller: str) -> "_Place":
+        """One place for as long as it is held; BusyError when the caller holds as many as it may."""
+        return _Place(self, caller)
 
     def enter(self, caller: str) -> None:
-        if self._running[caller] >= self._most:
+        running = self._running.get(caller, 0)
+        if running >= self._most:
             message = "Too many of your calls are running already."
             raise BusyError(message, hint=f"At most {self._most} at once; wait for one to end.")
-        self._running[caller] += 1
+        self._running[caller] = running + 1
 
     def leave(self, caller: str) -> None:
         self._running[caller] -= 1
-        if self._running[caller] <= 0:
+        if not self._running[caller]:
             del self._running[caller]
+
+
+class _Place:
+    """A context manager by hand: every call takes one, and a generator costs five times as much."""
+
+    __slots__ = ("_caller", "_crowd")
+
+    def __init__(self, crowd: Crowd, caller: str) -> None:
+        self._crowd = crowd
+        self._caller = caller
+
+    def __enter__(self) -> None:
+        self._crowd.enter(self._caller)
+
+    def __exit__(self, *_: object) -> None:
+        self._crowd.leave(self._caller)

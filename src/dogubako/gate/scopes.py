@@ -11,7 +11,8 @@ from dogubako.contract.metadata import Effect, ToolMetadata
 ADMIN: Final = "admin"
 
 # Each level holds those before it: who may write may read.
-_LEVELS: Final = {"read": 1, "write": 2, "destroy": 3, ADMIN: 4}
+LEVELS: Final = ("read", "write", "destroy", ADMIN)
+_HEIGHT: Final = {level: height for height, level in enumerate(LEVELS, start=1)}
 _NEEDED: Final = {Effect.DELEGATE: "read", Effect.READ: "read", Effect.WRITE: "write", Effect.DESTROY: "destroy"}
 
 _TOOL: Final = "tool:"
@@ -37,8 +38,13 @@ def allows(scopes: frozenset[str], metadata: ToolMetadata, pack: str) -> bool:
 
 
 def needed_for(metadata: ToolMetadata, pack: str) -> str:
-    """The smallest scope that would do."""
+    """The level of this pack that would do. (A scope that names the tool would, too.)"""
     return f"{pack}:{_NEEDED[metadata.effect]}"
+
+
+def needed_to_read(pack: str) -> str:
+    """The scope for a pack's resources and prompts."""
+    return f"{pack}:read"
 
 
 def allows_reading(scopes: frozenset[str], pack: str) -> bool:
@@ -57,4 +63,4 @@ def _grants(scope: str, tool: str, needed: str, pack: str) -> bool:
     if scope.startswith(_TOOL):
         return bool(tool) and fnmatchcase(tool, scope.removeprefix(_TOOL))
     home, _, level = scope.rpartition(":")
-    return home in ("", pack) and _LEVELS.get(level, 0) >= _LEVELS[needed]
+    return home in ("", pack) and _HEIGHT.get(level, 0) >= _HEIGHT[needed]

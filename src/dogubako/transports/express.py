@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from dogubako import __version__
-from dogubako.contract.call import ANONYMOUS, Caller, Door, ToolCall, ToolResult
+from dogubako.contract.call import Caller, Door, ToolCall, ToolResult
 from dogubako.contract.errors import ToolNotFoundError
 from dogubako.contract.passing_tool import PassingTool
 from dogubako.transports.inside import SERVER_NAME, Inside
@@ -33,6 +33,7 @@ _PARAM_KEYS: Final = frozenset({"name", "arguments", "_meta"})
 _LEGACY_META_KEYS: Final = frozenset({"progressToken"})
 _MODERN_META_KEYS: Final = frozenset({VERSION_KEY, CLIENT_INFO_KEY, CAPABILITIES_KEY, "progressToken"})
 _MOST_ENVELOPES: Final = 1_000
+_LONGEST_ENVELOPE: Final = 4_096
 
 SERVER_INFO: Final = {"name": SERVER_NAME, "version": __version__}
 CANCELLED: Final = Refusal(REQUEST_CANCELLED, "Request cancelled", None)
@@ -45,6 +46,10 @@ class PlainCall(msgspec.Struct, frozen=True):
     name: str
     arguments: dict[str, Any]
     modern: bool
+
+    def as_message(self) -> dict[str, Any]:
+        """The message that it was."""
+        return {"id": self.id, "method": "tools/call", "params": {"name": self.name, "arguments": self.arguments}}
 
 
 class Express:
@@ -71,9 +76,7 @@ class Express:
             return None
         return PlainCall(request_id, name, arguments, modern)
 
-    async def answer(
-        self, call: PlainCall, *, door: Door, caller: Caller = ANONYMOUS, session: str = ""
-    ) -> dict[str, Any]:
+    async def answer(self, call: PlainCall, *, door: Door, caller: Caller, session: str = "") -> dict[str, Any]:
         """The JSON-RPC response. A call that is cancelled by its id is answered with an error, as the SDK does."""
         self.taken += 1
         key = (session, call.id)
@@ -104,7 +107,7 @@ class Express:
             return False
         if not isinstance(entry.implementation, PassingTool):
             return True
-        # What is passed on must be plain itself; from there nothing is passed on again.
+        # What is passed on must be plain itself. What that one would pass on again is left to the long way.
         return arguments is not None and self._is_plain(arguments.get(entry.implementation.target))
 
     def _modern_meta(self, meta: Any) -> bool:
@@ -122,7 +125,8 @@ class Express:
         envelope = msgspec.json.encode(meta)
         if envelope in self._envelopes:
             return True
-        if not _valid_envelope(meta):
+        # What is remembered must not depend on how much a client has to say.
+        if len(envelope) > _LONGEST_ENVELOPE or not _valid_envelope(meta):
             return False
         if len(self._envelopes) >= _MOST_ENVELOPES:
             self._envelopes.clear()

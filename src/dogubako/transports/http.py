@@ -15,26 +15,25 @@ from starlette.routing import BaseRoute, Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dogubako import __version__
-from dogubako.contract.errors import AuthenticationError, DogubakoError, MethodNotAllowedError, RouteNotFoundError
+from dogubako.contract.errors import DogubakoError, MethodNotAllowedError, RouteNotFoundError
 from dogubako.contract.moment import utc_text
+from dogubako.gate.resource_metadata import metadata, metadata_paths
 from dogubako.transports.body import header
 from dogubako.transports.docs_page import PAGE
 from dogubako.transports.hosts import HostGuard
 from dogubako.transports.inside import SERVER_NAME, Inside
 from dogubako.transports.mcp_http import McpEndpoint
 from dogubako.transports.openapi import describe
-from dogubako.transports.problems import json_response, log_problem, problem
+from dogubako.transports.problems import challenge, json_response, log_problem, problem
+from dogubako.transports.readiness import Readiness
 from dogubako.transports.rest_v1 import CALL_PATH, RestV1
 
 log = structlog.get_logger("dogubako.http")
 
 _MCP_PATH = "/mcp"
 _MCP_METHODS = frozenset({"GET", "POST", "DELETE"})
-_METADATA = "/.well-known/oauth-protected-resource"
-
-# For operators' probes, and for clients that look for the way to get a token.
+# For operators, whose probes have no key.
 _PROBES = frozenset({"/healthz", "/readyz"})
-_DESCRIPTIONS = (_METADATA, f"{_METADATA}{_MCP_PATH}")
 
 # What a page may send along, and what it may see of an answer besides its body.
 _PAGE_HEADERS = ("authorization", "content-type", "x-api-key")
@@ -50,17 +49,21 @@ class HttpDoor:
         self._started = time.monotonic()
         settings = inside.settings
         self._cors = settings.cors_enabled
+        self._for_all_pages = settings.cors_enabled and "*" in settings.cors_origin
         self.mcp = McpEndpoint(inside, stateless=stateless)
         self._guard = HostGuard(
             settings.host, settings.allowed_hosts, settings.cors_origin if settings.cors_enabled else ()
         )
         rest = RestV1(inside)
+        self._readiness = Readiness(inside.check, discreet=settings.auth != "off")
+        self._descriptions = metadata_paths(settings.oauth_audience or "") if settings.auth == "oauth" else ()
         routes = [*rest.routes(), *self._own_routes()]
         self._router = Router(routes, redirect_slashes=False, default=_no_such_route, lifespan=self._lifespan)
         # What is called most often does not wait for the router to try all routes.
         self._direct: dict[tuple[str, str], ASGIApp] = {(method, _MCP_PATH): self.mcp for method in _MCP_METHODS}
         self._direct["POST", CALL_PATH] = rest.call
-        self._open = _PROBES | ({*_DESCRIPTIONS} if settings.auth == "oauth" else set())
+        # Who has no token yet must be able to read where to get one.
+        self._open = _PROBES.union(self._descriptions)
         self._rest_for_pages = self._readable(settings.cors_origin, ("GET", "POST", "PATCH"))
         # "*" is meant for REST; the pages that may use `/mcp` are named one by one.
         named = [origin for origin in settings.cors_origin if origin != "*"]
@@ -71,7 +74,7 @@ class HttpDoor:
         self.mcp.stop_streams()
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Chooses and hands on; a coroutine that only awaits another would cost every call something."""
+        """Not `async`: a coroutine that only awaits another would cost every call something."""
         if scope["type"] == "http":
             return self._edge(self._app_for, scope, receive, send)
         if scope["type"] == "lifespan":
@@ -87,10 +90,9 @@ class HttpDoor:
     def _readable(
         self, origins: Sequence[str], methods: Sequence[str], sent: Sequence[str] = (), shown: Sequence[str] = ()
     ) -> ASGIApp:
-        """Everything, for pages of other sites.
+        """The app behind CORS: refusals are made inside of it, so that pages can read them too.
 
-        A page that may read answers may read failures too, so these are made inside. What a browser asks beforehand
-        has no credentials, and is answered before anybody looks for some.
+        What a browser asks beforehand has no credentials, and is answered before anybody looks for some.
         """
         return CORSMiddleware(
             partial(self._edge, self._behind_the_gate),
@@ -142,16 +144,11 @@ class HttpDoor:
         error = self._inside.pipeline.responses.failure(error).error or error
         log_problem(error, scope)
         if not send.started:
-            await problem(error, started, self._challenge(error))(scope, _nothing_more, send)
-
-    def _challenge(self, error: DogubakoError) -> dict[str, str]:
-        if not isinstance(error, AuthenticationError):
-            return {}
-        return {"WWW-Authenticate": self._inside.authenticator.challenge(error)}
+            await problem(error, started, challenge(error, self._inside.authenticator))(scope, _nothing_more, send)
 
     def _check_host(self, scope: Scope) -> None:
-        # Which pages may read REST answers is CORS's question; `/mcp` always asks where a page came from.
-        rest_for_all = self._cors and scope["path"] != _MCP_PATH
+        # "*" is meant for REST; `/mcp` always asks where a page came from.
+        rest_for_all = self._for_all_pages and scope["path"] != _MCP_PATH
         self._guard.check(header(scope, b"host"), header(scope, b"origin"), any_origin=rest_for_all)
 
     @asynccontextmanager
@@ -166,24 +163,12 @@ class HttpDoor:
             Route("/readyz", self._ready, methods=["GET"]),
             Route("/openapi.json", self._openapi, methods=["GET"]),
             Route("/docs", self._docs, methods=["GET"]),
-            *(
-                Route(path, self._resource_metadata, methods=["GET"])
-                for path in _DESCRIPTIONS
-                if self._inside.settings.auth == "oauth"
-            ),
+            *(Route(path, self._resource_metadata, methods=["GET"]) for path in self._descriptions),
         ]
 
     async def _resource_metadata(self, request: Request) -> Response:
         settings = self._inside.settings
-        return json_response(
-            {
-                "resource": settings.oauth_audience,
-                "authorization_servers": [settings.oauth_issuer],
-                "scopes_supported": ["read", "write", "destroy", "admin"],
-                "bearer_methods_supported": ["header"],
-                "resource_name": SERVER_NAME,
-            }
-        )
+        return json_response(metadata(settings.oauth_audience or "", settings.oauth_issuer or "", SERVER_NAME))
 
     async def _status(self, request: Request) -> Response:
         return json_response(
@@ -200,17 +185,8 @@ class HttpDoor:
         return json_response({"status": "ok"})
 
     async def _ready(self, request: Request) -> Response:
-        findings = await self._inside.check()
-        ready = all(finding.ok or finding.severity == "warning" for finding in findings)
-        if self._inside.settings.auth != "off":
-            # Anybody may ask; where the services are and what is wrong with them is for `doctor`.
-            return json_response({"ready": ready}, status=200 if ready else 503)
-        checks = [
-            {"ok": one.ok, "subject": one.subject, "message": one.message}
-            | ({"advice": one.advice} if one.advice else {})
-            for one in findings
-        ]
-        return json_response({"ready": ready, "checks": checks}, status=200 if ready else 503)
+        ready, body = await self._readiness.report()
+        return json_response(body, status=200 if ready else 503)
 
     async def _openapi(self, request: Request) -> Response:
         return json_response(describe(self._inside.settings.auth))

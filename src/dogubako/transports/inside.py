@@ -4,11 +4,11 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
 from dogubako.contract.pack import Finding
-from dogubako.contract.secrets import Redactor
 from dogubako.engine.catalog import Catalog
 from dogubako.engine.discovery import Discovery
 from dogubako.engine.pipeline import Pipeline
 from dogubako.engine.registry import ToolRegistry
+from dogubako.engine.switching import Switchboard
 from dogubako.gate.authentication import Authenticator
 from dogubako.settings import Settings
 
@@ -31,8 +31,8 @@ class Inside(Protocol):
     pipeline: Pipeline
     catalog: Catalog
     discovery: Discovery
+    switchboard: Switchboard
     authenticator: Authenticator
-    redactor: Redactor
 
     def running(self) -> AbstractAsyncContextManager[Any]: ...
 

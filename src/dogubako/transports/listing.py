@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
-from dogubako.contract.call import ANONYMOUS, Caller
+from dogubako.contract.call import Caller
 from dogubako.contract.errors import ToolNotFoundError, ValidationError
 from dogubako.engine.entry import ToolRegistryEntry
 from dogubako.engine.registry import ToolRegistry
@@ -27,7 +27,7 @@ def tools(inside: Inside, caller: Caller, cursor: str | None = None) -> dict[str
     return _page("tools", inside.discovery.listed(_callable(inside, caller)), cursor, lambda one: one.definition)
 
 
-def instructions(inside: Inside, caller: Caller = ANONYMOUS) -> str:
+def instructions(inside: Inside, caller: Caller) -> str:
     """What a client is told once: how answers are, and how to find what is not listed."""
     return FINDING + INSTRUCTIONS if inside.discovery.searching(_callable(inside, caller)) else INSTRUCTIONS
 

@@ -1,10 +1,11 @@
 """tools, resources and prompts, in MCP's words, on the SDK's low-level server."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from secrets import token_bytes
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import mcp_types as types
+import msgspec
 from mcp.server.caching import CacheHint
 from mcp.server.context import HandlerResult, ServerRequestContext
 from mcp.server.lowlevel.server import NotificationOptions, Server
@@ -15,9 +16,9 @@ from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel
 
 from dogubako import __version__
-from dogubako.contract.call import ANONYMOUS, Caller, Door, ToolCall
+from dogubako.contract.call import TRUSTED, Caller, Door, ToolCall
 from dogubako.contract.conversation import InputRequired
-from dogubako.contract.errors import DogubakoError
+from dogubako.contract.errors import DogubakoError, ValidationError
 from dogubako.transports import listing
 from dogubako.transports.conversation import LOG_LEVEL_KEY, Context, McpConversation, connection_state, input_required
 from dogubako.transports.inside import SERVER_NAME, Inside
@@ -36,6 +37,9 @@ ParamsT = TypeVar("ParamsT", bound=BaseModel)
 Handler = Callable[[Context, Any], Awaitable[dict[str, Any]]]
 
 # A client may keep a list until it hears of a change; it may not share it, as lists differ by caller.
+_MOST_SUBSCRIPTIONS: Final = 1_000
+_LONGEST_URI: Final = 2_000
+
 _HINT = CacheHint(ttl_ms=0, scope="private")
 
 
@@ -65,7 +69,8 @@ class McpDoor:
         server = LowLevelServer(
             SERVER_NAME,
             version=__version__,
-            instructions=listing.instructions(self._inside),
+            # One text for all callers of a process, written for whoever may see the most.
+            instructions=listing.instructions(self._inside, TRUSTED),
             get_tool_input_schema=self._annotated_schema,
             on_subscriptions_listen=self._listen,
             cache_hints=dict.fromkeys(listing.CACHEABLE_METHODS, _HINT),
@@ -119,20 +124,18 @@ class McpDoor:
         modern = ctx.protocol_version == MODERN_VERSION
         conversation = McpConversation(ctx, params.input_responses, params.request_state)
         pipeline = self._inside.pipeline
+        call = ToolCall(
+            name=params.name,
+            parameters=params.arguments or {},
+            door=_door(ctx),
+            caller=caller_of(ctx),
+            conversation=conversation,
+        )
         try:
             options = options_from((ctx.params or {}).get("_meta"))
         except DogubakoError as error:
-            return call_result(pipeline.responses.failure(error), modern=modern)
-        result = await pipeline.handle(
-            ToolCall(
-                name=params.name,
-                parameters=params.arguments or {},
-                options=options,
-                door=_door(ctx),
-                caller=caller_of(ctx),
-                conversation=conversation,
-            )
-        )
+            return call_result(pipeline.refuse(call, error), modern=modern)
+        result = await pipeline.handle(msgspec.structs.replace(call, options=options))
         if result.pending is not None:
             return input_required(result.pending, conversation.state())
         if (refusal := refusal_of(result.error, modern=modern)) is not None:
@@ -151,7 +154,7 @@ class McpDoor:
     async def _read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> dict[str, Any]:
         conversation = McpConversation(ctx, params.input_responses, params.request_state)
         try:
-            read = self._inside.catalog.read(str(params.uri), conversation, caller_of(ctx), _door(ctx))
+            read = self._inside.catalog.read(str(params.uri), conversation, caller=caller_of(ctx), door=_door(ctx))
             return {"contents": [await read]}
         except InputRequired as needed:
             return input_required(needed.requests, conversation.state())
@@ -160,7 +163,7 @@ class McpDoor:
         conversation = McpConversation(ctx, params.input_responses, params.request_state)
         try:
             prompt, messages = await self._inside.catalog.render(
-                params.name, params.arguments or {}, conversation, caller_of(ctx), _door(ctx)
+                params.name, params.arguments or {}, conversation, caller=caller_of(ctx), door=_door(ctx)
             )
         except InputRequired as needed:
             return input_required(needed.requests, conversation.state())
@@ -170,7 +173,7 @@ class McpDoor:
         reference = params.ref.name if isinstance(params.ref, types.PromptReference) else params.ref.uri
         others: Mapping[str, str] = (params.context.arguments if params.context else None) or {}
         values = await self._inside.catalog.complete(
-            reference, params.argument.name, params.argument.value, others, caller_of(ctx)
+            reference, params.argument.name, params.argument.value, others, caller=caller_of(ctx), door=_door(ctx)
         )
         return {"completion": {"values": values, "total": len(values), "hasMore": False}}
 
@@ -179,16 +182,24 @@ class McpDoor:
     ) -> types.SubscriptionsListenResult:
         """Subscriptions of the modern era. News of a resource are for those who may read it."""
         try:
-            for uri in params.notifications.resource_subscriptions or ():
-                self._inside.catalog.check_readable(uri, caller_of(ctx))
+            self._check_subscriptions(params.notifications.resource_subscriptions or (), caller_of(ctx))
         except DogubakoError as error:
             raise _raised(refusal_outside_tools(error, modern=True)) from error
         return await self.listen(ctx, params)
 
     async def _subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> dict[str, Any]:
-        self._inside.catalog.check_readable(str(params.uri), caller_of(ctx))
-        connection_state(ctx).setdefault(SUBSCRIPTIONS_KEY, set()).add(str(params.uri))
+        uris = connection_state(ctx).setdefault(SUBSCRIPTIONS_KEY, set())
+        self._check_subscriptions([*uris, str(params.uri)], caller_of(ctx))
+        uris.add(str(params.uri))
         return {}
+
+    def _check_subscriptions(self, uris: Sequence[str], caller: Caller) -> None:
+        """They are kept for as long as the client listens, so they are few and short."""
+        if len(uris) > _MOST_SUBSCRIPTIONS or any(len(uri) > _LONGEST_URI for uri in uris):
+            message = f"At most {_MOST_SUBSCRIPTIONS:,} subscriptions, each of at most {_LONGEST_URI:,} characters"
+            raise ValidationError.of("uri", f"Invalid value for parameter uri: {message}")
+        for uri in uris:
+            self._inside.catalog.check_readable(uri, caller)
 
     async def _unsubscribe(self, ctx: Context, params: types.UnsubscribeRequestParams) -> dict[str, Any]:
         connection_state(ctx).setdefault(SUBSCRIPTIONS_KEY, set()).discard(str(params.uri))
@@ -211,7 +222,7 @@ class McpDoor:
 def caller_of(ctx: Context) -> Caller:
     """Who is calling; the HTTP door puts the caller into the request's scope."""
     if ctx.request is None:
-        return ANONYMOUS
+        return TRUSTED
     caller = ctx.request.scope["dogubako.caller"]
     assert isinstance(caller, Caller)
     return caller
@@ -220,7 +231,7 @@ def caller_of(ctx: Context) -> Caller:
 def _principal(ctx: Context) -> str | None:
     """Whose the sealed state is; where nobody has to prove anything, it is everybody's."""
     caller = caller_of(ctx)
-    return None if caller is ANONYMOUS else caller.name
+    return None if caller is TRUSTED else caller.name
 
 
 def _door(ctx: Context) -> Door:

@@ -18,6 +18,8 @@ from dogubako.transports.express import Express, PlainCall
 from dogubako.transports.inside import Inside
 from dogubako.transports.mcp import McpDoor
 from dogubako.transports.sessions import Sessions, user_of
+from dogubako.transports.step_up import StepUp
+from dogubako.transports.welcome import Welcome
 from dogubako.transports.wire import (
     HANDSHAKE_VERSIONS,
     INVALID_REQUEST,
@@ -42,8 +44,10 @@ class McpEndpoint:
     """The ASGI app behind `/mcp`."""
 
     def __init__(self, inside: Inside, *, stateless: bool = False) -> None:
+        self._inside = inside
         self.door = McpDoor(inside)
         self.express = Express(inside)
+        self._step_up = StepUp(inside)
         self.manager = StreamableHTTPSessionManager(
             app=self.door.server,
             stateless=stateless,
@@ -71,7 +75,7 @@ class McpEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         caller: Caller = scope["dogubako.caller"]
         if scope["method"] != "POST":
-            await self.manager.handle_request(_trimmed(scope, caller), receive, send)
+            await self._by_the_sdk(_trimmed(scope, caller), receive, send)
             return
         require_json(scope)
         body = await read_body(receive)
@@ -81,6 +85,8 @@ class McpEndpoint:
             await self._long_way(_trimmed(scope, caller), body, receive, send, caller)
             return
         call, session = plain
+        if self._step_up.wanted and await self._step_up.refused(call.as_message(), caller, send):
+            return
         answer = self.express.answer(call, door="http", caller=caller, session=session)
         await Exchange(call, session, receive, send).run(answer)
 
@@ -109,11 +115,23 @@ class McpEndpoint:
         if _shakes_hands(headers) and not is_message(message):
             await _refuse(message, send)
             return
-        if isinstance(message, dict) and message.get("method") == "notifications/cancelled":
+        if _is(message, "notifications/cancelled"):
             self._stop(session, caller, message.get("params"))
-        watched = isinstance(message, dict) and message.get("method") == "tools/call"
+        watched = _is(message, "tools/call")
         cancel = (lambda: self._cancel(scope, message["id"])) if watched and message and "id" in message else None
-        await self.manager.handle_request(scope, *_replay(body, receive, send, cancel))
+        if self._step_up.wanted and await self._step_up.refused(message, caller, send):
+            return
+        if _is(message, "initialize"):
+            self._sessions.check_room(caller)
+        await self._by_the_sdk(scope, *_replay(body, receive, send, cancel))
+
+    async def _by_the_sdk(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """What may stay open for long lasts only as long as its caller is let in."""
+        if self._inside.settings.auth == "off":
+            await self.manager.handle_request(scope, receive, send)
+            return
+        async with Welcome(self._inside.authenticator, scope, receive, send) as welcome:
+            await self.manager.handle_request(scope, welcome.receive, welcome.send)
 
     def _stop(self, session: str, caller: Caller, params: Any) -> None:
         """Ids belong to a session, and a session to its caller; without one, clients close the connection instead."""
@@ -125,6 +143,10 @@ class McpEndpoint:
         notice = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": request_id}}
         with anyio.CancelScope(shield=True):
             await self.manager.handle_request(scope, *_replay(_encode(notice), _never, _into_nothing, None))
+
+
+def _is(message: Any, method: str) -> bool:
+    return isinstance(message, dict) and message.get("method") == method
 
 
 def _shakes_hands(headers: dict[bytes, bytes]) -> bool:

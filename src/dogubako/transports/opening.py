@@ -5,7 +5,7 @@ They are the same every time, so they need no SDK. A test compares each with the
 
 from typing import Any, Final
 
-from dogubako.contract.call import ANONYMOUS
+from dogubako.contract.call import TRUSTED
 from dogubako.transports import listing
 from dogubako.transports.express import SERVER_INFO
 from dogubako.transports.inside import Inside
@@ -49,7 +49,7 @@ class Opening:
             return {}
         # Revisions before 2025-06-18 know fewer fields; the SDK sieves those.
         if method == "tools/list" and self.opened and not params and self.version >= "2025-06-18":
-            page = listing.tools(self._inside, ANONYMOUS)
+            page = listing.tools(self._inside, TRUSTED)
             return page if self._is_plain(page) else None
         return None
 
@@ -63,7 +63,7 @@ class Opening:
             "protocolVersion": self.version,
             "capabilities": CAPABILITIES,
             "serverInfo": SERVER_INFO,
-            "instructions": listing.instructions(self._inside),
+            "instructions": listing.instructions(self._inside, TRUSTED),
         }
 
     def _is_plain(self, page: dict[str, Any]) -> bool:

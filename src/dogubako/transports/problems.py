@@ -11,12 +11,14 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from dogubako.contract.call import error_facts
-from dogubako.contract.errors import AuthorizationError, DogubakoError, MethodNotAllowedError
+from dogubako.contract.errors import AuthenticationError, AuthorizationError, DogubakoError, MethodNotAllowedError
 from dogubako.contract.moment import utc_text
+from dogubako.gate.authentication import Authenticator
 
 log = structlog.get_logger("dogubako.http")
 
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+_LONGEST_PATH = 200
 
 
 def json_response(body: Any, *, status: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -39,6 +41,13 @@ def problem(error: DogubakoError, started: float, headers: dict[str, str] | None
     return json_response(body, status=error.http_status, headers={**_headers(error), **(headers or {})})
 
 
+def challenge(error: DogubakoError, authenticator: Authenticator) -> dict[str, str]:
+    """What a client has to bring, for one that did not get in or not far enough."""
+    if isinstance(error, AuthenticationError) or (isinstance(error, AuthorizationError) and error.scope):
+        return {"WWW-Authenticate": authenticator.challenge(error)}
+    return {}
+
+
 def problem_bytes(error: DogubakoError) -> bytes:
     """The failure as a whole HTTP answer, for a connection on which there is no request yet."""
     response = problem(error, time.perf_counter(), {"Connection": "close"})
@@ -53,7 +62,7 @@ def log_problem(error: DogubakoError, scope: Scope) -> None:
         _LEVELS[error.log_level],
         "HTTP error",
         method=scope.get("method", ""),
-        path=scope.get("path", ""),
+        path=scope.get("path", "")[:_LONGEST_PATH],
         code=error.code,
         status=error.http_status,
         error_id=error.error_id,
@@ -68,11 +77,6 @@ def _headers(error: DogubakoError) -> dict[str, str]:
     headers = {}
     if error.retry_after is not None:
         headers["Retry-After"] = str(math.ceil(error.retry_after))
-    if error.http_status == 401:
-        headers["WWW-Authenticate"] = "Bearer"
-    if isinstance(error, AuthorizationError) and error.scope:
-        # What a client needs to ask its authorization server for more.
-        headers["WWW-Authenticate"] = f'Bearer error="insufficient_scope", scope="{error.scope}"'
     if isinstance(error, MethodNotAllowedError) and error.allowed:
         headers["Allow"] = error.allowed
     return headers

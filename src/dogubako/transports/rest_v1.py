@@ -16,11 +16,10 @@ from dogubako.contract.errors import AuthorizationError, CancelledError, Validat
 from dogubako.contract.moment import utc_text
 from dogubako.engine.entry import ListFilter, ToolRegistryEntry
 from dogubako.engine.validation import ModelValidator
-from dogubako.gate.scopes import ADMIN, allows, needed_for
 from dogubako.transports.body import decode_object, read_body, require_json, send_json
 from dogubako.transports.departure import Departure
 from dogubako.transports.inside import Inside
-from dogubako.transports.problems import elapsed_ms, json_response, log_problem, problem
+from dogubako.transports.problems import challenge, elapsed_ms, json_response, log_problem, problem
 from dogubako.transports.rest_models import CallRequest, ListQuery, SearchRequest, SwitchRequest
 from dogubako.transports.stopping import Stop
 from dogubako.transports.tool_info import tool_detail, tool_info
@@ -55,7 +54,8 @@ class CallRoute:
             raise CancelledError("The client went away.")
         if result.error is not None:
             log_problem(result.error, scope)
-            await problem(result.error, started)(scope, receive, send)
+            headers = challenge(result.error, self._inside.authenticator)
+            await problem(result.error, started, headers)(scope, receive, send)
             return
         value = msgspec.Raw(result.content[0]["text"].encode()) if result.kind == "json" else result.value
         answer = {"success": True, "result": value, "executionTime": elapsed_ms(started), "timestamp": utc_text()}
@@ -109,7 +109,7 @@ class RestV1:
     async def _list(self, request: Request) -> Response:
         query = _list_query(request)
         wanted = ListFilter(category=query.category, tags=tuple(query.tag), enabled=query.enabled)
-        entries = [entry for entry in self._inside.registry.list(wanted) if self._may_see(entry, request)]
+        entries = [one for one in self._inside.registry.list(wanted) if self._missing_scope(one, request) is None]
         start = (query.page - 1) * query.limit
         pages = -(-len(entries) // query.limit)
         return json_response(
@@ -120,12 +120,13 @@ class RestV1:
         )
 
     async def _one(self, request: Request) -> Response:
-        entry = self._inside.registry.get(request.path_params["name"])
-        if not self._may_see(entry, request):
-            needed = needed_for(entry.metadata, entry.pack)
-            raise AuthorizationError(f"{entry.name} needs the scope {needed}.", scope=needed)
+        entry = self._inside.registry.get(
+            request.path_params["name"], may_see=lambda one: self._missing_scope(one, request) is None
+        )
+        if (error := self._missing_scope(entry, request)) is not None:
+            raise error
         if request.method == "PATCH":
-            await self._switch(request)
+            await self._switch(request, entry)
         return json_response(tool_detail(self._inside.registry, request.path_params["name"]))
 
     async def _search(self, request: Request) -> Response:
@@ -134,21 +135,20 @@ class RestV1:
         if not body.query.strip():
             raise ValidationError.of("query", "Query is required")
         wanted = ListFilter(category=body.filters.category, tags=tuple(body.filters.tags))
-        matches = self._inside.registry.search(body.query, wanted, may_see=lambda entry: self._may_see(entry, request))
+        matches = self._inside.registry.search(
+            body.query, wanted, may_see=lambda one: self._missing_scope(one, request) is None
+        )
         found = [{**tool_info(match.entry), "score": match.score} for match in matches[: body.limit]]
         return json_response({"query": body.query, "results": found, "total": len(matches)})
 
-    def _may_see(self, entry: ToolRegistryEntry, request: Request) -> bool:
-        """Also what is disabled: lists of REST say why. What a caller has no scope for is not there for it."""
-        return allows(request.scope["dogubako.caller"].scopes, entry.metadata, entry.pack)
+    def _missing_scope(self, entry: ToolRegistryEntry, request: Request) -> AuthorizationError | None:
+        """The one thing that hides a tool here: lists of REST also show what is disabled, and why."""
+        return self._inside.pipeline.policy.missing_scope(entry, request.scope["dogubako.caller"])
 
-    async def _switch(self, request: Request) -> None:
-        if ADMIN not in request.scope["dogubako.caller"].scopes:
-            raise AuthorizationError(f"Switching tools needs the scope {ADMIN}.", scope=ADMIN)
+    async def _switch(self, request: Request, entry: ToolRegistryEntry) -> None:
         require_json(request.scope)
         body = _SWITCH.check(decode_object(await read_body(request.receive)))
-        switch = self._inside.registry.enable if body.enabled else self._inside.registry.disable
-        switch(request.path_params["name"])
+        self._inside.switchboard.switch(entry, body.enabled, caller=request.scope["dogubako.caller"], door="rest")
 
 
 def _list_query(request: Request) -> ListQuery:

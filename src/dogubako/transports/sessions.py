@@ -1,6 +1,7 @@
 """Sessions of the handshake era, as far as the short way must know them. The only place that looks into the SDK's."""
 
 from functools import lru_cache
+from typing import Any, Final
 
 import anyio
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, authorization_context
@@ -8,7 +9,10 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from sse_starlette.sse import AppStatus
 
-from dogubako.contract.call import ANONYMOUS, Caller
+from dogubako.contract.call import TRUSTED, Caller
+from dogubako.contract.errors import BusyError
+
+_MOST_SESSIONS: Final = 500
 
 
 class Sessions:
@@ -25,13 +29,20 @@ class Sessions:
         transport = self._manager._server_instances.get(session_id)
         if transport is None or transport.is_terminated:
             return False
-        user = user_of(caller)
-        if (authorization_context(user) if user else None) != self._manager._session_owners.get(session_id):
+        if _owner(caller) != self._manager._session_owners.get(session_id):
             return False
         scope, timeout = transport.idle_scope, self._manager.session_idle_timeout
         if scope is not None and timeout is not None and not scope.cancel_called:
             scope.deadline = max(scope.deadline, anyio.current_time() + timeout)
         return True
+
+    def check_room(self, caller: Caller) -> None:
+        """Refuse a caller who opens sessions and forgets them; all callers share the memory that they take."""
+        owner = _owner(caller)
+        held = sum(one == owner for one in list(self._manager._session_owners.values()))
+        if owner is not None and held >= _MOST_SESSIONS:
+            message = f"You have {held:,} open sessions, which is as many as one caller may have."
+            raise BusyError(message, hint="End those that you no longer use (DELETE /mcp), or wait until they expire.")
 
     def close_streams(self) -> None:
         """End the streams on which clients only wait for news, so that a server can stop."""
@@ -39,9 +50,14 @@ class Sessions:
             transport.close_standalone_sse_stream()
 
 
+def _owner(caller: Caller) -> Any:
+    user = user_of(caller)
+    return authorization_context(user) if user else None
+
+
 @lru_cache(maxsize=10_000)
 def user_of(caller: Caller) -> AuthenticatedUser | None:
     """The caller as the SDK wants it, which lets nobody use another's session or sealed state."""
-    if caller is ANONYMOUS:
+    if caller is TRUSTED:
         return None
     return AuthenticatedUser(AccessToken(token="", client_id=caller.name, scopes=sorted(caller.scopes)))

@@ -18,6 +18,7 @@ import anyio
 import msgspec
 import structlog
 
+from dogubako.contract.call import TRUSTED
 from dogubako.transports.express import CANCELLED, Express
 from dogubako.transports.inside import Inside
 from dogubako.transports.opening import Opening
@@ -134,7 +135,7 @@ class StdioDoor:
 
     async def _answer(self, call: Any) -> None:
         try:
-            response = await self._express.answer(call, door="stdio")
+            response = await self._express.answer(call, door="stdio", caller=TRUSTED)
             # Over stdio a cancelled request gets no answer at all.
             if response.get("error") != CANCELLED.as_json():
                 await self._write(response)

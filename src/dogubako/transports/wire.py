@@ -39,6 +39,8 @@ INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
 REQUEST_CANCELLED: Final = -32800
 MISSING_CAPABILITY: Final = -32021
+# Of our own, in the range that JSON-RPC leaves to servers.
+INSUFFICIENT_SCOPE: Final = -32090
 
 
 class Refusal(NamedTuple):

@@ -11,6 +11,10 @@ class AuthenticationError(DogubakoError):
     log_level = "warning"
 
 
+class MissingCredentialsError(AuthenticationError):
+    """Nobody said who is calling, which is not the same as saying it wrongly."""
+
+
 class AuthorizationError(DogubakoError):
     """We know who is calling, and they may not do this. `scope` would allow it."""
 

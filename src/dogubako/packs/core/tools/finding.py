@@ -1,6 +1,6 @@
 """Tools that find tools: for agents that see only a few of many."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from pydantic import Field
@@ -10,7 +10,7 @@ from dogubako.contract.guidance import Guidance, example_call
 from dogubako.contract.metadata import Effect, ToolMetadata
 from dogubako.contract.other_tools import FoundTool
 from dogubako.contract.output import Message, Output, Text
-from dogubako.contract.passing_tool import PassingTool
+from dogubako.contract.passing_tool import PassedOn, PassingTool
 from dogubako.contract.tool import BaseTool, ToolArgs
 
 _LONGEST_LINE: Final = 160
@@ -81,10 +81,10 @@ class CallTool(PassingTool[CallToolArgs]):
     name = "call_tool"
     keywords = {"ja": "ツール 呼び出し 実行"}
 
-    def passed_on(self, args: CallToolArgs) -> tuple[str, Mapping[str, Any]]:
+    def passed_on(self, args: CallToolArgs) -> PassedOn:
         if args.name == self.name:
             raise ValidationError.of("name", "Invalid value for parameter name: it must be another tool")
-        return args.name, args.arguments
+        return PassedOn(args.name, args.arguments)
 
 
 def _line(found: FoundTool) -> str:

@@ -4,10 +4,11 @@ from typing import Any
 
 from pydantic import Field
 
-from dogubako.contract.call import Resume, ToolResult
+from dogubako.contract.call import Resume
 from dogubako.contract.errors import ValidationError
 from dogubako.contract.metadata import Effect
-from dogubako.contract.tool import BaseTool, ToolArgs
+from dogubako.contract.passing_tool import PassedOn, PassingTool
+from dogubako.contract.tool import ToolArgs
 
 
 class ReadMoreArgs(ToolArgs):
@@ -17,16 +18,18 @@ class ReadMoreArgs(ToolArgs):
     offset: int = Field(0, ge=0, description="How many items, fields or characters of it to leave out.")
 
 
-class ReadMore(BaseTool[ReadMoreArgs]):
+class ReadMore(PassingTool[ReadMoreArgs]):
     """Show what an answer left out. An answer that was cut names the exact call."""
 
     name = "read_more"
+    # Only answers of tools that read can be read on.
     effect = Effect.READ
+    target = "tool"
 
-    async def execute(self, args: ReadMoreArgs) -> ToolResult:
+    def passed_on(self, args: ReadMoreArgs) -> PassedOn:
         if args.tool == self.name:
             raise ValidationError.of("tool", "Invalid value for parameter tool: it must be the tool that was cut")
-        return await self.context.tools.call(args.tool, args.arguments, Resume(path=args.path, offset=args.offset))
+        return PassedOn(args.tool, args.arguments, Resume(path=args.path, offset=args.offset))
 
 
 TOOLS = (ReadMore,)

@@ -1,0 +1,35 @@
+"""Switch tools on and off for everybody, on the word of somebody who may."""
+
+import structlog
+
+from dogubako.contract.call import Caller, Door, ToolCall
+from dogubako.contract.errors import ReadOnlyError
+from dogubako.engine.entry import ToolRegistryEntry
+from dogubako.engine.policy import Policy
+from dogubako.engine.recording import Recorder, recorded
+from dogubako.engine.registry import ToolRegistry
+
+log = structlog.get_logger("dogubako.engine")
+
+
+class Switchboard:
+    """The switches of a registry, for callers of a server."""
+
+    def __init__(self, registry: ToolRegistry, policy: Policy, recorder: Recorder | None) -> None:
+        self._registry = registry
+        self._policy = policy
+        self._recorder = recorder
+        # Switches live in one process; where several serve one address, they would disagree.
+        self.alone = True
+
+    def switch(self, entry: ToolRegistryEntry, enabled: bool, *, caller: Caller, door: Door) -> None:
+        """Enable or disable all versions of a tool. It is recorded like a call, also when it is refused."""
+        act = "enable" if enabled else "disable"
+        call = ToolCall(name=f"tools/{act}/{entry.name}", caller=caller, door=door)
+        with recorded(self._recorder, call, entry.pack, changing=True):
+            self._policy.check_switching(caller)
+            if not self.alone:
+                message = f"Several processes serve this address, and only one would hear of it: {act} was not done."
+                raise ReadOnlyError(message, hint="Serve with one worker, or choose tools with DOGUBAKO_PACKS.")
+            (self._registry.enable if enabled else self._registry.disable)(entry.name)
+        log.info("Tool switched", tool=entry.name, enabled=enabled, caller=caller.name)

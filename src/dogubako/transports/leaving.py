@@ -1,0 +1,142 @@
+"""How a connection ends: after the answers that are due, with the reason, and without cutting off what was said."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from dogubako.contract.errors import DogubakoError
+from dogubako.transports.problems import problem_bytes
+
+LINGER_SECONDS: Final = 2.0
+
+
+class LeavingProtocol(HttpToolsProtocol):
+    """uvicorn's own protocol, which waits for ever for the rest of a request that was answered already."""
+
+    # The head of a request is here, and the rest of it is not.
+    _arriving = False
+    # Nothing that still comes is listened to.
+    _deaf = False
+    _refusal: DogubakoError | None = None
+    _keeps_alive = True
+    _end: asyncio.TimerHandle | None = None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._end is not None:
+            self._end.cancel()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._deaf:
+            return
+        super().data_received(data)
+        if self._arriving and self.cycle.transport is self.transport:
+            self._expect_the_rest()
+
+    def on_message_begin(self) -> None:
+        if not self._deaf:
+            super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        if not self._deaf:
+            super().on_headers_complete()
+            self._arriving = True
+
+    def on_body(self, body: bytes) -> None:
+        if not self._deaf:
+            super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        if self._deaf:
+            return
+        self._arriving = False
+        if self.cycle.transport is not self.transport:
+            self._the_rest_is_here()
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        if self._refusal is not None and not self.pipeline:
+            self._say(self._refusal)
+        elif self._end is None:
+            super().on_response_complete()
+
+    def shutdown(self) -> None:
+        self._keeps_alive = False
+        super().shutdown()
+
+    def refuse(self, error: DogubakoError) -> None:
+        """Answer in our words, when the requests before this one have their answers, and end the connection."""
+        if self._deaf:
+            return
+        self._deaf = True
+        if not self._earlier_answers_are_due():
+            self._say(error)
+            return
+        if self._arriving:
+            # It waits in the line already, and what it gets is the refusal.
+            self.pipeline.popleft()
+            self._arriving = False
+        self._refusal = error
+
+    def _earlier_answers_are_due(self) -> bool:
+        """Whether a request before the one that is arriving has no answer yet."""
+        if self._arriving:
+            return bool(self.pipeline)
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _expect_the_rest(self) -> None:
+        """An answer that comes before the rest of its request says that it is the last one."""
+        self._keeps_alive = self.cycle.keep_alive
+        self.cycle.keep_alive = False
+        self.cycle.transport = _Lingering(self.transport, self._leave)
+
+    def _the_rest_is_here(self) -> None:
+        self.cycle.transport = self.transport
+        if not self.cycle.response_started:
+            self.cycle.keep_alive = self._keeps_alive
+
+    def _say(self, error: DogubakoError) -> None:
+        begun = self._arriving and self.cycle.response_started
+        if self._arriving:
+            self._tell_that_the_client_is_gone()
+        if not begun and not self.transport.is_closing():
+            self.transport.write(problem_bytes(error))
+        self._leave()
+
+    def _tell_that_the_client_is_gone(self) -> None:
+        """Whoever works on the request need not go on, and must not answer it a second time."""
+        self.cycle.disconnected = True
+        self.cycle.waiting_for_100_continue = False
+        self.cycle.message_event.set()
+
+    def _leave(self) -> None:
+        """Say no more, and let arrive what is under way: closing before that is a reset, and takes our words along."""
+        self._deaf = True
+        self._refusal = None
+        self._unset_keepalive_if_required()
+        if self.transport.is_closing() or self._end is not None:
+            return
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self.flow.resume_reading()
+        self._end = self.loop.call_later(LINGER_SECONDS, self.transport.abort)
+
+
+class _Lingering(asyncio.Transport):
+    """The transport as an answer sees it whose request is not complete. It does not close at once."""
+
+    def __init__(self, transport: asyncio.Transport, leave: Callable[[], None]) -> None:
+        super().__init__()
+        self._transport = transport
+        self._leave = leave
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self._transport.write(data)
+
+    def is_closing(self) -> bool:
+        return self._transport.is_closing()
+
+    def close(self) -> None:
+        self._leave()

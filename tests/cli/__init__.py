@@ -1,0 +1,1 @@
+"""The commands, one by one, as a person or a script would use them."""
