@@ -9,7 +9,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ ROOT = Path(__file__).parent.parent
 LANGUAGES = [pytest.param("README.md", id="English"), pytest.param("README.ja.md", id="Japanese")]
 # Installing is what `make test` itself has just done; doing it again here would change the installation under test.
 INSTALLED = "make -o .venv/.runtime -o .venv/.dev"
+NAMED_PORTS = ("3000", "3001", "3002")
 SERVES = re.compile(r"make .*\brun$|dogubako serve")
 
 
@@ -39,15 +40,16 @@ def newcomer(tmp_path: Path) -> Path:
 @contextmanager
 def _ports() -> Iterator[dict[str, str]]:
     """A free port for each one that the README names."""
-    with socket.socket() as first, socket.socket() as second:
-        first.bind(("127.0.0.1", 0))
-        second.bind(("127.0.0.1", 0))
-        free = {"3000": str(first.getsockname()[1]), "3001": str(second.getsockname()[1])}
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in NAMED_PORTS]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        free = {named: str(one.getsockname()[1]) for named, one in zip(NAMED_PORTS, sockets, strict=True)}
     yield free
 
 
 def _run(command: str, folder: Path, port: str) -> str:
-    environment = {**os.environ, "PORT": port, "HOME": str(folder)}
+    environment = {**os.environ, "PORT": port, "HOME": str(folder), "DOGUBAKO_DATA_DIR": str(folder / "data")}
     done = subprocess.run(
         ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False
     )
@@ -95,8 +97,10 @@ def test_every_command_works_as_printed(readme: str, newcomer: Path) -> None:
     with _ports() as ports:
         commands = _commands(readme, ports)
         served = [command for command in commands if SERVES.search(command)]
-        assert len(served) == 2
-        with _serving(served[0], newcomer, ports["3000"]), _serving(served[1], newcomer, ports["3000"]):
+        assert len(served) == len(NAMED_PORTS)
+        with ExitStack() as stack:
+            for command in served:
+                stack.enter_context(_serving(command, newcomer, ports["3000"]))
             answers = [_run(command, newcomer, ports["3000"]) for command in commands if command not in served]
 
     failed = [answer for answer in answers if answer.startswith("{") and not json.loads(answer)["success"]]
@@ -106,6 +110,7 @@ def test_every_command_works_as_printed(readme: str, newcomer: Path) -> None:
     assert any(json.loads(answer).get("result") == "Hello, Ada!" for answer in answers if answer.startswith("{"))
     assert any("greet" in answer and "Greet somebody by name." in answer for answer in answers)
     assert "Hello, Ada!\n" in answers
+    assert any("list_projects" in answer and "reporting" in answer for answer in answers)
     connected = json.loads((newcomer / ".mcp.json").read_text(encoding="utf-8"))
     assert connected["mcpServers"]["dogubako"]["args"] == ["stdio", "--tools", str(newcomer / "hello.py")]
 

@@ -42,7 +42,7 @@ class Authenticator(Protocol):
 
 def digest(secret: str) -> bytes:
     """What is remembered in place of a secret."""
-    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
 def step_up(scope: str) -> str:

@@ -1,6 +1,5 @@
 """OAuth 2.1 resource server: callers bring tokens of an authorization server that the operator trusts."""
 
-import hashlib
 import time
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Final
@@ -88,7 +87,7 @@ class TokenAuthentication:
             key = await self._keys.find(kid if isinstance(kid, str) else None)
             if key is None:
                 raise jwt.InvalidTokenError("unknown key")
-            return jwt.decode(
+            claims: dict[str, Any] = jwt.decode(
                 token,
                 key,
                 algorithms=list(ALGORITHMS),
@@ -104,6 +103,9 @@ class TokenAuthentication:
             log.info("Access token refused", reason=type(error).__name__)
             hint = "Get a new one; the operator's log names the reason."
             raise AuthenticationError("The access token is not valid.", hint=hint) from error
+        if not claims["sub"]:
+            raise AuthenticationError("The access token names nobody.", hint="It needs a `sub`.")
+        return claims
 
 
 def token_authentication(settings: Settings) -> TokenAuthentication:
@@ -115,7 +117,7 @@ def token_authentication(settings: Settings) -> TokenAuthentication:
 
 def _name(subject: str) -> str:
     """Two long names that begin alike must not become one caller."""
-    return subject if len(subject) <= _LONGEST_NAME else hashlib.sha256(subject.encode()).hexdigest()
+    return subject if len(subject) <= _LONGEST_NAME else digest(subject).hex()
 
 
 def _scopes_in(claims: dict[str, Any]) -> list[str]:

@@ -16,7 +16,7 @@ _HEIGHT: Final = {level: height for height, level in enumerate(LEVELS, start=1)}
 _NEEDED: Final = {Effect.DELEGATE: "read", Effect.READ: "read", Effect.WRITE: "write", Effect.DESTROY: "destroy"}
 
 _TOOL: Final = "tool:"
-_SCOPE = re.compile(r"(?:[a-z][a-z0-9_-]{0,63}:)?(?:read|write|destroy)|admin|tool:[a-z0-9_*?-]{1,64}")
+_SCOPE = re.compile(r"(?:[A-Za-z][A-Za-z0-9_-]{0,63}:)?(?:read|write|destroy)|admin|tool:[a-z0-9_*?-]{1,64}")
 
 # Tools about tools belong to everybody who may come in.
 _FOR_EVERYBODY: Final = "core"
@@ -39,12 +39,18 @@ def allows(scopes: frozenset[str], metadata: ToolMetadata, pack: str) -> bool:
 
 def needed_for(metadata: ToolMetadata, pack: str) -> str:
     """The level of this pack that would do. (A scope that names the tool would, too.)"""
-    return f"{pack}:{_NEEDED[metadata.effect]}"
+    return _of_pack(pack, _NEEDED[metadata.effect]) or f"{_TOOL}{metadata.name}"
 
 
 def needed_to_read(pack: str) -> str:
     """The scope for a pack's resources and prompts."""
-    return f"{pack}:read"
+    return _of_pack(pack, "read") or "read"
+
+
+def _of_pack(pack: str, level: str) -> str | None:
+    """A pack that was a file may have a name that no scope can say."""
+    scope = f"{pack}:{level}"
+    return scope if is_scope(scope) and not scope.startswith(_TOOL) else None
 
 
 def allows_reading(scopes: frozenset[str], pack: str) -> bool:

@@ -54,8 +54,9 @@ def _paths() -> dict[str, Any]:
         "/": {"get": _operation("serverInfo", "Is the server running?", models.ServerInfo)},
         "/healthz": {"get": _operation("health", "Is the process alive?", models.Health)},
         "/readyz": {
-            "get": _operation("readiness", "Can every configured service be reached?", models.Readiness)
-            | _also(503, "Not ready.", models.Readiness)
+            "get": _operation(
+                "readiness", "Can every configured service be reached?", models.Readiness, not_yet=models.Readiness
+            )
         },
         "/v1/tools": {
             "get": _operation("listTools", "List tools.", models.ToolList) | {"parameters": _list_parameters()}
@@ -73,7 +74,7 @@ def _paths() -> dict[str, Any]:
                 "Run a tool.",
                 models.CallAnswer,
                 models.CallRequest,
-                (401, 404, 408, 413, 415, 429, 499, 502, 503),
+                (404, 408, 413, 415, 429, 499, 502, 503),
             )
         },
         "/v1/tools/search": {
@@ -90,6 +91,7 @@ def _operation(
     answer: type[BaseModel],
     body: type[BaseModel] | None = None,
     errors: tuple[int, ...] = (),
+    not_yet: type[BaseModel] | None = None,
 ) -> dict[str, Any]:
     statuses = sorted({*_COMMON_ERRORS, *errors})
     operation: dict[str, Any] = {
@@ -98,14 +100,11 @@ def _operation(
         "responses": {"200": _content("OK.", answer)}
         | {str(status): _content("Failed.", models.ErrorAnswer) for status in statuses},
     }
+    if not_yet is not None:
+        operation["responses"]["503"] = _content("Not ready.", not_yet)
     if body is not None:
         operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": _reference(body)}}}
     return operation
-
-
-def _also(status: int, description: str, answer: type[BaseModel]) -> dict[str, Any]:
-    operation = _operation("readiness", "Can every configured service be reached?", models.Readiness)
-    return {"responses": {**operation["responses"], str(status): _content(description, answer)}}
 
 
 def _content(description: str, answer: type[BaseModel]) -> dict[str, Any]:

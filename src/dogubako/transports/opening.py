@@ -9,7 +9,7 @@ from dogubako.contract.call import TRUSTED
 from dogubako.transports import listing
 from dogubako.transports.express import SERVER_INFO
 from dogubako.transports.inside import Inside
-from dogubako.transports.wire import HANDSHAKE_VERSIONS, LATEST_HANDSHAKE_VERSION
+from dogubako.transports.wire import HANDSHAKE_VERSIONS, LATEST_HANDSHAKE_VERSION, is_request_id
 
 CAPABILITIES: Final = {
     "completions": {},
@@ -34,7 +34,7 @@ class Opening:
     def answer(self, message: dict[str, Any]) -> dict[str, Any] | None:
         """The response, or nothing: then the SDK decides."""
         request_id = message.get("id")
-        if isinstance(request_id, bool) or not isinstance(request_id, str | int) or message.get("jsonrpc") != "2.0":
+        if not is_request_id(request_id) or message.get("jsonrpc") != "2.0":
             return None
         params = message.get("params", {})
         result = self._result(message.get("method"), params if isinstance(params, dict) else None)

@@ -23,6 +23,8 @@ _LONGEST_PATH = 200
 
 def json_response(body: Any, *, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """A JSON answer; keys are camelCase already."""
+    # What one caller may see must not be kept for others on the way; not all caches know the header X-API-Key.
+    headers = {"Cache-Control": "no-store", **(headers or {})}
     return Response(msgspec.json.encode(body), status_code=status, headers=headers, media_type="application/json")
 
 

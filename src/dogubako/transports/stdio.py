@@ -25,7 +25,15 @@ from dogubako.transports.opening import Opening
 from dogubako.transports.outstanding import Outstanding
 from dogubako.transports.pipes import Output, open_reader, open_writer
 from dogubako.transports.stdio_sdk import SdkPeer
-from dogubako.transports.wire import INVALID_REQUEST, MAX_BODY_BYTES, NOT_JSON, PARSE_ERROR, VERSION_KEY, Refusal
+from dogubako.transports.wire import (
+    INVALID_REQUEST,
+    MAX_BODY_BYTES,
+    NOT_JSON,
+    PARSE_ERROR,
+    VERSION_KEY,
+    Refusal,
+    is_request_id,
+)
 
 log = structlog.get_logger("dogubako.stdio")
 
@@ -157,7 +165,7 @@ class StdioDoor:
 def _has_odd_id(message: dict[str, Any]) -> bool:
     """Whether a request has an id that nobody may use; the SDK would take it for a notification and stay silent."""
     request_id = message.get("id", "")
-    return "method" in message and (isinstance(request_id, bool) or not isinstance(request_id, str | int))
+    return "method" in message and not is_request_id(request_id)
 
 
 def _has_envelope(message: dict[str, Any]) -> bool:

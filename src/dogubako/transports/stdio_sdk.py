@@ -10,6 +10,7 @@ import anyio.to_thread
 from dogubako.late import load
 from dogubako.transports.inside import Inside
 from dogubako.transports.outstanding import Outstanding
+from dogubako.transports.wire import is_request_id
 
 Write = Callable[[bytes], Awaitable[None]]
 
@@ -58,8 +59,8 @@ class SdkPeer:
         method, params = message.get("method"), message.get("params")
         if method == "notifications/cancelled":
             cancelled = params.get("requestId") if isinstance(params, dict) else None
-            self._outstanding.discard(cancelled if isinstance(cancelled, str | int) else None)
-        elif method not in (None, "subscriptions/listen") and isinstance(request_id := message.get("id"), str | int):
+            self._outstanding.discard(cancelled if is_request_id(cancelled) else None)
+        elif method not in (None, "subscriptions/listen") and is_request_id(request_id := message.get("id")):
             self._outstanding.add(request_id)
 
     async def _run(self) -> None:
@@ -72,7 +73,7 @@ class SdkPeer:
     async def _refused(self, line: bytes, encoded: bytes) -> None:
         """The SDK cannot read this line and answers without its id; nobody should wait for another answer."""
         request_id = json.loads(line).get("id")
-        self._outstanding.discard(request_id if isinstance(request_id, str | int) else None)
+        self._outstanding.discard(request_id if is_request_id(request_id) else None)
         await self._write(encoded)
 
     async def _written(self, request_id: Any, encoded: bytes) -> None:

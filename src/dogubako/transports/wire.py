@@ -1,7 +1,7 @@
 """MCP's words for our outcomes. Knows the protocol, not the SDK, so that a quick answer needs no heavy import."""
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeGuard
 
 import msgspec
 
@@ -90,7 +90,7 @@ def is_message(message: Any) -> bool:
     return isinstance(message.get("result"), dict) or isinstance(message.get("error"), dict)
 
 
-def is_request_id(value: Any) -> bool:
+def is_request_id(value: Any) -> TypeGuard[str | int]:
     return isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))
 
 

@@ -96,7 +96,7 @@ async def test_nobody_else_of_a_redmine_gives_a_key_away(tmp_path: Path) -> None
 @pytest.mark.parametrize("uri", ["redmine://issues/1", "redmine://projects/webshop/wiki/Wiki"])
 async def test_no_resource_gives_a_key_away(tmp_path: Path, uri: str) -> None:
     async with box_on(Talkative(), tmp_path).running() as box:
-        contents = await box.catalog.read(uri)
+        contents = await box.read(uri)
 
     assert secrets_in(contents) == []
 
@@ -104,7 +104,7 @@ async def test_no_resource_gives_a_key_away(tmp_path: Path, uri: str) -> None:
 @pytest.mark.parametrize("prompt", ["triage_issues", "weekly_report"])
 async def test_no_prompt_gives_a_key_away(tmp_path: Path, prompt: str) -> None:
     async with box_on(Talkative(), tmp_path).running() as box:
-        _, messages = await box.catalog.render(prompt, {"project": "webshop"})
+        _, messages = await box.render(prompt, {"project": "webshop"})
 
     assert secrets_in(messages) == []
 

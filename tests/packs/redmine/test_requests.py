@@ -98,7 +98,7 @@ async def test_a_title_stays_one_segment_of_the_path(tmp_path: Path, tool: str, 
 async def test_a_resource_stays_below_its_own_place(tmp_path: Path, odd: str) -> None:
     async with bench(tmp_path, answers=made({})) as redmine:
         with pytest.raises(NotFoundError):
-            await redmine.box.catalog.read(f"redmine://issues/{in_percents(odd)}")
+            await redmine.box.read(f"redmine://issues/{in_percents(odd)}")
         paths = [one.url.raw_path.decode("ascii").split("?")[0] for one in redmine.wire.requests]
 
     assert [path for path in paths if not path.startswith(("/issues/", "/users/current.json"))] == []

@@ -102,7 +102,7 @@ async def test_what_is_not_there_is_named(agent: Agent, uri: str, message: str) 
 async def test_a_resource_that_is_too_large_stays_a_document(tmp_path: Path, form: str) -> None:
     answers = made({"/issues/7": {"issue": issue(7, description="A long story & more. " * 20_000)}})
     async with box_on(Wire(answers), tmp_path, REDMINE_FORMAT=form).running() as box:
-        contents = await box.catalog.read("redmine://issues/7")
+        contents = await box.read("redmine://issues/7")
 
     text = contents["text"]
     assert text.startswith(DECLARATION)
