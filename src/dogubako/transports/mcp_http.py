@@ -75,7 +75,8 @@ class McpEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         caller: Caller = scope["dogubako.caller"]
         if scope["method"] != "POST":
-            await self._by_the_sdk(_trimmed(scope, caller), receive, send)
+            async with self._while_welcome(scope, receive, send) as (heard, said):
+                await self.manager.handle_request(_trimmed(scope, caller), heard, said)
             return
         require_json(scope)
         body = await read_body(receive)
@@ -123,15 +124,17 @@ class McpEndpoint:
             return
         if _is(message, "initialize"):
             self._sessions.check_room(caller)
-        await self._by_the_sdk(scope, *_replay(body, receive, send, cancel))
+        async with self._while_welcome(scope, receive, send) as (heard, said):
+            await self.manager.handle_request(scope, *_replay(body, heard, said, cancel))
 
-    async def _by_the_sdk(self, scope: Scope, receive: Receive, send: Send) -> None:
+    @asynccontextmanager
+    async def _while_welcome(self, scope: Scope, receive: Receive, send: Send) -> AsyncIterator[tuple[Receive, Send]]:
         """What may stay open for long lasts only as long as its caller is let in."""
         if self._inside.settings.auth == "off":
-            await self.manager.handle_request(scope, receive, send)
+            yield receive, send
             return
         async with Welcome(self._inside.authenticator, scope, receive, send) as welcome:
-            await self.manager.handle_request(scope, welcome.receive, welcome.send)
+            yield welcome.receive, welcome.send
 
     def _stop(self, session: str, caller: Caller, params: Any) -> None:
         """Ids belong to a session, and a session to its caller; without one, clients close the connection instead."""
