@@ -42,6 +42,12 @@ class Settings(BaseModel):
     log_dir: Path = setting(Path("logs"), "LOG_DIR", "Folder of the log file.")
     cors_enabled: bool = setting(False, "CORS_ENABLED", "Whether browsers on other sites may call the REST API.")
     cors_origin: tuple[str, ...] = setting(("*",), "CORS_ORIGIN", "Which sites, comma-separated.")
+    environment: Literal["production", "development"] = setting(
+        "production", "ENVIRONMENT", "In development, internal errors show their message."
+    )
+    sandbox: bool = setting(
+        False, "DOGUBAKO_SANDBOX", "Answer for services that are not configured with the built-in ones."
+    )
     rate_limit_max: int | None = setting(
         None,
         "RATE_LIMIT_MAX",
@@ -49,12 +55,6 @@ class Settings(BaseModel):
         ge=1,
     )
     rate_limit_window: int = setting(60, "RATE_LIMIT_WINDOW", "Length of the window in seconds.", ge=1)
-    environment: Literal["production", "development"] = setting(
-        "production", "ENVIRONMENT", "In development, internal errors show their message."
-    )
-    sandbox: bool = setting(
-        False, "DOGUBAKO_SANDBOX", "Answer for services that are not configured with the built-in ones."
-    )
     rate_limit_tool_max: int | None = setting(
         None, "RATE_LIMIT_TOOL_MAX", "Calls per caller, tool and window; off without it.", ge=1
     )
@@ -179,6 +179,7 @@ class Sources:
         process = os.environ if environ is None else environ
         dotenv = dotenv_values(env_file) if env_file is not None and env_file.is_file() else {}
         self.environ = {**{key: value for key, value in dotenv.items() if value is not None}, **process}
+        self.file_name = (config_file or Path(_FILE_NAME)).name
         self.file = _read_file(config_file)
 
     def load(self) -> Settings:
@@ -195,7 +196,7 @@ class Sources:
         fields = model.model_fields
         for key in table:
             if key not in fields:
-                raise SettingsError(f"{_FILE_NAME}: unknown key '{key}'.{_suggest(key, fields)}")
+                raise SettingsError(f"{self.file_name}: unknown key '{key}'.{_suggest(key, fields)}")
         variables = {env_name(model, name): name for name in fields}
         found = {name: self.environ[variable] for variable, name in variables.items() if variable in self.environ}
         try:
@@ -207,7 +208,7 @@ class Sources:
         known = set(pack_names)
         for key, value in self.file.items():
             if isinstance(value, dict) and key not in known:
-                raise SettingsError(f"{_FILE_NAME}: unknown table '[{key}]'.{_suggest(key, known)}")
+                raise SettingsError(f"{self.file_name}: unknown table '[{key}]'.{_suggest(key, known)}")
 
     def _refuse_unknown_variables(self) -> None:
         known = {env_name(Settings, name) for name in Settings.model_fields}

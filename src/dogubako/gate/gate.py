@@ -49,6 +49,9 @@ class Gate:
 
 
 def _recording(audit: AuditLog) -> Finding:
+    if not audit.path.exists():
+        # Looking must not begin it.
+        return Finding(ok=True, subject="audit log", message=f"{audit.path} begins with the first call")
     if audit.ready():
         return Finding(ok=True, subject="audit log", message=str(audit.path))
     message = f"{audit.path} cannot be written, so tools that change something do not run."
