@@ -35,7 +35,8 @@ def test_it_says_whether_anybody_has_a_key(tmp_path: Path, names: tuple[str, ...
 
     keys, audit = about_the_gate(said)
     assert said.code == 0 and keys.startswith(finding)
-    assert audit == f"ok      audit log: {tmp_path / 'data' / 'audit.jsonl'}"
+    log = tmp_path / "data" / "audit.jsonl"
+    assert audit == f"ok      audit log: {log} begins with the first call" and not log.exists()
 
 
 def test_keys_that_cannot_be_read_are_an_error(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 import structlog
 
 from dogubako.contract.call import TRUSTED, Caller
-from dogubako.contract.errors import AuthenticationError, AuthorizationError, MissingCredentialsError
+from dogubako.contract.errors import AuthenticationError, AuthorizationError
 from dogubako.contract.pack import Finding
 from dogubako.gate.credentials import bearer_of
 from dogubako.gate.keys import ApiKey, KeysError, KeyStore
@@ -84,7 +84,7 @@ class KeyAuthentication:
     def known(self, headers: Headers) -> Caller:
         secret = bearer_of(headers)
         if not secret:
-            raise MissingCredentialsError("An API key is required.", hint=_HOW)
+            raise AuthenticationError("An API key is required.", hint=_HOW, missing=True)
         proof, look = digest(secret), self._keys.last_look()
         remembered = self._remembered.get(proof)
         # Not longer than the store itself goes without looking: a revoked key must stop working then.

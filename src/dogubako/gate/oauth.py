@@ -8,7 +8,7 @@ import jwt
 import structlog
 
 from dogubako.contract.call import Caller
-from dogubako.contract.errors import AuthenticationError, AuthorizationError, MissingCredentialsError
+from dogubako.contract.errors import AuthenticationError, AuthorizationError
 from dogubako.contract.pack import Finding
 from dogubako.gate.authentication import Headers, digest, step_up
 from dogubako.gate.credentials import bearer_of
@@ -59,8 +59,7 @@ class TokenAuthentication:
         if isinstance(error, AuthorizationError):
             return f"{where}, {step_up(error.scope)}" if error.scope else where
         # A token that could not be checked may be a good one; a client should not throw it away.
-        missing = isinstance(error, MissingCredentialsError)
-        return where if missing or error.retryable else f'{where}, error="invalid_token"'
+        return where if error.missing or error.retryable else f'{where}, error="invalid_token"'
 
     async def check(self) -> list[Finding]:
         try:
@@ -76,9 +75,8 @@ class TokenAuthentication:
     def _token(self, headers: Headers) -> str:
         token = bearer_of(headers)
         if not token:
-            raise MissingCredentialsError(
-                "An access token is required.", hint=f"{self._metadata_url} names the authorization server."
-            )
+            hint = f"{self._metadata_url} names the authorization server."
+            raise AuthenticationError("An access token is required.", hint=hint, missing=True)
         return token
 
     async def _claims(self, token: str) -> dict[str, Any]:

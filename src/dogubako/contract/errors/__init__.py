@@ -20,12 +20,7 @@ DogubakoError
 """
 
 from dogubako.contract.errors.base import DogubakoError, LogLevel
-from dogubako.contract.errors.callers import (
-    AuthenticationError,
-    AuthorizationError,
-    MissingCredentialsError,
-    RateLimitError,
-)
+from dogubako.contract.errors.callers import AuthenticationError, AuthorizationError, RateLimitError
 from dogubako.contract.errors.http import (
     InternalError,
     MethodNotAllowedError,
@@ -79,7 +74,6 @@ __all__ = [
     "JsonParseError",
     "LogLevel",
     "MethodNotAllowedError",
-    "MissingCredentialsError",
     "NoResults",
     "NotFoundError",
     "NotFoundErrorContext",

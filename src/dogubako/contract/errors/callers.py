@@ -4,15 +4,15 @@ from dogubako.contract.errors.base import DogubakoError
 
 
 class AuthenticationError(DogubakoError):
-    """We do not know who is calling."""
+    """We do not know who is calling. `missing`: nobody even said so, which is not the same as saying it wrongly."""
 
     code = "AUTHENTICATION_ERROR"
     http_status = 401
     log_level = "warning"
 
-
-class MissingCredentialsError(AuthenticationError):
-    """Nobody said who is calling, which is not the same as saying it wrongly."""
+    def __init__(self, message: str, *, hint: str | None = None, missing: bool = False) -> None:
+        super().__init__(message, hint=hint)
+        self.missing = missing
 
 
 class AuthorizationError(DogubakoError):
