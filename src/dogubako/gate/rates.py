@@ -16,6 +16,8 @@ _HINT: Final = "Wait that long, or ask the operator for a higher RATE_LIMIT_MAX.
 _PREFIX: Final = "dogubako:calls"
 # A Redis that hangs must not make every call wait for it.
 _AWAY_SECONDS: Final = 5.0
+# Of so many callers it is remembered how many calls they run; who runs none can be forgotten.
+_MOST_CALLERS: Final = 10_000
 
 
 class RateLimits:
@@ -97,36 +99,32 @@ class Crowd:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._running: dict[str, int] = {}
+        self._places: dict[str, Places] = {}
 
-    def place(self, caller: str) -> "_Place":
-        """One place for as long as it is held; BusyError when the caller holds as many as it may."""
-        return _Place(self, caller)
-
-    def enter(self, caller: str) -> None:
-        running = self._running.get(caller, 0)
-        if running >= self._most:
-            message = "Too many of your calls are running already."
-            raise BusyError(message, hint=f"At most {self._most} at once; wait for one to end.")
-        self._running[caller] = running + 1
-
-    def leave(self, caller: str) -> None:
-        self._running[caller] -= 1
-        if not self._running[caller]:
-            del self._running[caller]
+    def place(self, caller: str) -> "Places":
+        """To be held while a call runs."""
+        places = self._places.get(caller)
+        if places is None:
+            if len(self._places) >= _MOST_CALLERS:
+                self._places = {name: one for name, one in self._places.items() if one.running}
+            places = self._places[caller] = Places(self._most)
+        return places
 
 
-class _Place:
-    """A context manager by hand: every call takes one, and a generator costs five times as much."""
+class Places:
+    """The places of one caller. Entered once for every call, so it is made once for all of them."""
 
-    __slots__ = ("_caller", "_crowd")
+    __slots__ = ("_most", "running")
 
-    def __init__(self, crowd: Crowd, caller: str) -> None:
-        self._crowd = crowd
-        self._caller = caller
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.running = 0
 
     def __enter__(self) -> None:
-        self._crowd.enter(self._caller)
+        if self.running >= self._most:
+            message = "Too many of your calls are running already."
+            raise BusyError(message, hint=f"At most {self._most} at once; wait for one to end.")
+        self.running += 1
 
     def __exit__(self, *_: object) -> None:
-        self._crowd.leave(self._caller)
+        self.running -= 1
