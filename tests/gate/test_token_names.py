@@ -5,7 +5,7 @@ import pytest
 from .authorization_server import AuthorizationServer
 from .token_gate import taking_tokens, verdict
 
-_REFUSED = "The access token is not valid."
+_NOBODY = "The access token names nobody."
 
 NOBODY = [
     pytest.param("", id="nothing"),
@@ -20,7 +20,7 @@ NOBODY = [
 async def test_a_token_that_names_nobody_is_refused(subject: str) -> None:
     server = AuthorizationServer()
     async with taking_tokens(server) as gate:
-        assert await verdict(gate, server.token(sub=subject)) == _REFUSED
+        assert await verdict(gate, server.token(sub=subject)) == _NOBODY
 
 
 PLAIN = [
@@ -43,7 +43,7 @@ async def test_a_plain_name_stays_as_it_is(subject: str) -> None:
 ODD = [
     pytest.param("\ud800", id="half a character"),
     pytest.param("\ud800" * 201, id="many halves"),
-    pytest.param("\udfff\ud800" * 2_000, id="halves in the wrong order"),
+    pytest.param("\udfff\ud800" * 200, id="halves in the wrong order"),
     pytest.param("ann\n08:00:00 INFO forged line", id="a second line"),
     pytest.param("ann\x1b]0;pwned\x07", id="orders to a terminal"),
     pytest.param("ann\u202enna", id="written backwards"),
@@ -63,4 +63,4 @@ async def test_an_odd_name_becomes_one_that_can_be_printed_and_stays_one_caller(
 
     assert name.isprintable() and 0 < len(name) <= 200
     assert name == again and name != other
-    assert _REFUSED not in (name, other)
+    assert not {name, other} & {"The access token is not valid.", _NOBODY}

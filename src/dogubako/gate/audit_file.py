@@ -140,8 +140,8 @@ def _kept_salt(path: Path) -> bytes:
     """Kept beside the log: equal arguments are equal in it, and cannot be guessed by trying."""
     if not path.exists():
         # Complete before it has its name: another worker must not read half of it.
-        unfinished = path.with_name(f"{_SALT}.{os.getpid()}")
-        with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        unfinished = path.with_name(f"{_SALT}.{secrets.token_hex(8)}")
+        with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb") as file:
             file.write(secrets.token_bytes(_SALT_BYTES))
         try:
             os.link(unfinished, path)

@@ -124,7 +124,7 @@ class KeyAuthentication:
     def _say_once(self, error: KeysError) -> None:
         if not self._unreadable:
             self._unreadable = True
-            log.error("API keys cannot be read", reason=error.message)
+            log.error("API keys cannot be read", reason=error.message, advice=error.hint)
 
     async def find(self, headers: Headers) -> Caller:
         return self.known(headers)

@@ -7,7 +7,7 @@ from typing import Any, Final
 import jwt
 import structlog
 
-from dogubako.contract.call import Caller
+from dogubako.contract.call import TRUSTED, Caller
 from dogubako.contract.errors import AuthenticationError, AuthorizationError
 from dogubako.contract.pack import Finding
 from dogubako.gate.authentication import Headers, digest, step_up
@@ -96,12 +96,13 @@ class TokenAuthentication:
             )
         except jwt.ExpiredSignatureError as error:
             raise AuthenticationError("The access token has expired.", hint="Get a new one.") from error
-        except (jwt.PyJWTError, ValueError, TypeError, ArithmeticError) as error:
+        except (jwt.PyJWTError, ValueError, TypeError, ArithmeticError, AttributeError) as error:
             # What exactly is wrong with it helps an operator, and only helps others to forge one.
             log.info("Access token refused", reason=type(error).__name__)
             hint = "Get a new one; the operator's log names the reason."
             raise AuthenticationError("The access token is not valid.", hint=hint) from error
-        if not claims["sub"]:
+        # Nobody at all, and those who need no token: the audit log must not take anybody for them.
+        if str(claims["sub"]).strip().casefold() in ("", TRUSTED.name):
             raise AuthenticationError("The access token names nobody.", hint="It needs a `sub`.")
         return claims
 
@@ -114,8 +115,8 @@ def token_authentication(settings: Settings) -> TokenAuthentication:
 
 
 def _name(subject: str) -> str:
-    """Two long names that begin alike must not become one caller."""
-    return subject if len(subject) <= _LONGEST_NAME else digest(subject).hex()
+    """Two long names that begin alike must not become one caller, and nobody is called by what cannot be shown."""
+    return subject if len(subject) <= _LONGEST_NAME and subject.isprintable() else digest(subject).hex()
 
 
 def _scopes_in(claims: dict[str, Any]) -> list[str]:
