@@ -110,6 +110,7 @@ class Catalog:
         call = ToolCall(name="resources/read", parameters={"uri": uri}, caller=caller, door=door)
         found = self._search(uri)
         with recorded(self._recorder, call, found[0] if found else None):
+            await self._policy.check_rate(call)
             return await self._read(uri, conversation, call)
 
     async def _read(self, uri: str, conversation: Conversation, call: ToolCall) -> dict[str, Any]:
@@ -138,6 +139,7 @@ class Catalog:
         call = ToolCall(name="prompts/get", parameters={"name": name, **arguments}, caller=caller, door=door)
         pack, _ = self._prompts.get(name, (None, None))
         with recorded(self._recorder, call, pack):
+            await self._policy.check_rate(call)
             return await self._render(name, arguments, conversation, call)
 
     async def _render(
@@ -162,13 +164,15 @@ class Catalog:
     ) -> list[str]:
         """What could stand in this blank. `reference` is a prompt's name or a template's address."""
         call = ToolCall(name="completion/complete", parameters={argument: value}, caller=caller, door=door)
-        pack, complete = self._completer(reference, argument)
-        with recorded(self._recorder, call, pack):
+        found, _ = self._templates.get(reference) or self._prompts.get(reference) or (None, None)
+        with recorded(self._recorder, call, found):
+            await self._policy.check_rate(call)
+            pack, complete = self._completer(reference, argument)
             async with self._admitted(pack, call):
                 if complete is None:
                     return []
-                found = await _in_time(complete(self._context(pack, SILENCE), value, others))
-                return [self._short(value) for value in found[:_MOST_COMPLETIONS]]
+                values = await _in_time(complete(self._context(pack, SILENCE), value, others))
+                return [self._short(one) for one in values[:_MOST_COMPLETIONS]]
 
     def _short(self, completion: str) -> str:
         return self._responses.redactor.known(clean_text(completion))[:_LONGEST_COMPLETION]
@@ -176,7 +180,6 @@ class Catalog:
     @asynccontextmanager
     async def _admitted(self, pack: str, call: ToolCall) -> AsyncIterator[None]:
         """What is read passes the same policy as a tool."""
-        await self._policy.check_rate(call)
         await self._policy.check_reading(pack, call)
         with self._policy.place(call):
             yield

@@ -162,8 +162,12 @@ class Pipeline:
         log.error("Internal error", error_id=shown.error_id, exc_info=error, **fields)
         return self.responses.failure(shown)
 
-    def refuse(self, call: ToolCall, error: DogubakoError) -> ToolResult:
-        """Answer a call that a door could not even read to its end; it is recorded like any other."""
+    async def refuse(self, call: ToolCall, error: DogubakoError) -> ToolResult:
+        """Answer a call that a door could not even read to its end; it is counted and recorded like any other."""
+        try:
+            await self.policy.check_rate(call)
+        except DogubakoError as first:
+            error = first
         result = self._refused(call, error)
         self._completed(call, None, result.code, time.perf_counter(), result)
         return result

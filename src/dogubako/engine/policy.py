@@ -49,8 +49,8 @@ class Policy(Protocol):
     async def check_reading(self, pack: str, call: ToolCall) -> None:
         """Let a resource or prompt of the pack be read, or raise."""
 
-    def check_switching(self, caller: Caller) -> None:
-        """Let the caller switch tools on and off for everybody, or raise."""
+    def check_switching(self, entry: ToolRegistryEntry, caller: Caller) -> None:
+        """Let the caller switch this tool on or off for everybody, or raise."""
 
     def may_ask(self, entry: ToolRegistryEntry) -> bool:
         """Whether a call of this tool may end in a question to the user; its door must be able to carry one."""
@@ -106,7 +106,7 @@ class HousePolicy:
         if (error := self.missing_scope_to_read(pack, call.caller)) is not None:
             raise error
 
-    def check_switching(self, caller: Caller) -> None:
+    def check_switching(self, entry: ToolRegistryEntry, caller: Caller) -> None:
         return None
 
     def may_ask(self, entry: ToolRegistryEntry) -> bool:

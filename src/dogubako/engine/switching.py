@@ -22,14 +22,17 @@ class Switchboard:
         # Switches live in one process; where several serve one address, they would disagree.
         self.alone = True
 
-    def switch(self, entry: ToolRegistryEntry, enabled: bool, *, caller: Caller, door: Door) -> None:
+    def switch(self, name: str, enabled: bool, *, caller: Caller, door: Door) -> None:
         """Enable or disable all versions of a tool. It is recorded like a call, also when it is refused."""
         act = "enable" if enabled else "disable"
-        call = ToolCall(name=f"tools/{act}/{entry.name}", caller=caller, door=door)
-        with recorded(self._recorder, call, entry.pack, changing=True):
-            self._policy.check_switching(caller)
+        call = ToolCall(name=f"tools/{act}/{name}", caller=caller, door=door)
+        with recorded(self._recorder, call, None, changing=True):
+            self._policy.check_switching(self._visible(name, caller), caller)
             if not self.alone:
                 message = f"Several processes serve this address, and only one would hear of it: {act} was not done."
                 raise ReadOnlyError(message, hint="Serve with one worker, or choose tools with DOGUBAKO_PACKS.")
-            (self._registry.enable if enabled else self._registry.disable)(entry.name)
-        log.info("Tool switched", tool=entry.name, enabled=enabled, caller=caller.name)
+            (self._registry.enable if enabled else self._registry.disable)(name)
+        log.info("Tool switched", tool=name, enabled=enabled, caller=caller.name)
+
+    def _visible(self, name: str, caller: Caller) -> ToolRegistryEntry:
+        return self._registry.get(name, may_see=lambda one: self._policy.missing_scope(one, caller) is None)

@@ -67,7 +67,9 @@ class GatePolicy(HousePolicy):
         if entry.metadata.writes:
             self._check_record(f"{entry.name} was not run.")
 
-    def check_switching(self, caller: Caller) -> None:
+    def check_switching(self, entry: ToolRegistryEntry, caller: Caller) -> None:
+        if (error := self.missing_scope(entry, caller)) is not None:
+            raise error
         if ADMIN not in caller.scopes:
             raise _missing("Switching tools", ADMIN, caller)
         self._check_record("nothing was switched.")

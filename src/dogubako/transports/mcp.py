@@ -134,7 +134,7 @@ class McpDoor:
         try:
             options = options_from((ctx.params or {}).get("_meta"))
         except DogubakoError as error:
-            return call_result(pipeline.refuse(call, error), modern=modern)
+            return call_result(await pipeline.refuse(call, error), modern=modern)
         result = await pipeline.handle(msgspec.structs.replace(call, options=options))
         if result.pending is not None:
             return input_required(result.pending, conversation.state())

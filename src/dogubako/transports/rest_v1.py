@@ -120,14 +120,13 @@ class RestV1:
         )
 
     async def _one(self, request: Request) -> Response:
-        entry = self._inside.registry.get(
-            request.path_params["name"], may_see=lambda one: self._missing_scope(one, request) is None
-        )
+        name = request.path_params["name"]
+        if request.method == "PATCH":
+            await self._switch(request, name)
+        entry = self._inside.registry.get(name, may_see=lambda one: self._missing_scope(one, request) is None)
         if (error := self._missing_scope(entry, request)) is not None:
             raise error
-        if request.method == "PATCH":
-            await self._switch(request, entry)
-        return json_response(tool_detail(self._inside.registry, request.path_params["name"]))
+        return json_response(tool_detail(self._inside.registry, name))
 
     async def _search(self, request: Request) -> Response:
         require_json(request.scope)
@@ -145,10 +144,10 @@ class RestV1:
         """The one thing that hides a tool here: lists of REST also show what is disabled, and why."""
         return self._inside.pipeline.policy.missing_scope(entry, request.scope["dogubako.caller"])
 
-    async def _switch(self, request: Request, entry: ToolRegistryEntry) -> None:
+    async def _switch(self, request: Request, name: str) -> None:
         require_json(request.scope)
         body = _SWITCH.check(decode_object(await read_body(request.receive)))
-        self._inside.switchboard.switch(entry, body.enabled, caller=request.scope["dogubako.caller"], door="rest")
+        self._inside.switchboard.switch(name, body.enabled, caller=request.scope["dogubako.caller"], door="rest")
 
 
 def _list_query(request: Request) -> ListQuery:

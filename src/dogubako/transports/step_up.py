@@ -31,35 +31,36 @@ class StepUp:
         self.wanted = inside.settings.auth == "oauth"
 
     async def refused(self, message: Any, caller: Caller, send: Send) -> bool:
-        """Whether this message was a call that the caller's token does not allow; then it has been answered."""
+        """Whether this message was a call that the caller's token does not allow; then it has its answer."""
         if not isinstance(message, dict) or message.get("method") != "tools/call":
             return False
         params = message.get("params")
         name, arguments = (params.get("name"), params.get("arguments")) if isinstance(params, dict) else (None, None)
-        error = self._missing(name, arguments, caller)
-        if error is None:
+        if not isinstance(name, str) or not self._lacks_scope(name, arguments, caller):
             return False
-        call = ToolCall(name=str(name), parameters=_object(arguments), door="http", caller=caller)
-        result = self._inside.pipeline.refuse(call, error)
-        refusal = Refusal(INSUFFICIENT_SCOPE, result.content[0]["text"], error_facts(error))
+        # Down the path as any other call: there it is counted, refused and recorded.
+        call = ToolCall(name=name, parameters=_object(arguments), door="http", caller=caller)
+        error = (await self._inside.pipeline.handle(call)).error
+        if not isinstance(error, AuthorizationError) or not error.scope:
+            return False
+        refusal = Refusal(INSUFFICIENT_SCOPE, error.message, error_facts(error))
         answer = {"jsonrpc": "2.0", "id": message.get("id"), "error": refusal.as_json()}
         challenge = self._inside.authenticator.challenge(error).encode("latin-1")
         await send_json(send, _encode(answer), error.http_status, [(b"www-authenticate", challenge)])
         return True
 
-    def _missing(self, name: Any, arguments: Any, caller: Caller, passes: int = 0) -> AuthorizationError | None:
+    def _lacks_scope(self, name: Any, arguments: Any, caller: Caller, passes: int = 0) -> bool:
         try:
             entry = self._inside.registry.get(name) if isinstance(name, str) else None
         except ToolNotFoundError:
-            return None
-        if entry is None:
-            return None
-        missing = self._inside.pipeline.policy.missing_scope(entry, caller)
+            return False
+        if entry is None or self._inside.pipeline.policy.missing_scope(entry, caller) is not None:
+            return entry is not None
         tool = entry.implementation
-        if missing is not None or not isinstance(tool, PassingTool) or passes >= _MOST_PASSES:
-            return missing
+        if not isinstance(tool, PassingTool) or passes >= _MOST_PASSES:
+            return False
         said = _object(arguments)
-        return self._missing(said.get(tool.target), said.get("arguments"), caller, passes + 1)
+        return self._lacks_scope(said.get(tool.target), said.get("arguments"), caller, passes + 1)
 
 
 def _object(value: Any) -> Mapping[str, Any]:

@@ -27,7 +27,8 @@ class Welcome:
         self._send = send
         self._over: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         self._looking: asyncio.Task[None] | None = None
-        self._unfinished = False
+        self._started = self._unfinished = False
+        self._reason: AuthenticationError | None = None
         self._alarm: Alarm
 
     async def __aenter__(self) -> "Welcome":
@@ -38,7 +39,9 @@ class Welcome:
         self._alarm.cancel()
         if self._looking is not None:
             self._looking.cancel()
-        if self._over.done() and self._unfinished:
+        if self._reason is not None and not self._started:
+            raise self._reason
+        if self._reason is not None and self._unfinished:
             # For the client too it is an orderly end, after which it may come again and hear why.
             await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
@@ -56,6 +59,7 @@ class Welcome:
         return self._over.result()
 
     async def send(self, message: Message) -> None:
+        self._started = True
         self._unfinished = message["type"] == "http.response.start" or bool(message.get("more_body"))
         await self._send(message)
 
@@ -68,6 +72,7 @@ class Welcome:
                 await self._authenticator.find(self._headers)
         except AuthenticationError as error:
             if not error.retryable:
+                self._reason = error
                 self._over.set_result({"type": "http.disconnect"})
                 return
         self._alarm = set_alarm(LOOK_AGAIN_SECONDS, self._look)
