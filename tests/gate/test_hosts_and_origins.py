@@ -67,6 +67,7 @@ ORIGINS = [
     pytest.param(_HERE, b"https://box.example", True, id="a name that was allowed"),
     pytest.param(_HERE, b"http://198.51.100.7:8080", True, id="an address that was allowed"),
     pytest.param(_HERE, b"http://[2001:db8::7]", True, id="an address of six that was allowed"),
+    pytest.param(_HERE, b"http://[2001:db8::8]", True, id="one that was allowed in brackets"),
     pytest.param(_HERE, b"https://app.example", True, id="a page that was named"),
     pytest.param(b"192.0.2.1:3000", b"http://192.0.2.1:3000", True, id="ours under an address"),
     pytest.param(b"[2001:db8::1]:3000", b"http://[2001:db8::1]:3000", True, id="ours under an address of six"),
@@ -94,7 +95,7 @@ ORIGINS = [
 
 @pytest.mark.parametrize(("host", "origin", "allowed"), ORIGINS)
 def test_a_page_is_ours_if_it_comes_from_here_or_was_allowed(host: bytes, origin: bytes, allowed: bool) -> None:
-    names = ["box.example", "198.51.100.7", "2001:db8::7"]
+    names = ["box.example", "198.51.100.7", "2001:db8::7", "[2001:db8::8]"]
     guard = HostGuard("127.0.0.1", names, ["https://app.example", "*"])
 
     assert allows(guard, host, origin) is allowed

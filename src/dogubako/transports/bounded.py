@@ -1,7 +1,6 @@
 """Bounds that hold before there is a request: its size without the body, its time, the number of connections."""
 
 import asyncio
-from math import inf
 from typing import Final
 
 from dogubako.contract.errors import BusyError, PayloadTooLargeError, ToolTimeoutError, ValidationError
@@ -16,21 +15,27 @@ MOST_CONNECTIONS: Final = 2_000
 HEAD_SECONDS: Final = 30.0
 # Who reads a body gives it 30 seconds and answers in words that fit. This is for bodies that nobody reads.
 REQUEST_SECONDS: Final = 70.0
+# A client that does not take its answer keeps it in our memory.
+READING_SECONDS: Final = 60.0
+# Requests on one connection that wait for the answer of the one before them.
+MOST_PIPELINED: Final = 100
 
 
 class BoundedProtocol(LeavingProtocol):
     """uvicorn's own protocol, which would wait for a request for ever, and take a head of any size."""
 
-    # When we began to wait for the client; it does not matter how many bytes have come since.
-    _waiting_since = inf
+    # When we began to wait for the client. It wins no time by sending a byte now and then.
+    _waiting_since = 0.0
     _look: asyncio.TimerHandle | None = None
-    _head_bytes = 0
     # Bytes of all reads since one in which something came to its end: a head, a piece of the body, a request.
     _unfinished = 0
-    _has_host = False
+    # No head or trailer that ends in this read has more bytes.
+    _at_most = 0
+    _not_read_since: float | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.headers = []
         if len(self.connections) > MOST_CONNECTIONS:
             self._turn_away()
             return
@@ -43,82 +48,103 @@ class BoundedProtocol(LeavingProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        if self._deaf:
+            return
         self._unfinished += len(data)
+        self._at_most = self._unfinished
         super().data_received(data)
-        if self._unfinished > MOST_HEAD_BYTES:
-            # A single line without an end would otherwise grow inside the parser.
-            self.refuse(_too_large())
+        if self._arriving:
+            self._expect_the_rest()
+        # A single line without an end would otherwise grow inside the parser.
+        if self._unfinished > MOST_HEAD_BYTES or len(self.headers) > MOST_HEADERS:
+            self._refuse(_too_large())
 
     def on_message_begin(self) -> None:
-        self._head_bytes = 0
-        self._has_host = False
-        self._waiting_since = self.loop.time()
-        super().on_message_begin()
+        if not self._deaf:
+            self._waiting_since = self.loop.time()
+            super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
         super().on_url(url)
         if len(self.url) > MOST_URL_BYTES:
-            self.refuse(PayloadTooLargeError(f"The address is longer than {MOST_URL_BYTES:,} bytes."))
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self._head_bytes += len(name) + len(value)
-        if self._head_bytes > MOST_HEAD_BYTES or len(self.headers) >= MOST_HEADERS:
-            self.refuse(_too_large())
-        elif self._arriving:
-            # What comes after the body was not there when we decided who may call.
-            return
-        elif len(name) == 4 and name.lower() == b"host":
-            self._on_host(value)
-        else:
-            super().on_header(name, value)
-
-    def _on_host(self, value: bytes) -> None:
-        if self._has_host:
-            # Somebody before us may have looked at the other one.
-            self.refuse(ValidationError.of("host", "The request has more than one Host header."))
-        self._has_host = True
-        self.headers.append((b"host", value))
+            self._refuse(PayloadTooLargeError(f"The address is longer than {MOST_URL_BYTES:,} bytes."))
 
     def on_headers_complete(self) -> None:
+        if self._deaf or self._is_refused_for_its_head():
+            return
         self._unfinished = 0
         super().on_headers_complete()
+        self._arriving = True
+        if len(self.pipeline) > MOST_PIPELINED:
+            self._refuse(BusyError("Too many requests wait on this connection.", hint="Read some answers first."))
+        # What comes after the body was not there when we decided who may call: it goes into a list that nobody reads.
+        self.headers = []
+
+    def _is_refused_for_its_head(self) -> bool:
+        if len(self.headers) > MOST_HEADERS or self._has_too_many_bytes():
+            self._refuse(_too_large())
+        elif [name for name, _ in self.headers].count(b"host") > 1:
+            # Whoever looked before us may have looked at the other one.
+            self._refuse(ValidationError.of("host", "The request has more than one Host header."))
+        return self._deaf
+
+    def _has_too_many_bytes(self) -> bool:
+        # Few reads are so large that it is worth counting.
+        return self._at_most > MOST_HEAD_BYTES and sum(map(_size, self.headers)) > MOST_HEAD_BYTES
 
     def on_body(self, body: bytes) -> None:
-        self._unfinished = 0
-        super().on_body(body)
+        if not self._deaf:
+            self._unfinished = 0
+            super().on_body(body)
 
     def on_message_complete(self) -> None:
-        self._unfinished = 0
-        self._waiting_since = inf
-        super().on_message_complete()
+        if self.headers and self._has_too_many_bytes():
+            self._refuse(_too_large())
+        if not self._deaf:
+            self._unfinished = 0
+            self._the_rest_is_here()
+            super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        if not self.pipeline or self._waiting_since != inf:
-            # While others had their turn, this client could not go on.
-            self._waiting_since = self.loop.time()
+        # A client may send the next request at once, but while others had their turn it could not go on.
+        self._waiting_since = self.loop.time()
         super().on_response_complete()
+
+    def pause_writing(self) -> None:
+        self._not_read_since = self.loop.time()
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        self._not_read_since = None
+        super().resume_writing()
 
     def send_400_response(self, msg: str) -> None:
         """What is no HTTP at all."""
-        self.refuse(ValidationError.of("request", "This is not an HTTP request."))
+        self._refuse(ValidationError.of("request", "This is not an HTTP request."))
 
     def _look_at_the_clock(self) -> None:
         """One timer for the whole life of a connection: requests only write down when they began."""
-        now = self.loop.time()
+        if self._not_read_since is not None and self.loop.time() - self._not_read_since >= READING_SECONDS:
+            self.transport.abort()
+            return
         allowed = REQUEST_SECONDS if self._arriving else HEAD_SECONDS
-        left = min(self._waiting_since + allowed - now, HEAD_SECONDS)
+        left = self._waiting_since + allowed - self.loop.time()
         if self._earlier_answers_are_due():
             left = HEAD_SECONDS
-        if left <= 0:
-            self.refuse(ToolTimeoutError(f"The request did not arrive within {allowed:g} seconds."))
-            return
-        self._look = self.loop.call_later(left, self._look_at_the_clock)
+        if left > 0:
+            self._look = self.loop.call_later(min(left, HEAD_SECONDS), self._look_at_the_clock)
+        else:
+            self._refuse(ToolTimeoutError(f"The request did not arrive within {allowed:g} seconds."))
 
     def _turn_away(self) -> None:
         """Lingering here would keep open what is too much already."""
         self._deaf = True
         self.transport.write(problem_bytes(BusyError("Too many connections are open.", hint="Try again later.")))
         self.transport.close()
+
+
+def _size(header: tuple[bytes, bytes]) -> int:
+    return len(header[0]) + len(header[1])
 
 
 def _too_large() -> PayloadTooLargeError:

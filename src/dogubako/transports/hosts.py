@@ -1,14 +1,25 @@
 """Which host names and which web pages may talk to us: the guard against DNS rebinding."""
 
 import ipaddress
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from urllib.parse import urlsplit
+from typing import Final, Self
 
 from dogubako.contract.errors import AuthorizationError
 
+# Judgements are remembered, so what is longer than any real name is refused before that.
+MOST_HOST_BYTES: Final = 255
+MOST_ORIGIN_BYTES: Final = 512
+
 _LOOPBACK_NAMES = frozenset({"localhost"})
 _ANY_ADDRESS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - compared with, never bound to
+_USUAL_PORTS = {"http": 80, "https": 443}
+
+_PLACE = r"(?:(?P<name>[a-z0-9._-]+)|\[(?P<six>[0-9a-f]*:[0-9a-f:.]*)\])(?::(?P<port>[0-9]{1,5}))?"
+_HOST = re.compile(_PLACE, re.ASCII | re.IGNORECASE)
+_ORIGIN = re.compile(f"(?P<scheme>https?)://{_PLACE}", re.ASCII | re.IGNORECASE)
 
 
 def is_loopback(host: str) -> bool:
@@ -21,11 +32,27 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Place:
+    """A name or an address, and a port if there was one. Nothing else belongs to a Host or stands behind `http://`."""
+
+    name: str
+    port: int | None
+
+    @classmethod
+    def found(cls, match: re.Match[str] | None) -> Self | None:
+        if match is None or (match["six"] and not _is_address(match["six"])):
+            return None
+        return cls(name=(match["name"] or match["six"]).lower(), port=int(match["port"]) if match["port"] else None)
+
+
 class HostGuard:
-    """Allows our own names, plain addresses, and what the operator listed."""
+    """Allows our own names, plain addresses, and what the operator listed; and the pages that come from there."""
 
     def __init__(self, bound_to: str, allowed: Sequence[str] = (), origins: Sequence[str] = ()) -> None:
-        self._names = _LOOPBACK_NAMES | {name.lower() for name in allowed} | ({bound_to.lower()} - _ANY_ADDRESS)
+        self._listed = frozenset(name.lower().strip("[]") for name in allowed)
+        self._names = _LOOPBACK_NAMES | self._listed | ({bound_to.lower()} - _ANY_ADDRESS)
+        self._only_here = is_loopback(bound_to)
         # "*" lets any page read REST answers; it never opens /mcp.
         self._origins = frozenset(origins) - {"*"}
         # The same few names come with every request.
@@ -34,32 +61,46 @@ class HostGuard:
 
     def check(self, host: bytes, origin: bytes, *, any_origin: bool = False) -> None:
         """Raise AuthorizationError for a name that is not ours or a page that is not allowed."""
-        if not self._host_allowed(host):
+        if len(host) > MOST_HOST_BYTES or not self._host_allowed(host):
             raise AuthorizationError(
                 "This host name is not allowed.", hint="An operator can add it to DOGUBAKO_ALLOWED_HOSTS."
             )
-        if origin and not any_origin and not self._origin_allowed(origin):
+        if not origin or any_origin:
+            return
+        if len(origin) > MOST_ORIGIN_BYTES or not self._origin_allowed(origin, host):
             raise AuthorizationError(
                 "This origin is not allowed.", hint="An operator can add it to CORS_ORIGIN, or serve it from here."
             )
 
     def _judge_host(self, host: bytes) -> bool:
-        return self._allowed(f"//{host.decode('latin-1')}")
+        place = _host_in(host)
+        # A plain address cannot be rebound: it is not looked up.
+        return place is not None and (place.name in self._names or _is_address(place.name))
 
-    def _judge_origin(self, origin: bytes) -> bool:
+    def _judge_origin(self, origin: bytes, host: bytes) -> bool:
+        """A page may come from an address as well as from a name, so here an address is not enough."""
         page = origin.decode("latin-1")
-        return page in self._origins or (page.startswith(("http://", "https://")) and self._allowed(page))
-
-    def _allowed(self, url: str) -> bool:
-        try:
-            name = (urlsplit(url).hostname or "").lower()
-        except ValueError:
+        if page in self._origins:
+            return True
+        match = _ORIGIN.fullmatch(page)
+        source = _Place.found(match)
+        if match is None or source is None:
             return False
-        return name in self._names or _is_address(name)
+        if source.name in self._listed or (self._only_here and is_loopback(source.name)):
+            return True
+        return _is_same(source, _host_in(host), _USUAL_PORTS[match["scheme"].lower()])
+
+
+def _host_in(header: bytes) -> _Place | None:
+    return _Place.found(_HOST.fullmatch(header.decode("latin-1")))
+
+
+def _is_same(source: _Place, own: _Place | None, usual_port: int) -> bool:
+    """Whether a page came from the very place that it now asks. Only its browser knows whether that was with TLS."""
+    return own is not None and (source.name, source.port or usual_port) == (own.name, own.port or usual_port)
 
 
 def _is_address(name: str) -> bool:
-    """A plain address cannot be rebound: it is not looked up."""
     try:
         ipaddress.ip_address(name)
     except ValueError:

@@ -28,34 +28,6 @@ class LeavingProtocol(HttpToolsProtocol):
             self._end.cancel()
         super().connection_lost(exc)
 
-    def data_received(self, data: bytes) -> None:
-        if self._deaf:
-            return
-        super().data_received(data)
-        if self._arriving and self.cycle.transport is self.transport:
-            self._expect_the_rest()
-
-    def on_message_begin(self) -> None:
-        if not self._deaf:
-            super().on_message_begin()
-
-    def on_headers_complete(self) -> None:
-        if not self._deaf:
-            super().on_headers_complete()
-            self._arriving = True
-
-    def on_body(self, body: bytes) -> None:
-        if not self._deaf:
-            super().on_body(body)
-
-    def on_message_complete(self) -> None:
-        if self._deaf:
-            return
-        self._arriving = False
-        if self.cycle.transport is not self.transport:
-            self._the_rest_is_here()
-        super().on_message_complete()
-
     def on_response_complete(self) -> None:
         if self._refusal is not None and not self.pipeline:
             self._say(self._refusal)
@@ -66,11 +38,12 @@ class LeavingProtocol(HttpToolsProtocol):
         self._keeps_alive = False
         super().shutdown()
 
-    def refuse(self, error: DogubakoError) -> None:
+    def _refuse(self, error: DogubakoError) -> None:
         """Answer in our words, when the requests before this one have their answers, and end the connection."""
         if self._deaf:
             return
         self._deaf = True
+        self.headers = []
         if not self._earlier_answers_are_due():
             self._say(error)
             return
@@ -81,21 +54,24 @@ class LeavingProtocol(HttpToolsProtocol):
         self._refusal = error
 
     def _earlier_answers_are_due(self) -> bool:
-        """Whether a request before the one that is arriving has no answer yet."""
+        """Whether a request before the one that is arriving, or that would be next, has no answer yet."""
         if self._arriving:
             return bool(self.pipeline)
         return self.cycle is not None and not self.cycle.response_complete
 
     def _expect_the_rest(self) -> None:
         """An answer that comes before the rest of its request says that it is the last one."""
-        self._keeps_alive = self.cycle.keep_alive
-        self.cycle.keep_alive = False
-        self.cycle.transport = _Lingering(self.transport, self._leave)
+        if self.cycle.transport is self.transport:
+            self._keeps_alive = self.cycle.keep_alive
+            self.cycle.keep_alive = False
+            self.cycle.transport = _Lingering(self.transport, self._leave)
 
     def _the_rest_is_here(self) -> None:
-        self.cycle.transport = self.transport
-        if not self.cycle.response_started:
-            self.cycle.keep_alive = self._keeps_alive
+        self._arriving = False
+        if self.cycle.transport is not self.transport:
+            self.cycle.transport = self.transport
+            if not self.cycle.response_started:
+                self.cycle.keep_alive = self._keeps_alive
 
     def _say(self, error: DogubakoError) -> None:
         begun = self._arriving and self.cycle.response_started

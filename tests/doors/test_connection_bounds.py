@@ -1,0 +1,350 @@
+"""Connections on which a request does not end: bounded in bytes and in time, and taking no other answer along."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from dogubako.transports import bounded, leaving
+from dogubako.transports.bounded import MOST_HEAD_BYTES, MOST_URL_BYTES
+
+from .connections import (
+    HEAD,
+    App,
+    answer,
+    answer_to,
+    drip,
+    everything_after,
+    listening,
+    next_answer,
+    not_reading,
+    reading,
+)
+from .processes import PATIENCE
+
+CHUNKED = b"POST /chunked HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+LONG = b"POST /long HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000000\r\n\r\n"
+GET = HEAD + b"\r\n"
+
+
+@pytest.fixture
+def hurried() -> Iterator[None]:
+    """All times are short."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bounded, "HEAD_SECONDS", 0.1)
+        patch.setattr(bounded, "REQUEST_SECONDS", 0.2)
+        patch.setattr(leaving, "LINGER_SECONDS", 0.1)
+        yield
+
+
+# More than a head may have, and than one read can bring along with the end of a body.
+MUCH = MOST_HEAD_BYTES * 8
+
+ENDLESS = [
+    pytest.param(b"0\r\nX-A: " + b"a" * MUCH, id="one line"),
+    pytest.param(b"0\r\n" + b"X-A: a\r\n" * (MUCH // 8), id="many lines"),
+    pytest.param(b"0\r\n" + b"a" * MUCH, id="a name"),
+    pytest.param(b"3;a=" + b"a" * MUCH, id="what stands behind a chunk's length"),
+]
+
+
+@pytest.mark.parametrize("endless", ENDLESS)
+async def test_what_follows_a_body_is_bounded_as_a_head_is(endless: bytes) -> None:
+    async with listening() as place:
+        refused = await answer_to(place, CHUNKED, b"1\r\nx\r\n", endless)
+        fine = await answer_to(
+            place,
+            CHUNKED.replace(b"chunked HTTP", b"fine HTTP"),
+            b"1\r\nx\r\n0\r\nX-A: a\r\n\r\n" + HEAD + b"Connection: close\r\n\r\n",
+        )
+
+    assert (refused[0], refused[1]["code"]) == (413, "PAYLOAD_TOO_LARGE")
+    assert fine[0] == 200
+
+
+async def test_many_small_chunks_are_no_large_head() -> None:
+    async with listening() as place:
+        pieces = [b"1\r\nx\r\n" * 1_000] * 30
+        status, _ = await answer_to(
+            place, CHUNKED.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"), *pieces, b"0\r\n\r\n"
+        )
+
+    assert status == 200
+
+
+async def test_the_beginning_of_a_head_behind_a_large_body_is_no_large_head() -> None:
+    body = b"x" * (MOST_HEAD_BYTES * 2)
+    async with listening() as place:
+        reader, writer = await place.connect()
+        writer.write(b"POST /first HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body) + body + HEAD)
+        first = await next_answer(reader)
+        writer.write(b"\r\n")
+        second = await next_answer(reader)
+
+    assert (first[1], second[1]) == (b"/first", b"/healthz")
+
+
+UNFINISHED = [pytest.param(LONG, id="a body"), pytest.param(CHUNKED + b"0\r\nX-A: a", id="a trailer")]
+
+
+@pytest.mark.parametrize("request_", UNFINISHED)
+async def test_after_its_answer_nobody_waits_for_the_rest_of_a_request(hurried: None, request_: bytes) -> None:
+    async with listening(not_reading) as place:
+        connection = await place.connect()
+        connection[1].write(request_)
+        head, _ = await next_answer(connection[0])
+        said = await drip(connection, b"x")
+        await place.is_left()
+
+    assert b"\r\nconnection: close\r\n" in head
+    assert said == b""
+
+
+async def test_a_silent_client_is_left_too(hurried: None) -> None:
+    async with listening(not_reading) as place:
+        reader, writer = await place.connect()
+        writer.write(LONG)
+        await next_answer(reader)
+        await place.is_left()
+
+
+async def _waiting(scope: Any, receive: Any, send: Any) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _streaming(scope: Any, receive: Any, send: Any) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"one", "more_body": True})
+    await _waiting(scope, receive, send)
+
+
+LATE = [
+    pytest.param(reading, HEAD, b"x", b"HTTP/1.1 408 ", id="a head"),
+    pytest.param(reading, b"", b"\n", b"HTTP/1.1 408 ", id="empty lines"),
+    pytest.param(reading, LONG, b"x", b"HTTP/1.1 408 ", id="a body that is read"),
+    pytest.param(reading, CHUNKED + b"0\r\nX-A: ", b"x", b"HTTP/1.1 408 ", id="a trailer"),
+    pytest.param(_waiting, LONG, b"x", b"HTTP/1.1 408 ", id="a body that nobody answers"),
+    pytest.param(_streaming, LONG, b"x", b"HTTP/1.1 200 ", id="a body beside a stream"),
+]
+
+
+@pytest.mark.parametrize(("app", "begun", "byte", "status"), LATE)
+async def test_single_bytes_win_no_time(hurried: None, app: App, begun: bytes, byte: bytes, status: bytes) -> None:
+    async with listening(app) as place:
+        connection = await place.connect()
+        connection[1].write(begun)
+        said = await drip(connection, byte)
+        await place.is_left()
+
+    assert said.startswith(status) and said.count(b"HTTP/1.1") == 1
+
+
+async def test_empty_lines_between_requests_win_no_time(hurried: None) -> None:
+    async with listening() as place:
+        connection = await place.connect()
+        connection[1].write(GET)
+        await next_answer(connection[0])
+        said = await drip(connection, b"\n")
+        await place.is_left()
+
+    assert said.startswith(b"HTTP/1.1 408 ")
+
+
+async def test_a_slow_answer_is_not_a_slow_request(hurried: None) -> None:
+    ready = asyncio.Event()
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        await ready.wait()
+        await answer(send, b"done")
+
+    async with listening(slow) as place:
+        reader, writer = await place.connect()
+        writer.write(GET)
+        early = asyncio.ensure_future(next_answer(reader))
+        await asyncio.wait({early}, timeout=0.4)
+        ready.set()
+        _, body = await early
+
+    assert body == b"done"
+
+
+async def test_a_body_that_comes_after_its_head_keeps_the_connection() -> None:
+    async with listening() as place:
+        reader, writer = await place.connect()
+        heads = []
+        for _ in range(3):
+            writer.write(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n")
+            await asyncio.wait({asyncio.ensure_future(writer.drain())}, timeout=0.05)
+            writer.write(b"a")
+            await writer.drain()
+            writer.write(b"b")
+            heads.append((await next_answer(reader))[0])
+
+    assert [b"connection: close" in head for head in heads] == [False, False, False]
+
+
+async def test_who_sends_everything_before_reading_gets_its_answer() -> None:
+    body = b"x" * 8_000_000
+    async with listening(not_reading) as place:
+        said = await everything_after(
+            place, b"POST /sent HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body), body
+        )
+
+    assert said.endswith(b"\r\n\r\n/sent")
+
+
+async def test_a_trailer_is_no_header() -> None:
+    async def telling(scope: Any, receive: Any, send: Any) -> None:
+        while (await receive()).get("more_body"):
+            pass
+        await answer(send, json.dumps([name.decode() for name, _ in scope["headers"]]).encode())
+
+    async with listening(telling) as place:
+        reader, writer = await place.connect()
+        writer.write(CHUNKED + b"1\r\nx\r\n0\r\nX-API-Key: secret\r\nHost: localhost\r\n\r\n")
+        _, told = await next_answer(reader)
+        writer.write(GET)
+        _, then = await next_answer(reader)
+
+    assert (json.loads(told), json.loads(then)) == (["host", "transfer-encoding"], ["host"])
+
+
+SECOND = [
+    pytest.param(b"GET /" + b"a" * MOST_URL_BYTES + b" HTTP/1.1\r\n\r\n", 413, id="a long address"),
+    pytest.param(HEAD + b"X: " + b"a" * MOST_HEAD_BYTES + b"\r\n\r\n", 413, id="a large header"),
+    pytest.param(CHUNKED + b"0\r\nX: " + b"a" * MOST_HEAD_BYTES + b"\r\n\r\n", 413, id="a large trailer"),
+    pytest.param(HEAD + b"Host: two\r\n\r\n", 400, id="two hosts"),
+    pytest.param(b"HELLO\r\n\r\n", 400, id="no HTTP"),
+    pytest.param(CHUNKED + b"nonsense\r\n", 400, id="no chunk"),
+]
+
+
+@pytest.mark.parametrize(("second", "status"), SECOND)
+@pytest.mark.parametrize("before", [1, 3])
+async def test_a_request_that_is_refused_waits_for_its_turn(second: bytes, status: int, before: int) -> None:
+    started, ready = asyncio.Event(), asyncio.Event()
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        started.set()
+        await ready.wait()
+        await answer(send, b"done")
+
+    async with listening(slow) as place:
+        reader, writer = await place.connect()
+        writer.write(GET * before + second + GET)
+        async with asyncio.timeout(PATIENCE):
+            await started.wait()
+        early = asyncio.ensure_future(reader.read(1))
+        await asyncio.wait({early}, timeout=0.05)
+        assert not early.done()
+        ready.set()
+        async with asyncio.timeout(PATIENCE):
+            said = await early + await reader.read()
+
+    statuses = [int(part[:3]) for part in said.split(b"HTTP/1.1 ")[1:]]
+    assert statuses == [200] * before + [status]
+
+
+async def test_a_late_head_waits_for_its_turn_too(hurried: None) -> None:
+    ready = asyncio.Event()
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        await ready.wait()
+        await answer(send, b"done")
+
+    async with listening(slow) as place:
+        reader, writer = await place.connect()
+        writer.write(GET + HEAD)
+        early = asyncio.ensure_future(reader.read())
+        await asyncio.wait({early}, timeout=0.4)
+        ready.set()
+        async with asyncio.timeout(PATIENCE):
+            said = await early
+
+    assert [int(part[:3]) for part in said.split(b"HTTP/1.1 ")[1:]] == [200, 408]
+
+
+async def test_who_had_to_wait_for_an_answer_has_time_for_the_next_body(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded, "HEAD_SECONDS", 0.05)
+    monkeypatch.setattr(bounded, "REQUEST_SECONDS", 0.6)
+    ready = asyncio.Event()
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        await ready.wait()
+        await reading(scope, receive, send)
+
+    async with listening(slow) as place:
+        reader, writer = await place.connect()
+        writer.write(GET + b"POST /next HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\n")
+        early = asyncio.ensure_future(next_answer(reader))
+        await asyncio.wait({early}, timeout=0.7)
+        ready.set()
+        await early
+        second = asyncio.ensure_future(next_answer(reader))
+        await asyncio.wait({second}, timeout=0.1)
+        writer.write(b"x")
+        _, body = await second
+
+    assert body == b"/next"
+
+
+async def test_whoever_works_on_a_late_request_hears_at_once_that_its_client_is_gone(
+    hurried: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leaving, "LINGER_SECONDS", 60.0)
+    gone = asyncio.Event()
+
+    async def working(scope: Any, receive: Any, send: Any) -> None:
+        await _waiting(scope, receive, send)
+        gone.set()
+        await answer(send, b"too late")
+
+    async with listening(working) as place:
+        said = await everything_after(place, LONG)
+        async with asyncio.timeout(PATIENCE):
+            await gone.wait()
+
+    assert said.count(b"HTTP/1.1") == 1 and b"TIMEOUT" in said
+
+
+async def test_a_client_that_goes_on_after_its_refusal_is_not_heard(hurried: None) -> None:
+    async with listening() as place:
+        connection = await place.connect()
+        connection[1].write(b"HELLO\r\n\r\n")
+        said = await drip(connection, GET)
+        await place.is_left()
+
+    assert said.count(b"HTTP/1.1") == 1
+
+
+async def test_a_client_that_sends_on_and_on_without_an_answer_is_refused_after_those_that_are_due() -> None:
+    async def held(scope: Any, receive: Any, send: Any) -> None:
+        await go_on.wait()
+        await answer(send, scope["path"].encode())
+
+    go_on = asyncio.Event()
+    async with listening(held) as place:
+        reader, writer = await place.connect()
+        writer.write(GET * (bounded.MOST_PIPELINED + 50))
+        await writer.drain()
+        go_on.set()
+        everything = await asyncio.wait_for(reader.read(), PATIENCE)
+        await place.is_left()
+
+    assert bounded.MOST_PIPELINED <= everything.count(b"HTTP/1.1 200") <= bounded.MOST_PIPELINED + 2
+    assert everything.count(b"HTTP/1.1 503") == 1 and b"Too many requests wait on this connection" in everything
+
+
+async def test_a_client_that_does_not_take_its_answer_is_left(hurried: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def large(scope: Any, receive: Any, send: Any) -> None:
+        await answer(send, b"x" * 50_000_000)
+
+    monkeypatch.setattr(bounded, "READING_SECONDS", 0.3)
+    async with listening(large) as place:
+        _, writer = await place.connect()
+        writer.transport.pause_reading()  # type: ignore[attr-defined]
+        writer.write(GET)
+        await place.is_left()
