@@ -340,7 +340,9 @@ async def test_a_client_that_sends_on_and_on_without_an_answer_is_refused_after_
 
 async def test_a_client_that_does_not_take_its_answer_is_left(hurried: None, monkeypatch: pytest.MonkeyPatch) -> None:
     async def large(scope: Any, receive: Any, send: Any) -> None:
-        await answer(send, b"x" * 50_000_000)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for _ in range(50):
+            await send({"type": "http.response.body", "body": b"x" * 1_000_000, "more_body": True})
 
     monkeypatch.setattr(bounded, "READING_SECONDS", 0.3)
     async with listening(large) as place:
