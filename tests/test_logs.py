@@ -44,7 +44,7 @@ def _configure(folder: Path | None, level: LogLevelName = "info", secrets: tuple
 def _lines(folder: Path) -> list[dict[str, Any]]:
     for sinks in _opened:
         sinks.flush()
-    return [json.loads(line) for line in (folder / "dogubako.log").read_text(encoding="utf-8").splitlines()]
+    return [json.loads(line) for line in (folder / "dogubako.log").read_bytes().splitlines()]
 
 
 def test_a_failure_has_its_stack_in_the_file_and_not_before_people(tmp_path: Path) -> None:
@@ -202,3 +202,35 @@ def test_one_event_is_one_line_whatever_it_contains(tmp_path: Path) -> None:
 
     assert len(stderr.getvalue().splitlines()) == 1
     assert _lines(tmp_path)[0]["emoji"] == "🧰"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        pytest.param("a\x1b]0;pwned\x07\x1b[2Kb", r"a\x1b]0;pwned\x07\x1b[2Kb", id="orders to a terminal"),
+        pytest.param("a\r08:00:00 INFO  forged", r"a\r08:00:00 INFO  forged", id="the line written over"),
+        pytest.param("a\n08:00:00 INFO  forged", r"a\n08:00:00 INFO  forged", id="a second line"),
+        pytest.param("a\x85b\u2028c\u2029d\vd\fe", r"a\x85b\u2028c\u2029d\x0bd\x0ce", id="other ends of a line"),
+        pytest.param("a\u202eb\u2066c\u200bd", r"a\u202eb\u2066c\u200bd", id="what turns text around or is not seen"),
+        pytest.param("a\x00\x7f\x9b31mb", r"a\x00\x7f\x9b31mb", id="other control characters"),
+        pytest.param("\ttwo\twords", r"\ttwo\twords", id="tabs"),
+        pytest.param("two  words", "two  words", id="blanks"),
+        pytest.param("道具\u3000箱\u00a0é 🧰 \\n", "道具\u3000箱\u00a0é 🧰 \\n", id="people's own letters and blanks"),
+    ],
+)
+def test_people_see_what_would_steer_their_terminal_and_the_file_keeps_it(
+    tmp_path: Path, text: str, shown: str
+) -> None:
+    stderr = _configure(tmp_path)
+
+    structlog.get_logger().info(text, path=text, parts=["x"])
+
+    assert stderr.getvalue()[9:] == f"INFO  {shown} path={shown} parts=['x']\n"
+    assert (_lines(tmp_path)[0]["event"], _lines(tmp_path)[0]["path"]) == (text, text)
+
+
+def test_our_own_colours_stay_on_a_line_with_others(tmp_path: Path) -> None:
+    terminal = Terminal()
+    logs.Sinks(Redactor(), None, stderr=terminal).write({"event": "\x1b[32mx\x1b[0m", "level": "ERROR"})
+
+    assert terminal.getvalue()[9:] == "\x1b[31mERROR\x1b[0m \\x1b[32mx\\x1b[0m\n"

@@ -3,8 +3,9 @@
 import ast
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from itertools import product
 from pathlib import Path
@@ -18,17 +19,15 @@ FROM_THE_START: Final = {"match", "fullmatch"}
 ANYWHERE: Final = {"search", "split", "sub", "subn", "findall", "finditer"}
 # Made of what an author of tools or the sandbox's own data says, once it is known.
 MADE_LATER: Final = {"contract/resource.py: pattern", "sandbox/redmine/custom_checks.py: field['regexp']"}
-# The module itself keeps longer texts away from its patterns.
-LONGEST_TEXT: Final = {"engine/search/question.py": 200}
 
 # Every pattern meets these, beside what it is made of itself.
 ODD: Final = (" ", "\n", "a", "0", "-", ".", "(", ")", "'", '"', "#")
 END: Final = "\n\x00"
-MOST_BRANCHES: Final = 6
+MOST_BRANCHES: Final = 4
 # Each four times the one before.
-SIZES: Final = (512, 2_048, 8_192)
+SIZES: Final = (400, 1_600, 6_400)
 # Before them so short ones that even a pattern whose time doubles with each character comes back.
-FIRST_SIZES: Final = (16, 20, 25, 31, 39, 49, 61, 76, 95)
+FIRST_SIZES: Final = (16, 20, 25, 32, 44, 60, 96)
 # Whatever takes less of the processor is no trouble, and noise does not take so much.
 FLOOR_SECONDS: Final = 0.02
 # A square that is over the floor for the last size takes more than this for the one before.
@@ -97,13 +96,16 @@ def _compiled(call: ast.Call, names: dict[str, Any]) -> Pattern:
     return re.compile(*(eval(ast.unparse(one), names) for one in (call.args[0], *flags)))
 
 
-def every_pattern() -> Iterator[Found | str]:
+@cache
+def every_pattern() -> Sequence[Found | str]:
+    found: list[Found | str] = []
     for path in sorted((SOURCE / "dogubako").rglob("*.py")):
         source = path.read_text(encoding="utf-8")
         if re.search(r"^(import re|from re import .*)$", source, re.MULTILINE):
             module = path.relative_to(SOURCE).with_suffix("")
             names = vars(import_module(".".join(module.parts).removesuffix(".__init__")))
-            yield from patterns_in(source, names, path.relative_to(SOURCE / "dogubako").as_posix())
+            found += patterns_in(source, names, path.relative_to(SOURCE / "dogubako").as_posix())
+    return found
 
 
 class HardText(NamedTuple):
@@ -129,7 +131,7 @@ class Pieces:
         self._sequence(_parser.parse(pattern.pattern, pattern.flags))
 
     def hard_texts(self) -> Iterator[HardText]:
-        for opening, part in product(["", *self._openings], filter(None, self._parts)):
+        for opening, part in product({"": None, **self._openings}, filter(None, self._parts)):
             yield HardText(opening, part)
             if opening:
                 yield HardText("", opening + part)
@@ -198,13 +200,13 @@ def seconds(read: Read, text: str | bytes, tries: int = 1) -> float:
     return min(taken)
 
 
-def blows_up(read: Read, text_of: Callable[[int], str | bytes], longest: int) -> bool:
+def blows_up(read: Read, text_of: Callable[[int], str | bytes]) -> bool:
     """Whether the time grows clearly faster than the text does."""
     for text in (text_of(size) for size in FIRST_SIZES):
         if seconds(read, text) > FLOOR_SECONDS and seconds(read, text, tries=3) > FLOOR_SECONDS:
             return True
     took = WORTH_ANOTHER_LOOK
-    for size in (size for size in SIZES if size <= longest):
+    for size in SIZES:
         if size == SIZES[-1] and took < WORTH_ANOTHER_LOOK:
             return False
         took = seconds(read, text_of(size))
@@ -220,10 +222,9 @@ def _grew(read: Read, small: str | bytes, large: str | bytes) -> bool:
 
 def trouble_with(found: Found) -> str | None:
     """The first text that is too hard for it, if there is one."""
-    longest = LONGEST_TEXT.get(found.place.split(":")[0], SIZES[-1])
     for hard in Pieces(found.pattern).hard_texts():
         text_of = hard.of_bytes if isinstance(found.pattern.pattern, bytes) else hard.of
-        if any(blows_up(read, text_of, longest) for read in found.readings()):
+        if any(blows_up(read, text_of) for read in found.readings()):
             return f"{found.place}: {found.pattern.pattern!r} on {hard.head!r} and many {hard.run!r}"
     return None
 
@@ -254,7 +255,10 @@ def test_every_pattern_is_looked_at_but_those_that_are_made_later() -> None:
     ],
 )
 def test_this_test_sees_a_pattern_that_blows_up(pattern: str | bytes) -> None:
-    assert trouble_with(Found(place="here", pattern=re.compile(pattern), ways=frozenset({"search"})))
+    found = Found(place="here", pattern=re.compile(pattern), ways=frozenset({"search"}))
+
+    # On a busy machine the small text may happen to take long too; it does not happen every time.
+    assert any(trouble_with(found) for _ in range(5))
 
 
 @pytest.mark.parametrize(

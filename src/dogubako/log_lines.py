@@ -8,6 +8,7 @@ import msgspec
 
 from dogubako.contract.moment import local_text, utc_text
 from dogubako.contract.secrets import Redactor
+from dogubako.contract.visible import visible
 from dogubako.response.plain import clean_text
 
 Event = MutableMapping[str, Any]
@@ -46,16 +47,18 @@ class Lines:
         error = entry.event.pop("exc_info", None)
         said = self._clean(str(entry.event.pop("event", "")))
         line: dict[str, Any] = {"time": utc_text(entry.time), "level": entry.level, "event": said}
+        shown = said
         for key, value in entry.event.items():
             # Numbers are nearly half of all values, and have nothing to hide.
-            line[key] = value if type(value) in _NUMBERS else self._clean(value)
-        shown = [f" {key}={line[key]}" for key in entry.event if line[key] is not None]
+            line[key] = clean = value if type(value) in _NUMBERS else self._clean(value)
+            if clean is not None:
+                shown += f" {key}={clean}"
         if error is not None:
             line["stack"] = clean_text(self._redactor.mask(_stack(error)))
         label = self._labels.get(entry.level) or f"{entry.level:5}"
-        # One event is one line, whatever it contains.
-        text = f"{said}{''.join(shown)}".rstrip().replace("\n", "\\n")
-        return f"{local_text(entry.time)} {label} {text}\n", msgspec.json.encode(line) + b"\n"
+        # One event is one line, whatever it contains, and only our own colours reach the terminal.
+        text = f"{local_text(entry.time)} {label} {visible(shown.rstrip())}\n"
+        return text, msgspec.json.encode(line) + b"\n"
 
     def _clean(self, value: Any) -> Any:
         if isinstance(value, str):

@@ -78,7 +78,7 @@ def test_a_secret_learnt_later_is_masked_from_then_on() -> None:
         pytest.param("redis://u@corp:pa55word@host", f"redis://{MASK}@host", id="a user with @"),
         pytest.param("http://host:8080/a@b", "http://host:8080/a@b", id="a port, and an @ that is no user's"),
         pytest.param(f"it was {JWT}.", f"it was {MASK}.", id="access token"),
-        pytest.param(f"it was x-{JWT}", f"it was {MASK}", id="access token behind something"),
+        pytest.param(f"it was x-{JWT}", f"it was x-{MASK}", id="access token behind something"),
         pytest.param(f"it was eyJ-{JWT}", f"it was {MASK}", id="access token behind its own beginning"),
         pytest.param(f"/v1/{KEY}/x", f"/v1/{MASK}/x", id="a key of ours"),
         pytest.param("eyJust a word. And another. dgb_ too", "eyJust a word. And another. dgb_ too", id="no token"),

@@ -86,7 +86,7 @@ async def test_a_few_bytes_that_hold_too_many_are_refused(monkeypatch: pytest.Mo
 
 
 async def test_unpacking_stops_where_it_is_too_much() -> None:
-    assert len(await Unpacker(1000).unpack([PACKED], "gzip")) == 1001
+    assert len(await Unpacker().unpack([PACKED], "gzip", 1000)) == 1001
 
 
 async def test_others_get_their_turn_while_a_large_answer_is_unpacked() -> None:
@@ -98,7 +98,7 @@ async def test_others_get_their_turn_while_a_large_answer_is_unpacked() -> None:
         unpacked: list[bytes] = []
 
         async def unpack() -> None:
-            unpacked.append(await Unpacker(len(large) * 1000).unpack([large], "gzip"))
+            unpacked.append(await Unpacker().unpack([large], "gzip", len(large) * 1000))
 
         group.start_soon(unpack)
         while not unpacked:

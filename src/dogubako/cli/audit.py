@@ -15,6 +15,7 @@ import typer
 from dogubako.cli.options import AsJson, Chosen, Config, friendly
 from dogubako.cli.spans import read_moment
 from dogubako.cli.terminal import fail, print_json, print_table
+from dogubako.contract.visible import visible
 from dogubako.gate.audit_file import FILE
 from dogubako.gate.audit_line import AuditLine, read_line, whole_lines
 from dogubako.settings import SettingsError
@@ -70,7 +71,7 @@ def report(
         print_json({"calls": counted.rows(), "damagedLines": counted.damaged})
         return
     rows = [
-        (_plain(row["caller"]), _plain(row["tool"]), str(row["calls"]), str(row["failed"]), f"{row['ms']:.0f}")
+        (visible(row["caller"]), visible(row["tool"]), str(row["calls"]), str(row["failed"]), f"{row['ms']:.0f}")
         for row in counted.rows()
     ]
     print_table(
@@ -172,18 +173,13 @@ def _shown(line: AuditLine) -> str:
     called = f"{line.caller} {line.door} {line.tool}({', '.join(line.arguments)})"
     called += f" via {line.via}" if line.via else ""
     called += f" of {line.pack}" if line.pack else ""
-    return _plain(f"{line.time} {called} {line.code} {line.ms:g} ms")
+    return visible(f"{line.time} {called} {line.code} {line.ms:g} ms")
 
 
 def _mention(damaged: int) -> None:
     if damaged:
         said = "1 damaged line was" if damaged == 1 else f"{damaged} damaged lines were"
         typer.echo(f"{said} left out.", err=True)
-
-
-def _plain(text: str) -> str:
-    """Names come from callers; what would steer a terminal is shown and not obeyed."""
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
 
 
 def _print_new(path: Path, position: int, as_json: bool) -> int:

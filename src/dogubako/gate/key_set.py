@@ -12,6 +12,7 @@ import jwt
 import structlog
 
 from dogubako.contract.errors import ApiError, AuthenticationError
+from dogubako.outbound.bounds import SMALL_DOCUMENT
 from dogubako.outbound.http import Asked, ServiceHttp, connected
 
 log = structlog.get_logger("dogubako.gate")
@@ -41,7 +42,8 @@ class KeySet:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        async with connected("the authorization server", self._issuer, transport=self._transport) as http:
+        named = "the authorization server"
+        async with connected(named, self._issuer, transport=self._transport, at_most=SMALL_DOCUMENT) as http:
             self._http = http
             refreshing = asyncio.create_task(self._keep_fresh())
             try:

@@ -13,13 +13,16 @@ import anyio
 import msgspec
 
 from dogubako.contract.errors import ApiError, ApiErrorContext
+from dogubako.outbound.bounds import MEGABYTE, Bound
 from dogubako.outbound.tls import trusted
 from dogubako.outbound.unpacking import ACCEPTED, Unpacker
 
 CONNECT_SECONDS: Final = 10.0
 # Between two bytes of an answer. How long all of it may take is the call's own timeout.
 SILENCE_SECONDS: Final = 60.0
-MAX_ANSWER_BYTES: Final = 128 * 1024 * 1024
+# A page of 250 workflows or 100 issues fits well. What may be larger says so itself.
+MAX_ANSWER_BYTES: Final = 32 * MEGABYTE
+MAX_ANSWER_VALUES: Final = 1_500_000
 
 _OK: Final = range(200, 300)
 _MOVED: Final = range(300, 400)
@@ -63,12 +66,13 @@ class Answer:
 class ServiceHttp:
     """Requests to one service. `name` is how people call it."""
 
-    def __init__(self, name: str, client: Any, library: ModuleType) -> None:
+    def __init__(self, name: str, client: Any, library: ModuleType, at_most: Bound | None = None) -> None:
         self.name = name
         self._client = client
         # httpx2, handed in by `connected`: importing it takes long, and not every server needs it.
         self._library = library
-        self._unpacker = Unpacker(MAX_ANSWER_BYTES)
+        self._unpacker = Unpacker()
+        self._at_most = at_most or Bound(most_bytes=MAX_ANSWER_BYTES, most_values=MAX_ANSWER_VALUES)
 
     async def request(
         self,
@@ -81,24 +85,26 @@ class ServiceHttp:
         content: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         seconds: float | None = None,
+        at_most: Bound | None = None,
     ) -> Answer:
-        """The whole answer, whatever its status. ApiError when there was none."""
+        """The whole answer, whatever its status. ApiError when there was none, or more than `at_most`."""
         content = content if json is None else msgspec.json.encode(json)
         said = {**(headers or {}), **({} if json is None else {"Content-Type": "application/json"})}
         given = {key: _written(value) for key, value in (params or {}).items() if value is not None}
         request = self._client.build_request(method, path, params=given, content=content, headers=said)
         try:
             with anyio.fail_after(seconds):
-                return await self._read(request, asked)
+                return await self._read(request, asked, at_most or self._at_most)
         except self._library.HTTPError as error:
             raise self._unreachable(error, asked) from error
         except TimeoutError as error:
             raise self._too_slow(asked) from error
 
-    async def _read(self, request: Any, asked: Asked) -> Answer:
+    async def _read(self, request: Any, asked: Asked, at_most: Bound) -> Answer:
         response = await self._client.send(request, stream=True)
         try:
-            body = await self._body(response, asked)
+            # Whatever was asked for, a refusal is short, and it is decoded.
+            body = await self._body(response, asked, at_most if response.status_code in _OK else self._at_most)
         finally:
             await response.aclose()
         kind = response.headers.get("content-type", "").lower()
@@ -108,30 +114,32 @@ class ServiceHttp:
             raise self.failed(asked, f"{self.name} sent us to another page", status=answer.status, hint=hint)
         return answer
 
-    async def _body(self, response: Any, asked: Asked) -> bytes:
-        pieces = await self._received(response, asked)
+    async def _body(self, response: Any, asked: Asked, at_most: Bound) -> bytes:
+        pieces = await self._received(response, asked, at_most.most_bytes)
         encoding = response.headers.get("content-encoding", "").strip().lower()
         try:
-            body = await self._unpacker.unpack(pieces, encoding)
+            body = await self._unpacker.unpack(pieces, encoding, at_most.most_bytes)
         except ValueError as error:
             raise self.failed(asked, f"the answer of {self.name} was garbled", hint=_IN_BETWEEN) from error
-        if len(body) > MAX_ANSWER_BYTES:
-            raise self._too_large(asked)
+        if len(body) > at_most.most_bytes:
+            raise self._too_large(asked, f"{at_most.most_bytes:,} bytes")
+        if not at_most.allows_values_of(body):
+            raise self._too_large(asked, f"{at_most.most_values:,} values")
         return body
 
-    async def _received(self, response: Any, asked: Asked) -> list[bytes]:
+    async def _received(self, response: Any, asked: Asked, most_bytes: int) -> list[bytes]:
         pieces: list[bytes] = []
         size = 0
         async for piece in response.aiter_raw():
             pieces.append(piece)
             size += len(piece)
-            if size > MAX_ANSWER_BYTES:
-                raise self._too_large(asked)
+            if size > most_bytes:
+                raise self._too_large(asked, f"{most_bytes:,} bytes")
         return pieces
 
-    def _too_large(self, asked: Asked) -> ApiError:
+    def _too_large(self, asked: Asked, allowed: str) -> ApiError:
         hint = f"Ask for less at once, or look at it in {self.name} itself."
-        return self.failed(asked, f"{self.name} answered with more than {MAX_ANSWER_BYTES:,} bytes", hint=hint)
+        return self.failed(asked, f"{self.name} answered with more than {allowed}", hint=hint)
 
     def _too_slow(self, asked: Asked) -> ApiError:
         hint = "Try again later, or ask for less at once."
@@ -187,8 +195,12 @@ async def connected(
     *,
     ca_bundle: Path | None = None,
     transport: Any = None,
+    at_most: Bound | None = None,
 ) -> AsyncIterator[ServiceHttp]:
-    """A client for as long as the server runs. Certificates are verified, redirects are not followed."""
+    """A client for as long as the server runs. Certificates are verified, redirects are not followed.
+
+    `at_most` bounds every answer to which the request sets no bound of its own.
+    """
     import httpx2  # noqa: PLC0415 - heavy, and a server without services does not need it
 
     # The way into the sandbox has no socket, and reading the certificates of all authorities takes a while.
@@ -204,7 +216,7 @@ async def connected(
         # Each request speaks for itself; a cookie would make the service remember what was asked before.
         cookies=CookieJar(policy=DefaultCookiePolicy(allowed_domains=())),
     ) as client:
-        yield ServiceHttp(name, client, httpx2)
+        yield ServiceHttp(name, client, httpx2, at_most)
 
 
 def _written(value: Any) -> Any:

@@ -18,24 +18,24 @@ _SMALL: Final = 16 * 1024
 class Unpacker:
     """One large answer at a time: many threads at once would take the processor away from the loop."""
 
-    def __init__(self, most_bytes: int) -> None:
-        self._most_bytes = most_bytes
+    def __init__(self) -> None:
         self._one_thread = anyio.CapacityLimiter(1)
 
-    async def unpack(self, pieces: Sequence[bytes], encoding: str) -> bytes:
+    async def unpack(self, pieces: Sequence[bytes], encoding: str, most_bytes: int) -> bytes:
         """The answer itself. ValueError when it is packed in another way than it says, or one that we do not know."""
         if sum(map(len, pieces)) <= _SMALL:
-            return self._unpacked(pieces, encoding)
-        return await anyio.to_thread.run_sync(self._unpacked, pieces, encoding, limiter=self._one_thread)
+            return _unpacked(pieces, encoding, most_bytes)
+        return await anyio.to_thread.run_sync(_unpacked, pieces, encoding, most_bytes, limiter=self._one_thread)
 
-    def _unpacked(self, pieces: Sequence[bytes], encoding: str) -> bytes:
-        """At most one byte more than allowed, which tells that there is more: a few bytes can hold gigabytes."""
-        body = b"".join(pieces)
-        if encoding in _NOT_PACKED or not body:
-            return body
-        if encoding not in _GZIP:
-            raise ValueError(f"unknown encoding {encoding}")
-        try:
-            return zlib.decompressobj(_WINDOW_OF_GZIP).decompress(body, self._most_bytes + 1)
-        except zlib.error as error:
-            raise ValueError("not gzip") from error
+
+def _unpacked(pieces: Sequence[bytes], encoding: str, most_bytes: int) -> bytes:
+    """At most one byte more than allowed, which tells that there is more: a few bytes can hold gigabytes."""
+    body = b"".join(pieces)
+    if encoding in _NOT_PACKED or not body:
+        return body
+    if encoding not in _GZIP:
+        raise ValueError(f"unknown encoding {encoding}")
+    try:
+        return zlib.decompressobj(_WINDOW_OF_GZIP).decompress(body, most_bytes + 1)
+    except zlib.error as error:
+        raise ValueError("not gzip") from error

@@ -15,28 +15,17 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from tests.socket_connection import SocketConnection
+
 TICK: Final = 0.01
 EMPTY_LIST: Final = b'{"data":[],"nextCursor":null}'
 
 
 @dataclass(kw_only=True)
-class Visitor:
+class Visitor(SocketConnection):
     """One connection: what was asked, and whether the other side has gone."""
 
-    reader: asyncio.StreamReader
-    writer: asyncio.StreamWriter
     head: bytes = b""
-
-    async def say(self, data: bytes) -> None:
-        self.writer.write(data)
-        await self.writer.drain()
-
-    async def gone_within(self, seconds: float) -> bool:
-        """Whether the visitor hangs up in this time; nothing more is expected from it."""
-        try:
-            return await asyncio.wait_for(self.reader.read(1), seconds) == b""
-        except TimeoutError:
-            return False
 
 
 Serve = Callable[[Visitor], Awaitable[None]]

@@ -13,7 +13,7 @@ from dogubako.engine.search.words import joined, terms_as_typed
 
 # Written as names are, not as sentences are.
 _LONGEST_IDENTIFIER = 200
-_IDENTIFIER = re.compile(r"[^\W_]+(?:[_-][^\W_]+)+|[a-z]+(?:[A-Z][a-z0-9]*)+")
+_IDENTIFIER = re.compile(r"(?<![^\W_])[^\W_]++(?:[_-][^\W_]++)+|(?<![a-z])[a-z]++(?:[A-Z][a-z0-9]*+)+")
 
 
 class Clause(msgspec.Struct, frozen=True, kw_only=True):

@@ -32,6 +32,8 @@ _NUMBERS: Final = {
     "integer": re.compile(r"[+-]?\d+(,[+-]?\d+)*"),
     "float": re.compile(r"[+-]?\d+(\.\d*)?"),
 }
+# Blanks are taken from their first one on, so that many of them are read once.
+OUTER_QUOTES: Final = re.compile(r'^\s*+"\s*+|(?:(?<!\s)\s++)?"\s*+$')
 _MOMENT: Final = re.compile(r"\d{4}-\d{2}-\d{2}(T\d{2}(:?\d{2}){0,2}(Z|\d{2}:?\d{2})?)?")
 
 
@@ -164,7 +166,7 @@ def _contains(each: Filter, value: str) -> bool:
 def like_words(text: str) -> list[str]:
     """The words that have to be there, "two of them" in quotes as one; single letters do not count."""
     words = re.findall(r'(?:(?<=\s)|^)"[^"]+"(?=\s|$)|\S+', text)
-    stripped = dict.fromkeys(re.sub(r'^\s*"\s*|\s*"\s*$', "", word) for word in words)
+    stripped = dict.fromkeys(OUTER_QUOTES.sub("", word) for word in words)
     return [word for word in stripped if len(word) > 1 or "\u4e00" <= word <= "\u9fff"][:5] or [text]
 
 

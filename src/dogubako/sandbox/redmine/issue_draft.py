@@ -7,7 +7,7 @@ from dogubako.sandbox.redmine.asking import Ask
 from dogubako.sandbox.redmine.clock import today
 from dogubako.sandbox.redmine.custom_values import Values, default_values, values_of
 from dogubako.sandbox.redmine.issue_fields import issue_fields
-from dogubako.sandbox.redmine.sharing import is_under, root_of, shared_versions
+from dogubako.sandbox.redmine.sharing import is_shared_with, shared_versions
 from dogubako.sandbox.redmine.store import Row, Store
 from dogubako.sandbox.redmine.workflow import statuses_of_tracker
 
@@ -132,15 +132,4 @@ def trackers_of(store: Store, project: Row) -> list[Row]:
 def may_be_parent_project(store: Store, parent: Row, project: Row) -> bool:
     """Whether a parent may be in another project, by the setting for it: usually in the same tree."""
     home = store["projects"].at(parent["project_id"])
-    if home["id"] == project["id"]:
-        return True
-    match store.setting("cross_project_subtasks"):
-        case "system":
-            return True
-        case "tree":
-            return bool(root_of(store, home)["id"] == root_of(store, project)["id"])
-        case "hierarchy":
-            return is_under(project, home) or is_under(home, project)
-        case "descendants":
-            return is_under(project, home)
-    return False
+    return is_shared_with(store, project, home, store.setting("cross_project_subtasks"))

@@ -4,17 +4,16 @@ import re
 from collections.abc import Iterable
 
 from dogubako.sandbox.redmine.asking import Ask
-from dogubako.sandbox.redmine.filters import ascii_lower
+from dogubako.sandbox.redmine.filters import OUTER_QUOTES, ascii_lower
 
 _WORDS = re.compile(r'(?:\s|^)"[^"]+"(?:\s|$)|\S+')
-_QUOTES = re.compile(r'^\s*"\s*|\s*"\s*$')
 _MOST_WORDS = 5
 _HAN = (("\u3400", "\u4dbf"), ("\u4e00", "\u9fff"), ("\uf900", "\ufaff"))
 
 
 def search_words(question: str) -> list[str]:
     """At most five; "several in quotes" are one, and a single letter is none unless it is Chinese."""
-    words = dict.fromkeys(_QUOTES.sub("", each) for each in _WORDS.findall(question.strip()))
+    words = dict.fromkeys(OUTER_QUOTES.sub("", each) for each in _WORDS.findall(question.strip()))
     return [each for each in words if len(each) > 1 or _is_han(each)][:_MOST_WORDS]
 
 

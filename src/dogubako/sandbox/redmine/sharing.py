@@ -1,4 +1,4 @@
-"""The tree of projects, and which versions a project may use because others share theirs."""
+"""The tree of projects, and what a project may use because others share theirs."""
 
 from dogubako.sandbox.redmine.store import Row, Store
 from dogubako.sandbox.redmine.visitor import ARCHIVED
@@ -25,11 +25,16 @@ def shared_versions(store: Store, project: Row) -> list[Row]:
 
 def _is_shared(store: Store, version: Row, project: Row) -> bool:
     home = store["projects"].at(version["project_id"])
+    if home["status"] == ARCHIVED and home["id"] != project["id"]:
+        return False
+    return is_shared_with(store, project, home, version.get("sharing"))
+
+
+def is_shared_with(store: Store, project: Row, home: Row, sharing: str | None) -> bool:
+    """Whether what belongs to its home may be used in a project, by Redmine's word for how far it is shared."""
     if home["id"] == project["id"]:
         return True
-    if home["status"] == ARCHIVED:
-        return False
-    match version.get("sharing"):
+    match sharing:
         case "system":
             return True
         case "tree":

@@ -13,29 +13,18 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from tests.socket_connection import SocketConnection
+
 
 @dataclass(kw_only=True)
-class Guest:
+class Guest(SocketConnection):
     """One connection, after its request's head."""
 
-    reader: asyncio.StreamReader
-    writer: asyncio.StreamWriter
     head: str
 
     @property
     def path(self) -> str:
         return self.head.split(" ", 2)[1]
-
-    async def say(self, data: bytes) -> None:
-        self.writer.write(data)
-        await self.writer.drain()
-
-    async def gone_within(self, seconds: float) -> bool:
-        """Whether the guest hangs up in this time; nothing more is expected from it."""
-        try:
-            return await asyncio.wait_for(self.reader.read(1), seconds) == b""
-        except TimeoutError:
-            return False
 
 
 Serve = Callable[[Guest], Awaitable[None]]

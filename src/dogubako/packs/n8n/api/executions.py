@@ -8,12 +8,16 @@ import msgspec
 
 from dogubako.contract.errors import ApiError
 from dogubako.contract.state import Cache
+from dogubako.outbound.bounds import MEGABYTE, Bound
 from dogubako.outbound.http import Asked
 from dogubako.packs.n8n.api.service import N8nService, missing, place
 from dogubako.packs.n8n.models import Execution, read_execution
 
 # n8n answers a retry only when the retried execution has ended.
 RETRY_SECONDS: Final = 110.0
+# With the data of every node it may be far larger than anything else. Its items stay as they come: they are decoded
+# one by one, when somebody looks at them.
+_LARGEST: Final = Bound(most_bytes=64 * MEGABYTE, most_values=4_000_000)
 _FIND_OTHERS: Final = "list_executions shows which executions there are."
 _FORGOTTEN: Final = b""
 
@@ -91,7 +95,9 @@ class ExecutionsApi:
     async def _fetch(self, asked: Asked, execution_id: str, **params: Any) -> Execution:
         path = place("executions", execution_id)
         try:
-            answer = await self._service.ask("GET", path, asked, params={"includeData": True, **params})
+            answer = await self._service.ask(
+                "GET", path, asked, params={"includeData": True, **params}, at_most=_LARGEST
+            )
         except ApiError as error:
             raise _missing_if(error, asked) from error
         try:

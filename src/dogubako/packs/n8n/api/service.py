@@ -5,6 +5,7 @@ from typing import Any, Final, TypeGuard
 from urllib.parse import quote
 
 from dogubako.contract.errors import ApiError, NotFoundError, NotFoundErrorContext
+from dogubako.outbound.bounds import Bound
 from dogubako.outbound.http import Answer, Asked, ServiceHttp
 
 API: Final = "/api/v1"
@@ -46,10 +47,11 @@ class N8nService:
         params: Mapping[str, Any] | None = None,
         json: Any = None,
         seconds: float | None = None,
+        at_most: Bound | None = None,
     ) -> Answer:
         """A good answer, or an ApiError with n8n's own reason."""
         answer = await self._http.request(
-            method, path, asked, params=params, json=json, headers=self._headers, seconds=seconds
+            method, path, asked, params=params, json=json, headers=self._headers, seconds=seconds, at_most=at_most
         )
         if answer.ok and not answer.is_json:
             raise self._not_the_api(answer, asked)

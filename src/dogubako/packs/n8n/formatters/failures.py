@@ -9,7 +9,7 @@ import msgspec
 
 from dogubako.packs.n8n.models import Execution, Items, Run
 
-_LINE = re.compile(r"\[line (\d+)[^\]]*\]")
+_LINE = re.compile(r"\[line (\d{1,9}+)(?!\d)[^\[\]]*+\]")
 _TAGS = re.compile(r"<[^>]{1,200}>")
 _MAYBE_ERROR: Final = b'"error"'
 

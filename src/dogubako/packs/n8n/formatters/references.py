@@ -7,11 +7,14 @@ from typing import Any, NamedTuple
 
 from dogubako.packs.n8n.formatters.items import is_absent, value_at
 
+# Nothing that these have read is read again in another way: code may be long, and strange.
+_NAME = r"[A-Za-z_$][\w$]*+"
+_QUOTED = r"""(?:'(?:[^'\\\n]++|\\.)+'|"(?:[^"\\\n]++|\\.)+")"""
 # What $('Other node').item.json.x reads is no input.
-_OTHERS = re.compile(r"\$\(\s*(['\"]).+?\1\s*\)(?:\??\.\w+(?:\([^)]*\))?)*")
+_OTHERS = re.compile(rf"\$\(\s*+{_QUOTED}\s*+\)(?:\??\.\w++(?:\([^)]*+\))?)*")
 # $json.email.trim, $json["a b"].c, item.json.lines, $input.first().json.x.
-_READ = re.compile(r"(?<!\w)(?:\$json|(?:\w|\))+\.json)((?:\??\.[A-Za-z_$][\w$]*|\??\.?\[\s*(['\"]).+?\2\s*\])+)")
-_STEP = re.compile(r"(\?)?\.([A-Za-z_$][\w$]*)|(\?)?\.?\[\s*['\"](.+?)['\"]\s*\]")
+_READ = re.compile(rf"(?:(?<!\w)\$json|(?<![\w)])[\w)]++\.json)((?:\??\.{_NAME}|\??\.?\[\s*+{_QUOTED}\s*+\])+)")
+_STEP = re.compile(rf"(\?)?\.({_NAME})|(\?)?\.?\[\s*+({_QUOTED})\s*+\]")
 _PROPERTY_OF_NOTHING = re.compile(r"Cannot read propert(?:y|ies) of (?:null|undefined) \(reading '([^']+)'\)")
 
 
@@ -54,7 +57,8 @@ def gaps_in(data: Any, paths: list[Reading], message: str) -> list[Gap]:
 
 
 def _steps(written: str) -> Reading:
-    return tuple(Step(plain or quoted, bool(mark or other)) for mark, plain, other, quoted in _STEP.findall(written))
+    found = _STEP.findall(written)
+    return tuple(Step(plain or quoted[1:-1], bool(mark or other)) for mark, plain, other, quoted in found)
 
 
 def _gap(data: Any, path: Reading, step: str | None) -> Gap | None:

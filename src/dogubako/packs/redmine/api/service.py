@@ -10,12 +10,14 @@ import anyio
 
 from dogubako.contract.errors import ApiError, ApiErrorContext, DogubakoError, NotFoundError, NotFoundErrorContext
 from dogubako.contract.secrets import Redactor
+from dogubako.outbound.bounds import MEGABYTE, Bound
 from dogubako.outbound.http import Answer, Asked, ServiceHttp
 from dogubako.packs.redmine.errors import RedmineRefused
 from dogubako.packs.redmine.models import Json
 from dogubako.response.plain import clean_text
 
 _LONGEST_REASON: Final = 500
+_LARGEST_FILE: Final = Bound(most_bytes=128 * MEGABYTE)
 
 # Redmine answers a wrong key on public pages as if nobody had asked, so we have to ask who we are now and then.
 _SURE_FOR_SECONDS: Final = 60.0
@@ -117,7 +119,7 @@ class RedmineService:
 
     async def download(self, path: str, asked: Asked) -> bytes:
         await self.me()
-        return (await self._request("GET", path, asked)).body
+        return (await self._request("GET", path, asked, at_most=_LARGEST_FILE)).body
 
     async def _request(
         self, method: str, path: str, asked: Asked, *, headers: Mapping[str, str] | None = None, **rest: Any

@@ -5,7 +5,7 @@ import re
 from typing import Final
 
 _BOMS: Final = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
-_DECLARED: Final = re.compile(rb"charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
+_DECLARED: Final = re.compile(rb"charset\s*+=\s*+[\"']?+\s*+([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
 _SEARCHED_BYTES: Final = 4_096
 # Pages say the narrow name and use the characters of the wide one, as every browser knows.
 _WIDER: Final = {
