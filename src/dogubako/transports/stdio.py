@@ -42,6 +42,8 @@ _encode = msgspec.json.Encoder().encode
 
 # When stdin ends, answers that are nearly ready may still be wanted: `dogubako stdio < requests.jsonl`.
 _LAST_ANSWERS_SECONDS: Final = 2.0
+# They take no longer because a busy machine is still loading what makes them.
+_LOADING_SECONDS: Final = 20.0
 
 
 async def serve_stdio(inside: Inside) -> None:
@@ -75,6 +77,9 @@ class StdioDoor:
                 while line := await _read_line(reader):
                     if line.strip():
                         await self._take(line)
+            if not self._listening.cancel_called:
+                with anyio.move_on_after(_LOADING_SECONDS):
+                    await self._sdk.loaded()
             with anyio.move_on_after(self._grace if self._listening.cancel_called else _LAST_ANSWERS_SECONDS):
                 await self._outstanding.all_answered()
         finally:

@@ -29,7 +29,16 @@ class SdkPeer:
         self._missed: list[bytes] = []
         self._answered: set[Any] = set()
         self._started = False
-        self.here = False
+        self._here = anyio.Event()
+
+    @property
+    def here(self) -> bool:
+        return self._here.is_set()
+
+    async def loaded(self) -> None:
+        """Wait for the SDK, if something has been handed to it."""
+        if self._started:
+            await self._here.wait()
 
     def catch_up(self, message: dict[str, Any], line: bytes) -> None:
         """Remember a message that was answered without the SDK but that the SDK must know of."""
@@ -67,7 +76,7 @@ class SdkPeer:
         with self._receive:
             # In a thread, so that plain calls are answered while it loads.
             loop = await anyio.to_thread.run_sync(load, "dogubako.transports.stdio_loop")
-            self.here = True
+            self._here.set()
             await loop.run(self._inside, self._missed, self._receive, self._written, self._refused)
 
     async def _refused(self, line: bytes, encoded: bytes) -> None:

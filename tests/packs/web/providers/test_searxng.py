@@ -107,6 +107,7 @@ async def test_results_without_an_address_or_a_title_are_bearable() -> None:
         pytest.param(b"{}", id="no results"),
         pytest.param(b'{"results": {}}', id="results of another kind"),
         pytest.param(b"", id="nothing"),
+        pytest.param(b'{"results": [' + b"[]," * 1_000_000 + b"[]]}", id="a million values"),
     ],
 )
 async def test_an_answer_that_we_do_not_know_is_a_parse_error(body: bytes) -> None:

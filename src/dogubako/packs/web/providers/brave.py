@@ -4,12 +4,11 @@ import html
 import re
 from typing import Any, Final
 
-import msgspec
-
 from dogubako.contract.errors import Blocked, HttpError, JsonParseError, ValidationError
 from dogubako.packs.web.models import Found, Hit, Query
 from dogubako.packs.web.pace import Pace
 from dogubako.packs.web.providers.base import has_address
+from dogubako.packs.web.providers.json_answers import read_object
 from dogubako.packs.web.providers.regions import country_of
 from dogubako.packs.web.wire import SearchWire
 
@@ -58,12 +57,7 @@ class Brave:
 
 
 def read_brave_answer(body: bytes, query: Query) -> Found:
-    try:
-        answer = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise JsonParseError(str(error)) from error
-    if not isinstance(answer, dict):
-        raise JsonParseError("not an object")
+    answer = read_object(body)
     web, asked = answer.get("web"), answer.get("query")
     if not isinstance(web, dict) and not isinstance(asked, dict):
         raise JsonParseError("neither results nor the query")

@@ -3,22 +3,15 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-import msgspec
-
-from dogubako.contract.errors import JsonParseError
 from dogubako.packs.web.models import InstantAnswer, Topic
+from dogubako.packs.web.providers.json_answers import read_object
 
 _MOST_TOPICS: Final = 40
 
 
 def read_instant_answer(body: bytes) -> InstantAnswer:
     """From the API's JSON, whatever content type it came with."""
-    try:
-        found = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise JsonParseError(str(error)) from error
-    if not isinstance(found, Mapping):
-        raise JsonParseError("not an object")
+    found = read_object(body)
     return InstantAnswer(
         heading=_text(found.get("Heading")),
         abstract=_text(found.get("AbstractText")) or _text(found.get("Abstract")),

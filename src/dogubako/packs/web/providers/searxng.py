@@ -2,12 +2,11 @@
 
 from typing import Any, Final
 
-import msgspec
-
 from dogubako.contract.errors import HttpError, JsonParseError
 from dogubako.packs.web.models import Found, Hit, Query
 from dogubako.packs.web.pace import Pace
 from dogubako.packs.web.providers.base import has_address
+from dogubako.packs.web.providers.json_answers import read_object
 from dogubako.packs.web.providers.regions import language_tag
 from dogubako.packs.web.wire import SearchWire
 
@@ -44,11 +43,8 @@ class SearXNG:
 
 
 def read_searxng_answer(body: bytes, query: Query) -> Found:
-    try:
-        answer = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise JsonParseError(str(error)) from error
-    if not isinstance(answer, dict) or not isinstance(answer.get("results"), list):
+    answer = read_object(body)
+    if not isinstance(answer.get("results"), list):
         raise JsonParseError("no list of results")
     hits = tuple(_hit(one) for one in answer["results"] if has_address(one))
     if answer["results"] and not hits:
