@@ -5,8 +5,6 @@ installed, so that the stand-in cannot drift from it unseen.
 """
 
 import asyncio
-import shutil
-import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -18,6 +16,7 @@ import structlog.testing
 from dogubako import Effect, FunctionTool, Output, tool
 from dogubako.outbound.redis_cache import RedisCache
 from dogubako.settings import SettingsError
+from tests.redis_server import INSTALLED, free_port, redis_server
 
 from .boxes import box_of
 
@@ -59,12 +58,6 @@ class StandIn:
                 return b"+OK\r\n"
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
-
-
 @asynccontextmanager
 async def stand_in() -> AsyncIterator[str]:
     redis = StandIn()
@@ -76,38 +69,12 @@ async def stand_in() -> AsyncIterator[str]:
             await line.wait_closed()
 
 
-@asynccontextmanager
-async def real_one(folder: Path) -> AsyncIterator[str]:
-    port = free_port()
-    command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
-    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.DEVNULL)
-    try:
-        async with asyncio.timeout(10):
-            await _listening(port)
-        yield f"redis://127.0.0.1:{port}/0"
-    finally:
-        process.terminate()
-        await process.wait()
-
-
-async def _listening(port: int) -> None:
-    while True:
-        try:
-            _, writer = await asyncio.open_connection("127.0.0.1", port)
-        except OSError:
-            await asyncio.sleep(0.02)
-            continue
-        writer.close()
-        await writer.wait_closed()
-        return
-
-
-SERVERS = ["stand-in", *(["redis-server"] if shutil.which("redis-server") else [])]
+SERVERS = ["stand-in", *(["redis-server"] if INSTALLED else [])]
 
 
 @pytest.fixture(params=SERVERS)
 async def url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[str]:
-    async with stand_in() if request.param == "stand-in" else real_one(tmp_path) as address:
+    async with stand_in() if request.param == "stand-in" else redis_server(tmp_path) as address:
         yield address
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from dogubako.gate.keys import KeyStore
 
@@ -24,6 +24,11 @@ class Kind:
     scope: str
     tools: frozenset[str]
     packs: frozenset[str]
+    header: Literal["authorization", "x-api-key"]
+
+    def credentials(self, secret: str) -> dict[str, str]:
+        """A key or a token, in the header that this caller uses."""
+        return {self.header: secret if self.header == "x-api-key" else f"Bearer {secret}"}
 
     @property
     def sees(self) -> frozenset[str]:
@@ -40,16 +45,21 @@ class Kind:
 
 NONE_OF_OURS: Final = "none of ours"
 
+READER: Final = Kind(scope="read", tools=_READS, packs=_BOTH, header="authorization")
+ADMINISTRATOR: Final = Kind(scope="admin", tools=_ALL, packs=_BOTH, header="x-api-key")
+
+# Both headers, with strong and with weak callers.
 KINDS: Final = (
-    Kind(scope="read", tools=_READS, packs=_BOTH),
-    Kind(scope="write", tools=_WRITES, packs=_BOTH),
-    Kind(scope="destroy", tools=_ALL, packs=_BOTH),
-    Kind(scope="admin", tools=_ALL, packs=_BOTH),
-    Kind(scope="redmine:read", tools=frozenset({"read_redmine"}), packs=frozenset({"redmine"})),
-    Kind(scope="n8n:write", tools=frozenset({"read_n8n", "write_n8n"}), packs=frozenset({"n8n"})),
-    Kind(scope="tool:echo", tools=frozenset({"echo"}), packs=frozenset()),
-    Kind(scope=NONE_OF_OURS, tools=frozenset(), packs=frozenset()),
+    READER,
+    Kind(scope="write", tools=_WRITES, packs=_BOTH, header="x-api-key"),
+    Kind(scope="destroy", tools=_ALL, packs=_BOTH, header="authorization"),
+    ADMINISTRATOR,
+    Kind(scope="redmine:read", tools=frozenset({"read_redmine"}), packs=frozenset({"redmine"}), header="authorization"),
+    Kind(scope="n8n:write", tools=frozenset({"read_n8n", "write_n8n"}), packs=frozenset({"n8n"}), header="x-api-key"),
+    Kind(scope="tool:echo", tools=frozenset({"echo"}), packs=frozenset(), header="x-api-key"),
+    Kind(scope=NONE_OF_OURS, tools=frozenset(), packs=frozenset(), header="authorization"),
 )
+_BY_SCOPE: Final = {kind.scope: kind for kind in KINDS}
 
 # The smallest scope that would do, as a refusal names it.
 NEEDED: Final = {
@@ -99,10 +109,9 @@ class Keyring:
     revoked: str
 
     def header(self, kind: Kind | str) -> dict[str, str]:
-        """What a caller sends. Every second kind uses the other header."""
-        scope = kind if isinstance(kind, str) else kind.scope
-        key = self.keys[scope]
-        return {"x-api-key": key} if len(scope) % 2 else {"authorization": f"Bearer {key}"}
+        """What a caller of this kind, or with this scope, sends."""
+        known = _BY_SCOPE[kind] if isinstance(kind, str) else kind
+        return known.credentials(self.keys[known.scope])
 
     def refusal(self, which: str) -> Refusal:
         good = self.keys["admin"]

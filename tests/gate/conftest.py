@@ -1,6 +1,7 @@
 """A server behind the gate, with one key for each kind of caller."""
 
 import logging
+import time
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -10,6 +11,7 @@ from dogubako.transports.http import HttpDoor
 from tests.doors.asgi import Client, opened
 
 from .callers import Keyring, keys_for_everybody
+from .clock import Clock
 from .guarded import guarded_box
 
 
@@ -28,6 +30,14 @@ def _own_logging() -> Iterator[None]:
 def keyring(tmp_path_factory: pytest.TempPathFactory) -> Keyring:
     """A data folder with keys in it."""
     return keys_for_everybody(tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The time of day, for everything that counts or remembers by it."""
+    clock = Clock()
+    monkeypatch.setattr(time, "time", clock)
+    return clock
 
 
 @pytest.fixture

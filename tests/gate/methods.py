@@ -66,6 +66,12 @@ def refused_call(tool: str, kind: Kind) -> dict[str, Any]:
     return {"content": blocks, "isError": True, "_meta": meta}
 
 
+def refused_token_call(tool: str, kind: Kind) -> dict[str, Any]:
+    """What a client with a token hears instead, so that it can fetch a better one."""
+    refused = refused_call(tool, kind)
+    return error(-32090, refused["content"][0]["text"], refused["_meta"])
+
+
 def _call(kind: Kind) -> Any:
     if kind.may("write_redmine"):
         return {"content": [{"type": "text", "text": "done"}], "isError": False}

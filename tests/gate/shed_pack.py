@@ -95,9 +95,6 @@ async def _render(context: ToolContext[Any], arguments: Any) -> list[PromptMessa
     return [PromptMessage(content="Tidy up.")]
 
 
-_HOW = PromptArgument(name="how", description="How well.")
-
-
 class ShedPack(Pack):
     name = "shed"
     tools = (look, put, linger, stumble, Wipe, Handyman)
@@ -107,7 +104,7 @@ class ShedPack(Pack):
             name="tidy",
             description="Tidy up.",
             render=_render,
-            arguments=(PromptArgument(name="how", description="."),),
+            arguments=(PromptArgument(name="how", description="How well."),),
         ),
     )
 

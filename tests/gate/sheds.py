@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
+from dogubako import BaseTool, ToolPack
 from dogubako.app import Toolbox, build
 from dogubako.gate.keys import KeyStore
 from dogubako.packs.core.pack import CORE
@@ -18,10 +19,13 @@ SHED: Final = Path(__file__).parent / "shed_pack.py"
 ALWAYS: Final = {"time", "caller", "door", "tool", "arguments", "hash", "code", "ms", "callId"}
 
 
-def shed_in(folder: Path, **settings: Any) -> Toolbox:
+def shed_in(folder: Path, *more: BaseTool[Any, Any], **settings: Any) -> Toolbox:
     """A toolbox with its data in this folder; calls are recorded unless a test says otherwise."""
     chosen = {"data_dir": folder, "audit": True, **settings}
-    return build(Sources(overrides=chosen, environ={}, env_file=None), packs=[CORE, PACK])
+    return build(
+        Sources(overrides=chosen, environ={}, env_file=None),
+        packs=[CORE, PACK, *([ToolPack("bench", more)] if more else [])],
+    )
 
 
 def key_in(folder: Path, name: str, *scopes: str) -> str:

@@ -30,7 +30,8 @@ class Speaker:
 
     async def open(self) -> "Speaker":
         if self.era == "2025":
-            opened = await self.send(messages.request("initialize", messages.initialize()), messages.legacy_headers())
+            opening = messages.request("initialize", messages.initialize(capabilities=self._capabilities))
+            opened = await self.send(opening, messages.legacy_headers())
             self.session = opened.headers["mcp-session-id"]
             await self.send(messages.notification("notifications/initialized"), self.headers("", None))
         return self
@@ -46,22 +47,29 @@ class Speaker:
         return await self._client.request("POST", "/mcp", headers={**headers, **self._credentials}, body=message)
 
     def request(self, method: str, params: Mapping[str, Any] | None = None, request_id: int = 1) -> dict[str, Any]:
-        said = {"_meta": messages.envelope(self._capabilities)} if self.era == "2026" else {}
-        return messages.request(method, {**(params or {}), **said}, request_id=request_id)
+        said = dict(params or {})
+        if self.era == "2026":
+            said["_meta"] = {**messages.envelope(self._capabilities), **said.get("_meta", {})}
+        return messages.request(method, said, request_id=request_id)
 
     def headers(self, method: str, name: str | None) -> dict[str, str]:
         if self.era == "2026":
             return messages.modern_headers(method, name)
         return messages.legacy_headers(self.session)
 
+    async def start(
+        self, visit: Visit, method: str, params: Mapping[str, Any], name: str | None = None, request_id: int = 1
+    ) -> None:
+        """The request of a visitor who may leave before it is answered."""
+        body = messages.line(self.request(method, params, request_id)).encode()
+        visit.incoming.put_nowait({"type": "http.request", "body": body, "more_body": False})
+        await self._client.run(visit, "POST", "/mcp", {**self.headers(method, name), **self._credentials})
+
     async def listen(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Open a stream of news, and leave when the first message is there: a word that it is open, or a refusal."""
         visit = Visit()
-        body = self.request("subscriptions/listen", params)
-        visit.incoming.put_nowait({"type": "http.request", "body": _encoded(body), "more_body": False})
-        headers = {**self.headers("subscriptions/listen", None), **self._credentials}
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._client.run, visit, "POST", "/mcp", headers)
+            tasks.start_soon(self.start, visit, "subscriptions/listen", params)
             await until(lambda: b"{" in visit.body, "the stream says something")
             visit.leave()
         if visit.headers["content-type"].startswith("application/json"):
@@ -81,7 +89,3 @@ def outcome(response: Mapping[str, Any]) -> Any:
         if key in result:
             result[key] = sorted(one[name] for one in result[key])
     return {**result, "_meta": meta} if meta else result
-
-
-def _encoded(message: Mapping[str, Any]) -> bytes:
-    return messages.line(message).encode()

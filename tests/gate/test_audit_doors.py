@@ -2,9 +2,8 @@
 
 import signal
 from collections.abc import Iterator
-from itertools import count
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from tests.doors import messages
 from tests.doors.pipe import speaking
 from tests.doors.processes import PATIENCE, Command, run, serving, tool_words
+from tests.doors.speakers import OverHttp, OverRest
 
 from .sheds import ALWAYS, SHED, key_in, log_in, recorded_in
 
@@ -22,47 +22,17 @@ def settings_in(folder: Path, **more: str) -> dict[str, str]:
     return {**_ON, "DOGUBAKO_DATA_DIR": str(folder / "data"), **more}
 
 
-class Visitor:
-    """Calls over HTTP, by each of its doors."""
+@contextmanager
+def client_of(url: str, key: str | None = None) -> Iterator[httpx2.Client]:
+    headers = {"x-api-key": key} if key else {}
+    with httpx2.Client(base_url=url, timeout=PATIENCE, headers=headers) as client:
+        yield client
 
-    def __init__(self, url: str, key: str | None = None) -> None:
-        self._headers = {"x-api-key": key} if key else {}
-        self._client = httpx2.Client(base_url=url, timeout=PATIENCE)
-        self._ids = count(1)
 
-    def rest(self, name: str, arguments: dict[str, Any]) -> Any:
-        return self._client.post(
-            "/v1/tools/call", json={"name": name, "parameters": arguments}, headers=self._headers
-        ).json()
-
-    def modern(self, name: str, arguments: dict[str, Any], **more: Any) -> Any:
-        headers = messages.modern_headers("tools/call", name)
-        return self._ask("tools/call", messages.call(name, arguments, modern=True, **more), headers)
-
-    def legacy(self, name: str, arguments: dict[str, Any], **more: Any) -> Any:
-        headers = messages.legacy_headers(self._shake_hands())
-        return self._ask("tools/call", messages.call(name, arguments, modern=False, **more), headers)
-
-    def read(self, uri: str) -> Any:
-        headers = messages.modern_headers("resources/read", uri)
-        return self._ask("resources/read", {"uri": uri, "_meta": messages.envelope()}, headers)
-
-    def get_prompt(self, name: str) -> Any:
-        headers = messages.modern_headers("prompts/get", name)
-        return self._ask("prompts/get", {"name": name, "_meta": messages.envelope()}, headers)
-
-    def close(self) -> None:
-        self._client.close()
-
-    def _ask(self, method: str, params: Any, headers: dict[str, str]) -> Any:
-        body = messages.request(method, params, request_id=next(self._ids))
-        answer = self._client.post("/mcp", json=body, headers={**headers, **self._headers})
-        return messages.response_in(answer.headers["content-type"], answer.content)
-
-    def _shake_hands(self) -> str:
-        opening = messages.request("initialize", messages.initialize(), request_id=next(self._ids))
-        headers = {**messages.legacy_headers(), **self._headers}
-        return str(self._client.post("/mcp", json=opening, headers=headers).headers["mcp-session-id"])
+def ask(client: httpx2.Client, method: str, key: str, value: str) -> None:
+    """A modern request that names one thing."""
+    body = messages.request(method, {key: value, "_meta": messages.envelope()})
+    client.post("/mcp", json=body, headers=messages.modern_headers(method, value))
 
 
 @pytest.fixture(scope="module")
@@ -81,19 +51,19 @@ def data(server: Command) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def ann(server: Command) -> Iterator[Visitor]:
-    visitor = Visitor(server.url(), key_in(server.folder / "data", "ann", "write"))
-    yield visitor
-    visitor.close()
+def ann(server: Command) -> Iterator[httpx2.Client]:
+    with client_of(server.url(), key_in(server.folder / "data", "ann", "write")) as client:
+        yield client
 
 
-def test_calls_over_http_are_recorded_with_the_name_of_the_key(data: Path, ann: Visitor) -> None:
-    for way in (ann.rest, ann.modern, ann.legacy):
-        way("look", {"text": "a"})
-        way("wipe", {"marker": "m", "confirm": True})
-        way("call_tool", {"name": "look", "arguments": {"text": "a"}})
+def test_calls_over_http_are_recorded_with_the_name_of_the_key(data: Path, ann: httpx2.Client) -> None:
+    rest, modern, legacy = OverRest(ann), OverHttp("http-2026", ann), OverHttp("http-2025", ann)
+    for way in (rest, modern, legacy):
+        way.call("look", {"text": "a"})
+        way.call("wipe", {"marker": "m", "confirm": True})
+        way.call("call_tool", {"name": "look", "arguments": {"text": "a"}})
     # With options it takes the long way through the SDK.
-    ann.modern("look", {"text": "a"}, options={"timeout": 1000})
+    modern.call("look", {"text": "a"}, {"timeout": 1000})
     lines = recorded_in(data, lines=10)
 
     assert {one["caller"] for one in lines} == {"ann"}
@@ -112,10 +82,10 @@ def test_calls_over_http_are_recorded_with_the_name_of_the_key(data: Path, ann: 
     ]
 
 
-def test_resources_and_prompts_are_recorded_over_http(data: Path, ann: Visitor) -> None:
-    ann.read("shed://stock")
-    ann.get_prompt("tidy")
-    ann.read("else://where")
+def test_resources_and_prompts_are_recorded_over_http(data: Path, ann: httpx2.Client) -> None:
+    ask(ann, "resources/read", "uri", "shed://stock")
+    ask(ann, "prompts/get", "name", "tidy")
+    ask(ann, "resources/read", "uri", "else://where")
 
     assert [(one["door"], one["caller"], one["tool"], one["code"]) for one in recorded_in(data, lines=3)] == [
         ("http", "ann", "resources/read", "OK"),
@@ -124,12 +94,14 @@ def test_resources_and_prompts_are_recorded_over_http(data: Path, ann: Visitor) 
     ]
 
 
-def test_who_does_not_get_in_calls_nothing(server: Command, data: Path) -> None:
-    stranger = Visitor(server.url(), "dgb_00000000_" + "x" * 43)
-    stranger.rest("look", {"text": "a"})
-    stranger.close()
+def test_who_does_not_get_in_calls_nothing(server: Command, data: Path, ann: httpx2.Client) -> None:
+    with client_of(server.url(), "dgb_00000000_" + "x" * 43) as stranger:
+        refused = OverRest(stranger).call("look", {"text": "a"})
+    OverRest(ann).call("put", {"text": "a"})
 
-    assert recorded_in(data) == []
+    # The line of the change came last and at once; one of the stranger would stand before it.
+    assert refused.code == "AUTHENTICATION_ERROR"
+    assert [(one["caller"], one["tool"]) for one in recorded_in(data, lines=1)] == [("ann", "put")]
 
 
 @pytest.mark.parametrize("modern", [False, True], ids=["2025", "2026"])
@@ -163,10 +135,9 @@ def test_calls_of_the_command_line_are_recorded(tmp_path: Path) -> None:
 
 def test_a_server_that_is_asked_to_stop_leaves_a_complete_log(tmp_path: Path) -> None:
     with serving(SHED, folder=tmp_path, settings=settings_in(tmp_path)) as server:
-        visitor = Visitor(server.url())
-        for _ in range(20):
-            visitor.rest("look", {"text": "a"})
-        visitor.close()
+        with client_of(server.url()) as client:
+            for _ in range(20):
+                OverRest(client).call("look", {"text": "a"})
         server.signal(signal.SIGTERM)
         assert server.wait() == 0
 

@@ -81,39 +81,46 @@ async def test_a_log_that_is_moved_away_is_begun_anew(tmp_path: Path) -> None:
 @contextmanager
 def folder_in_its_place(folder: Path) -> Iterator[None]:
     log_in(folder).mkdir()
-    yield
-    log_in(folder).rmdir()
+    try:
+        yield
+    finally:
+        log_in(folder).rmdir()
 
 
 @contextmanager
 def device_in_its_place(folder: Path) -> Iterator[None]:
     log_in(folder).symlink_to("/dev/full")
-    yield
-    log_in(folder).unlink()
+    try:
+        yield
+    finally:
+        log_in(folder).unlink()
 
 
 @contextmanager
 def file_in_place_of_the_folder(folder: Path) -> Iterator[None]:
     folder.rmdir()
     folder.touch()
-    yield
-    folder.unlink()
+    try:
+        yield
+    finally:
+        folder.unlink()
 
 
 @contextmanager
 def half_a_salt(folder: Path) -> Iterator[None]:
     (folder / "audit.salt").write_bytes(b"half")
-    yield
-    (folder / "audit.salt").unlink()
+    try:
+        yield
+    finally:
+        (folder / "audit.salt").unlink()
 
 
 @contextmanager
 def hardly_any_room(folder: Path) -> Iterator[None]:
     """As on a disk that is nearly full."""
-    real = os.fstatvfs
-    os.fstatvfs = _with_little_room
-    yield
-    os.fstatvfs = real
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fstatvfs", _with_little_room)
+        yield
 
 
 class _LittleRoom:

@@ -1,13 +1,13 @@
 """Workers that write one log together, and processes that are stopped or killed while they write it."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -84,19 +84,10 @@ while True:
 """
 
 
-def test_processes_that_are_killed_while_they_write_leave_a_log_that_goes_on(tmp_path: Path) -> None:
+async def test_processes_that_are_killed_while_they_write_leave_a_log_that_goes_on(tmp_path: Path) -> None:
     for _ in range(3):
-        writers = [
-            subprocess.Popen([sys.executable, "-c", _WRITER, str(tmp_path)], stdout=subprocess.PIPE) for _ in range(2)
-        ]
-        for writer in writers:
-            assert writer.stdout is not None and writer.stdout.readline() == b"ready\n"
-        _wait_for_growth(log_in(tmp_path), 200_000)
-        for writer in writers:
-            writer.kill()
-            writer.wait(PATIENCE)
-            assert writer.stdout is not None
-            writer.stdout.close()
+        with _two_writers(tmp_path):
+            await _grows(log_in(tmp_path), 300_000)
 
     raw = log_in(tmp_path).read_bytes().splitlines()
     damaged = [line for line in raw if line and read_line(line) is None]
@@ -107,18 +98,33 @@ def test_processes_that_are_killed_while_they_write_leave_a_log_that_goes_on(tmp
     assert reported["calls"][0]["calls"] == len([line for line in raw if line]) - len(damaged)
 
 
-def _wait_for_growth(path: Path, size: int) -> None:
-    start = path.stat().st_size if path.exists() else 0
-    deadline = os.times().elapsed + PATIENCE
-    while not path.exists() or path.stat().st_size < start + size:
-        assert os.times().elapsed < deadline, "the log did not grow"
+@contextmanager
+def _two_writers(folder: Path) -> Iterator[None]:
+    """Two processes that write without end, and are killed in the middle of it."""
+    command = [sys.executable, "-c", _WRITER, str(folder)]
+    with ExitStack() as stack:
+        writers = [stack.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE)) for _ in range(2)]
+        for writer in writers:
+            stack.callback(writer.kill)
+        for writer in writers:
+            assert writer.stdout is not None and writer.stdout.readline() == b"ready\n"
+        yield
+
+
+async def _grows(log: Path, size: int) -> None:
+    enough = _size(log) + size
+    await until(lambda: _size(log) >= enough, f"{size} more bytes in the log")
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
 
 
 async def test_a_killed_server_has_recorded_every_change_that_it_answered(tmp_path: Path, crowd: Crowd) -> None:
     with serving(SHED, folder=tmp_path, settings=settings_in(tmp_path)) as server:
         url = server.url()
         answers = [crowd.call(url, "put", text=str(number)) for number in range(2000)]
-        await until(lambda: log_in(tmp_path).exists() and log_in(tmp_path).stat().st_size > 10_000, "some calls")
+        await _grows(log_in(tmp_path), 10_000)
         server.signal(signal.SIGKILL)
         server.wait()
         codes = Counter(answer.result() for answer in answers)
@@ -157,7 +163,7 @@ async def test_a_server_that_is_told_to_stop_records_what_was_running(tmp_path: 
         for marker in markers.values():
             await says(marker, "started")
         quick = [crowd.call(url, "look", text=str(number)) for number in range(2000)]
-        await until(lambda: log_in(tmp_path).exists() and log_in(tmp_path).stat().st_size > 10_000, "some calls")
+        await _grows(log_in(tmp_path), 10_000)
         server.signal(signal.SIGTERM)
         assert server.wait() == 0
         answered = Counter(answer.result() for answer in quick)

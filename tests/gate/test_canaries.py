@@ -11,20 +11,24 @@ import pytest
 
 from tests.doors import messages
 from tests.doors.processes import PATIENCE, Command, run, serving
-from tests.engine.test_redis_cache import free_port
+from tests.redis_server import free_port
 
 from .echoing_service import echoing_service
 from .sheds import key_in
 
 # Each has a core that stays readable however it is written.
 PLANTED: Final = {
-    "N8N_API_KEY": 'c4naryN8N/+="ü&<x>',
+    "N8N_API_KEY": "c4naryN8N/+=&x0123456789",
     "REDMINE_API_KEY": "c4naryRedmine0123456789",
     "BRAVE_API_KEY": "c4naryBrave.0123456789",
     "DOGUBAKO_REQUEST_STATE_KEY": "c4naryState" * 4,
 }
-IN_ADDRESSES: Final = ("c4naryRates", "c4naryCache", "c4naryUserInfo")
-TRACE: Final = "c4nary"
+# As it is, and as a header carries the user and password of an address.
+TRACES: Final = ("c4nary", "YzRuYXJ5")
+
+
+def betrayed(text: str) -> bool:
+    return any(trace in text for trace in TRACES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +53,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, d
         yield (
             folder,
             {
-                **{**PLANTED, "N8N_API_KEY": "c4naryN8N/+=&x0123456789"},
+                **PLANTED,
                 "N8N_URL": f"http://{address}/n8n",
                 "REDMINE_URL": f"http://{address}/redmine",
                 "SEARXNG_URL": f"http://c4naryUserInfo:c4naryUserInfo@{address}/searx",
@@ -83,10 +87,10 @@ def web(planted: Planted) -> Iterator[httpx2.Client]:
 CALLS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("list_workflows", {}),
     ("get_execution", {"id": "17"}),
-    ("delete_workflow", {"id": "abc"}),
+    ("delete_workflow", {"id": "abc", "confirm": True}),
     ("list_issues", {}),
-    ("get_issue", {"id": 8}),
-    ("create_issue", {"project": "webshop", "subject": "s"}),
+    ("show_issue", {"id": 8}),
+    ("create_issue", {"project_id": "webshop", "subject": "s"}),
     ("web_search", {"query": "rakes"}),
     ("fetch_page", {"url": "http://bob:hidden@127.0.0.1/x?token=abcdefgh"}),
 )
@@ -101,26 +105,31 @@ def test_a_service_that_repeats_everything_betrays_nothing(
     modern = messages.request("tools/call", messages.call(name, arguments, modern=True, options=once))
     # Every kind of answer that the service has comes by each door; searches are paced, so a few must do.
     for _ in range(2 if name == "web_search" else 11):
+        before = len(planted.sent)
         rest = web.post("/v1/tools/call", json={"name": name, "parameters": arguments, "options": once})
+        between = len(planted.sent)
         mcp = web.post("/mcp", json=modern, headers=messages.modern_headers("tools/call", name))
-        assert TRACE not in rest.text + str(rest.headers), rest.text
-        assert TRACE not in mcp.text + str(mcp.headers), mcp.text
-    assert TRACE not in planted.everything_written
+        assert not betrayed(rest.text + str(rest.headers)), rest.text
+        assert not betrayed(mcp.text + str(mcp.headers)), mcp.text
+        # An address that nobody may fetch is the only thing that never gets as far as the service.
+        reached = before < between < len(planted.sent)
+        assert reached is (name != "fetch_page"), (rest.text, mcp.text)
+    assert not betrayed(planted.everything_written)
 
 
 def test_the_keys_did_reach_their_services(planted: Planted) -> None:
     """Else the tests above would look for something that was never there."""
     sent = "\n".join(planted.sent)
 
-    assert "c4naryN8N" in sent and "c4naryRedmine" in sent
+    assert "c4naryN8N" in sent and "c4naryRedmine" in sent and "Basic YzRuYXJ5" in sent
 
 
 @pytest.mark.parametrize("path", ["/", "/docs", "/openapi.json", "/healthz", "/readyz", "/v1/tools", "/nowhere"])
 def test_no_page_shows_a_secret(planted: Planted, web: httpx2.Client, path: str) -> None:
     for headers in ({}, {"x-api-key": "c4nary-of-a-stranger"}):
         answer = web.get(path, headers=headers)
-        assert answer.content and TRACE not in answer.text + str(answer.headers)
-    assert TRACE not in planted.everything_written
+        assert answer.content and not betrayed(answer.text + str(answer.headers))
+    assert not betrayed(planted.everything_written)
 
 
 @pytest.mark.parametrize("method", ["resources/list", "prompts/list", "tools/list"])
@@ -128,7 +137,7 @@ def test_no_list_shows_a_secret(planted: Planted, web: httpx2.Client, method: st
     body = messages.request(method, {"_meta": messages.envelope()})
     answer = web.post("/mcp", json=body, headers=messages.modern_headers(method))
 
-    assert answer.status_code == 200 and TRACE not in answer.text
+    assert answer.status_code == 200 and not betrayed(answer.text)
 
 
 def credentials() -> Iterator[Any]:
@@ -156,7 +165,7 @@ def test_a_credential_in_the_wrong_place_is_not_written_down(
     answer = web.request(method, path, headers=headers, follow_redirects=False)
 
     assert answer.status_code in (200, 307, 400, 401, 403, 404, 405)
-    assert TRACE not in planted.everything_written
+    assert not betrayed(planted.everything_written)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +182,7 @@ def test_a_credential_in_a_call_is_not_written_down(
     answer = web.post("/v1/tools/call", json={"name": name, "parameters": arguments})
 
     assert answer.status_code in (200, 400, 404)
-    assert TRACE not in planted.everything_written
+    assert not betrayed(planted.everything_written)
 
 
 @pytest.mark.parametrize(
@@ -188,13 +197,14 @@ def test_a_credential_in_a_call_is_not_written_down(
         pytest.param(["tools", "call", "list_issues", "--json"], id="a call as JSON"),
     ],
 )
+@pytest.mark.usefixtures("planted")
 def test_no_command_shows_a_secret(settings: tuple[Path, dict[str, str], list[str]], words: list[str]) -> None:
     folder, said, _ = settings
-    # Keys and audit lines of the server that ran before.
+    # There are keys and audit lines: the server of the tests above has written some.
     said_so = run(*words, folder=folder, settings=said)
 
     assert said_so.stdout + said_so.stderr
-    assert TRACE not in said_so.stdout + said_so.stderr
+    assert not betrayed(said_so.stdout + said_so.stderr)
 
 
 @pytest.mark.parametrize(
@@ -213,7 +223,7 @@ def test_a_wrong_setting_is_named_and_its_value_is_not(tmp_path: Path, name: str
     said = run("config", folder=tmp_path, settings={**others, name: value})
 
     assert said.returncode == 2 and name in said.stderr
-    assert TRACE not in said.stdout + said.stderr
+    assert not betrayed(said.stdout + said.stderr)
 
 
 def test_a_key_is_shown_once_and_only_its_hash_is_kept(tmp_path: Path) -> None:

@@ -6,20 +6,20 @@ from typing import Any
 import pytest
 
 from dogubako.transports.http import HttpDoor
-from tests.doors import messages
 from tests.doors.asgi import Client, Visit, opened
 from tests.doors.processes import run, tool_words
 from tests.doors.shell import at_a_terminal
 
 from .sheds import SHED, shed_in
+from .speaking import Speaker, outcome
 
 FORESEEN = "Three rakes and a spade would be gone."
 FORMS: dict[str, Any] = {"elicitation": {"form": {}}}
 
 
 async def modern(web: Client, name: str, arguments: dict[str, Any], capabilities: Any, **more: Any) -> Visit:
-    params = {**messages.call(name, arguments, modern=True, capabilities=capabilities), **more}
-    return await web.post("/mcp", messages.request("tools/call", params), messages.modern_headers("tools/call", name))
+    speaker = Speaker(web, {}, "2026", capabilities)
+    return await speaker.ask("tools/call", {"name": name, "arguments": arguments, **more}, name)
 
 
 def wipe(marker: Path, passed_on: bool) -> tuple[str, dict[str, Any]]:
@@ -45,12 +45,8 @@ async def test_a_call_takes_the_short_way_only_where_nobody_may_be_asked(
         name, arguments = ("call_tool", {"name": "look", "arguments": {}}) if passed_on else ("look", {})
     async with opened(door) as web:
         await modern(web, name, arguments, FORMS)
-        session = await web.open_session(FORMS)
-        await web.post(
-            "/mcp",
-            messages.request("tools/call", messages.call("look", {}, modern=False), request_id=5),
-            messages.legacy_headers(session),
-        )
+        handshaking = await Speaker(web, {}, "2025", FORMS).open()
+        await handshaking.call("look")
 
     assert door.mcp.express.taken == 1 + short
 
@@ -113,12 +109,23 @@ async def test_a_client_that_shows_no_forms_is_not_asked(tmp_path: Path, capabil
     assert confirmed.status == 200
 
 
-@pytest.mark.parametrize("name", ["destroy_nothing", "wipe"])
-async def test_nobody_is_asked_about_a_call_that_could_not_run(tmp_path: Path, name: str) -> None:
-    async with opened(HttpDoor(shed_in(tmp_path))) as web:
-        answer = (await modern(web, name, {"marker": 5}, FORMS)).response
+@pytest.mark.parametrize(
+    ("name", "arguments", "settings", "code"),
+    [
+        pytest.param("destroy_nothing", {}, {}, "TOOL_NOT_FOUND", id="no such tool"),
+        pytest.param("wipe", {"marker": 5}, {}, "VALIDATION_ERROR", id="wrong arguments"),
+        pytest.param("wipe", {"marker": "m"}, {"read_only": True}, "READ_ONLY", id="read-only"),
+    ],
+)
+async def test_nobody_is_asked_about_a_call_that_could_not_run(
+    tmp_path: Path, name: str, arguments: dict[str, Any], settings: dict[str, Any], code: str
+) -> None:
+    async with opened(HttpDoor(shed_in(tmp_path, **settings))) as web:
+        answer = outcome((await modern(web, name, arguments, FORMS)).response)
 
-    assert "input_required" not in str(answer)
+    facts = answer["error"]["data"] if "error" in answer else answer["_meta"]
+    assert facts["code"] == code
+    assert "inputRequests" not in answer
 
 
 TYPED = [

@@ -7,7 +7,7 @@ import pytest
 from dogubako.transports.http import HttpDoor
 from tests.doors.asgi import Client, opened
 
-from .callers import KINDS, REFUSED, Keyring, Kind
+from .callers import ADMINISTRATOR, KINDS, READER, REFUSED, Keyring, Kind
 from .guarded import guarded_box
 from .routes import GUARDED, NO_ROUTES, OPEN, ROUTES, Route, ask, case_of, routes_of, shown
 from .seen import body_of, refusal
@@ -38,7 +38,7 @@ async def test_probes_need_no_key_and_no_key_harms_them(
 ) -> None:
     visit = await ask(web, route, keyring.refusal(which).headers)
 
-    assert (visit.status, body_of(visit)) == case_of(route).answers(KINDS[0])
+    assert (visit.status, body_of(visit)) == case_of(route).answers(READER)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.scope)
@@ -58,9 +58,9 @@ async def test_everybody_who_belongs_gets_what_the_scope_gives(
 async def test_a_head_request_is_judged_as_its_get(web: Client, keyring: Keyring, route: Route) -> None:
     head, closed = ("HEAD", route[1]), 200 if case_of(route).open else 401
 
-    statuses = [(await ask(web, head, headers)).status for headers in ({}, keyring.header("admin"))]
+    statuses = [(await ask(web, head, headers)).status for headers in ({}, keyring.header(ADMINISTRATOR))]
 
-    assert statuses == [closed, case_of(route).answers(KINDS[3])[0]]
+    assert statuses == [closed, case_of(route).answers(ADMINISTRATOR)[0]]
 
 
 @pytest.mark.parametrize(("route", "answer"), NO_ROUTES.items(), ids=str)

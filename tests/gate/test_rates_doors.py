@@ -8,42 +8,48 @@ from typing import Any
 import anyio
 import pytest
 
+from dogubako import BaseTool
 from dogubako.transports.http import HttpDoor
 from tests.doors.asgi import Visit, opened
-from tests.doors.waiting import says
+from tests.doors.waiting import says, until
 
+from .clock import Clock
+from .pause import Pause
 from .sheds import key_in, shed_in
-from .ways import REST, WAYS, Caller, facts
+from .ways import REST, WAYS, WayIn, facts
 
 every_way = pytest.mark.parametrize("way", WAYS)
 
 
 @asynccontextmanager
-async def caller(folder: Path, way: str, **settings: Any) -> AsyncIterator[Caller]:
+async def caller(folder: Path, way: str, **settings: Any) -> AsyncIterator[WayIn]:
     async with callers(folder, way, **settings) as (ann, _):
         yield ann
 
 
 @asynccontextmanager
-async def callers(folder: Path, way: str, **settings: Any) -> AsyncIterator[tuple[Caller, Caller]]:
+async def callers(
+    folder: Path, way: str, *more: BaseTool[Any, Any], **settings: Any
+) -> AsyncIterator[tuple[WayIn, WayIn]]:
     keys = key_in(folder, "ann", "admin"), key_in(folder, "bob", "read")
-    async with opened(HttpDoor(shed_in(folder, auth="keys", audit=False, **settings))) as web:
-        ann, bob = [await Caller(web=web, way=way, key=key).open() for key in keys]
+    async with opened(HttpDoor(shed_in(folder, *more, auth="keys", audit=False, **settings))) as web:
+        ann, bob = [await WayIn(web, way, key).open() for key in keys]
         yield ann, bob
 
 
 @every_way
-async def test_too_many_calls_are_refused_with_the_time_to_wait(tmp_path: Path, way: str) -> None:
+async def test_too_many_calls_are_refused_with_the_time_to_wait(tmp_path: Path, way: str, clock: Clock) -> None:
     async with caller(tmp_path, way, rate_limit_max=2, rate_limit_window=30) as ann:
         welcome = [facts(await ann.call("look"))["code"] for _ in range(2)]
+        clock.now += 7
         refused = await ann.call("look")
 
     said = facts(refused)
     assert welcome == ["OK", "OK"]
     assert (said["code"], said["retryable"]) == ("RATE_LIMIT_EXCEEDED", True)
-    assert 28 <= said["retryAfter"] <= 30
+    assert said["retryAfter"] == 23
     if way == REST:
-        assert refused.status == 429 and refused.headers["retry-after"] == str(int(said["retryAfter"]))
+        assert refused.status == 429 and refused.headers["retry-after"] == "23"
         assert refused.json["error"] == "Rate limit exceeded"
     else:
         result = refused.response["result"]
@@ -61,12 +67,13 @@ async def test_keys_are_counted_apart(tmp_path: Path, way: str) -> None:
 
 @every_way
 async def test_too_much_at_once_is_busy_and_others_are_not(tmp_path: Path, way: str) -> None:
-    async with callers(tmp_path, way, caller_concurrency=1) as (ann, bob):
-        first, marker = Visit(), tmp_path / "marker"
+    pause, first = Pause(), Visit()
+    async with callers(tmp_path, way, pause.tool, caller_concurrency=1) as (ann, bob):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(lambda: ann.start(first, "linger", marker=str(marker), seconds=1))
-            await says(marker, "started")
+            tasks.start_soon(ann.start, first, "pause")
+            await until(pause.begun.is_set, "the tool runs")
             refused, of_bob = await ann.call("look"), await bob.call("look")
+            pause.go_on.set()
         after = await ann.call("look")
 
     assert facts(refused)["code"] == "BUSY" and facts(refused)["retryable"] is True
@@ -103,7 +110,7 @@ async def test_every_end_of_a_call_gives_its_place_back(
 async def test_a_timeout_gives_the_place_back(tmp_path: Path) -> None:
     async with caller(tmp_path, REST, caller_concurrency=1) as ann:
         body = {"name": "linger", "parameters": {"marker": str(tmp_path / "marker")}, "options": {"timeout": 50}}
-        headers = {"content-type": "application/json", "x-api-key": ann.key}
+        headers = {"content-type": "application/json", **ann.headers}
         timed_out = [await ann.web.post("/v1/tools/call", body, headers) for _ in range(2)]
 
         assert [one.json["code"] for one in timed_out] == ["TIMEOUT", "TIMEOUT"]

@@ -34,8 +34,8 @@ class User:
         return mcp_types.ElicitResult.model_validate({"action": self.action, "content": self.content})
 
 
-class Speaker:
-    """One connected client."""
+class SdkClient:
+    """The official SDK's client, connected."""
 
     def __init__(self, client: mcp.Client) -> None:
         self._client = client
@@ -52,7 +52,7 @@ class Speaker:
 
 
 @asynccontextmanager
-async def over_http(url: str, era: str, user: User | None) -> AsyncIterator[Speaker]:
+async def over_http(url: str, era: str, user: User | None) -> AsyncIterator[SdkClient]:
     client = mcp.Client(
         f"{url}/mcp",
         mode=MODES[era],
@@ -60,11 +60,11 @@ async def over_http(url: str, era: str, user: User | None) -> AsyncIterator[Spea
         read_timeout_seconds=PATIENCE,
     )
     async with client:
-        yield Speaker(client)
+        yield SdkClient(client)
 
 
 @asynccontextmanager
-async def over_stdio(folder: Path, era: str, user: User | None) -> AsyncIterator[Speaker]:
+async def over_stdio(folder: Path, era: str, user: User | None) -> AsyncIterator[SdkClient]:
     words = ["-m", "dogubako", "stdio", *tool_words(SHED)]
     server = mcp.StdioServerParameters(command=sys.executable, args=words, env=environment(folder), cwd=folder)
     with (folder / "stderr").open("w") as errors:
@@ -75,4 +75,4 @@ async def over_stdio(folder: Path, era: str, user: User | None) -> AsyncIterator
             read_timeout_seconds=PATIENCE,
         )
         async with client:
-            yield Speaker(client)
+            yield SdkClient(client)

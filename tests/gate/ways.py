@@ -1,12 +1,12 @@
 """The ways of a call into a server in this process: REST, and both eras of MCP, short and long."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import count
 from typing import Any, Final
 
 from tests.doors import messages
 from tests.doors.asgi import Client, Visit
+
+from .speaking import Speaker
 
 REST: Final = "rest"
 # With an option a call takes the long way through the SDK; without, the short one.
@@ -15,27 +15,19 @@ WAYS: Final = (REST, "2025", "2025-long", "2026", "2026-long")
 _ids = count(1)
 
 
-@dataclass(kw_only=True)
-class Caller:
+class WayIn:
     """Somebody with a key, who calls in one way."""
 
-    web: Client
-    way: str
-    key: str
-    session: str = ""
+    def __init__(self, web: Client, way: str, key: str) -> None:
+        self.web = web
+        self.way = way
+        self.headers = {"x-api-key": key}
+        self._speaker = Speaker(web, self.headers, "2026" if way.startswith("2026") else "2025")
 
-    @property
-    def modern(self) -> bool:
-        return self.way.startswith("2026")
-
-    async def open(self, capabilities: Mapping[str, Any] | None = None) -> "Caller":
+    async def open(self) -> "WayIn":
         """Shake hands, where that is how one begins."""
-        if self.way.startswith("2025"):
-            body = messages.request("initialize", messages.initialize(capabilities=capabilities), request_id=0)
-            opened = await self.web.post("/mcp", body, {**messages.legacy_headers(), **self._key()})
-            self.session = opened.headers["mcp-session-id"]
-            ready = messages.notification("notifications/initialized")
-            await self.web.post("/mcp", ready, self._headers(""))
+        if self.way != REST:
+            await self._speaker.open()
         return self
 
     async def call(self, name: str, /, **arguments: Any) -> Visit:
@@ -45,27 +37,14 @@ class Caller:
 
     async def start(self, visit: Visit, name: str, /, **arguments: Any) -> None:
         """The call of a visitor who may leave before it is answered."""
-        body = self._body(name, arguments)
-        visit.incoming.put_nowait({"type": "http.request", "body": messages.line(body).encode(), "more_body": False})
-        path = "/v1/tools/call" if self.way == REST else "/mcp"
-        await self.web.run(visit, "POST", path, self._headers(name))
-
-    def _body(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        if self.way == REST:
-            return {"name": name, "parameters": arguments}
-        options = {"retry": 0} if self.way.endswith("long") else None
-        params = messages.call(name, arguments, modern=self.modern, options=options)
-        return messages.request("tools/call", params, request_id=next(_ids))
-
-    def _headers(self, name: str) -> dict[str, str]:
-        if self.way == REST:
-            return {"content-type": "application/json", **self._key()}
-        if self.modern:
-            return {**messages.modern_headers("tools/call", name), **self._key()}
-        return {**messages.legacy_headers(self.session), **self._key()}
-
-    def _key(self) -> dict[str, str]:
-        return {"x-api-key": self.key} if self.key else {}
+        if self.way != REST:
+            options = {"_meta": {"dogubako/options": {"retry": 0}}} if self.way.endswith("long") else {}
+            params = {"name": name, "arguments": arguments, **options}
+            await self._speaker.start(visit, "tools/call", params, name, next(_ids))
+            return
+        body = messages.line({"name": name, "parameters": arguments}).encode()
+        visit.incoming.put_nowait({"type": "http.request", "body": body, "more_body": False})
+        await self.web.run(visit, "POST", "/v1/tools/call", {"content-type": "application/json", **self.headers})
 
 
 def facts(visit: Visit) -> dict[str, Any]:
