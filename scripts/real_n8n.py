@@ -3,19 +3,13 @@
 python scripts/real_n8n.py     prints {"url", "api_key", "pid"} as one line of JSON
 """
 
-import json
 import os
-import signal
-import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from socket import socket
 from tempfile import TemporaryDirectory
-from types import FrameType
 from typing import Any
 from uuid import uuid4
 
@@ -25,16 +19,12 @@ import httpx2
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scripts.n8n_install import Installation, InstallError, install
+from scripts.real_server import Patience, StartError, free_ports, leave_on_signals, ready, say, start, tell_and_wait
 
 OWNER = {"email": "owner@example.com", "firstName": "Test", "lastName": "Owner", "password": "Only-4-Tests"}
 
-START_SECONDS = 180
-STOP_SECONDS = 30
+PATIENCE = Patience(start=180, stop=30)
 REQUEST_SECONDS = 60
-
-
-class StartError(Exception):
-    """n8n is installed but does not start; the message holds the end of its log."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,30 +54,16 @@ def running(
     """A started n8n with an owner and a key. Give a folder to keep its data, and settings to change its environment."""
     with TemporaryDirectory(prefix="dogubako-n8n-") as fresh:
         home = folder or Path(fresh)
-        port, broker_port = _free_ports(2)
+        port, broker_port = free_ports(2)
         url = f"http://127.0.0.1:{port}"
         environment = {**_environment(home, port, broker_port), **(settings or {})}
         log = home / "n8n.log"
-        process = _start(installation, home, environment, log)
-        try:
-            _wait_until_ready(process, url, log)
+        command = [str(installation.node), str(installation.program), "start"]
+        process = start(command, folder=home, environment=environment, log=log)
+        with ready("n8n", process, log, lambda: _is_ready(url), PATIENCE):
             cookie = _sign_in(url)
             scopes = _data(_rest(url, "GET", "/rest/api-keys/scopes", None, cookie))
             yield RealN8n(url=url, api_key=_new_key(url, cookie, scopes), pid=process.pid, cookie=cookie)
-        finally:
-            _stop(process)
-
-
-def _free_ports(count: int) -> list[int]:
-    """Ports that were free a moment ago; all are held until the last is found, so that none comes twice."""
-    probes = [socket() for _ in range(count)]
-    try:
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [probe.getsockname()[1] for probe in probes]
-    finally:
-        for probe in probes:
-            probe.close()
 
 
 def _environment(home: Path, port: int, broker_port: int) -> dict[str, str]:
@@ -116,38 +92,12 @@ def _environment(home: Path, port: int, broker_port: int) -> dict[str, str]:
     }
 
 
-def _start(
-    installation: Installation, home: Path, environment: Mapping[str, str], log: Path
-) -> "subprocess.Popen[bytes]":
-    command = [str(installation.node), str(installation.program), "start"]
-    with log.open("ab") as output:
-        # A session of its own: Ctrl-C in the terminal is for us, and we stop n8n in good order.
-        return subprocess.Popen(
-            command,
-            cwd=home,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-        )
-
-
-def _wait_until_ready(process: "subprocess.Popen[bytes]", url: str, log: Path) -> None:
+def _is_ready(url: str) -> bool:
     """While n8n starts, every path answers 200 with a sentence; only JSON with `data` means that it is there."""
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            if "data" in _rest(url, "GET", "/rest/settings").json():
-                return
-        except (httpx2.TransportError, ValueError):
-            pass
-        time.sleep(0.25)
-    raise StartError(f"n8n did not start (exit code {process.poll()}). The end of its log:\n{_end_of(log)}")
-
-
-def _end_of(log: Path) -> str:
-    return log.read_text(errors="replace")[-4000:]
+    try:
+        return "data" in _rest(url, "GET", "/rest/settings").json()
+    except (httpx2.TransportError, ValueError):
+        return False
 
 
 def _sign_in(url: str) -> str:
@@ -177,38 +127,14 @@ def _data(answer: httpx2.Response) -> Any:
     return answer.json()["data"]
 
 
-def _stop(process: "subprocess.Popen[bytes]") -> None:
-    process.terminate()
-    try:
-        process.wait(STOP_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-
-
 def main() -> int:
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _leave)
+    leave_on_signals()
     try:
-        with running(install(_say)) as n8n:
-            print(json.dumps({"url": n8n.url, "api_key": n8n.api_key, "pid": n8n.pid}), flush=True)
-            # Wait for its end without taking note of it: that is done where it is stopped.
-            os.waitid(os.P_PID, n8n.pid, os.WEXITED | os.WNOWAIT)
-            _say("n8n ended by itself.")
+        with running(install(say)) as n8n:
+            tell_and_wait("n8n", n8n.pid, {"url": n8n.url, "api_key": n8n.api_key, "pid": n8n.pid})
     except (InstallError, StartError) as error:
-        _say(str(error))
+        say(str(error))
     return 1
-
-
-def _leave(number: int, frame: FrameType | None) -> None:
-    # A second signal must not interrupt the stopping.
-    for each in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(each, signal.SIG_IGN)
-    sys.exit(0)
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

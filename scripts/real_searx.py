@@ -4,38 +4,35 @@ python3 scripts/real_searx.py     prints {"url", "pid"} as one line of JSON and 
 """
 
 import json
-import os
 import shutil
-import signal
-import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from socket import socket
 from tempfile import TemporaryDirectory
-from types import FrameType
 from typing import Any, Final
-from urllib.error import URLError
 from urllib.parse import parse_qs, urlsplit
 from urllib.request import urlopen
 
+# Run as a file, Python looks beside it, not where `scripts` is.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from scripts.real_server import Patience, StartError, free_ports, leave_on_signals, ready, say, start, tell_and_wait
+
 # Debian's searx needs Debian's Python, whatever runs this file.
 PYTHON: Final = "/usr/bin/python3"
-START_SECONDS: Final = 60
-STOP_SECONDS: Final = 10
+PATIENCE: Final = Patience(start=60, stop=10)
 REQUEST_SECONDS: Final = 10
 
 # What the engine finds for a query and a page: a status, and results as `{"url", "title", "content"}`.
 Finds = Callable[[str, int], tuple[int, list[dict[str, str]]]]
 
 
-class SearxError(Exception):
-    """searx is not installed, or does not start; the message says which."""
+class InstallError(Exception):
+    """searx is not installed here; the message says what a person can do."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,19 +48,16 @@ def running(finds: Finds) -> Iterator[RealSearx]:
     """A started searx whose only engine finds what `finds` says."""
     program = shutil.which("searx-run")
     if program is None:
-        raise SearxError("searx is not installed. Debian: apt-get install --no-install-recommends searx")
+        raise InstallError("searx is not installed. Debian: apt-get install --no-install-recommends searx")
     with TemporaryDirectory(prefix="dogubako-searx-") as folder, _engine(finds) as engine_port:
-        port, home = _free_port(), Path(folder)
+        [port], home = free_ports(1), Path(folder)
+        url = f"http://127.0.0.1:{port}"
         settings, log = home / "settings.yml", home / "searx.log"
         # JSON is YAML too.
         settings.write_text(json.dumps(_settings(port, engine_port)))
-        process = _start(program, home, settings, log)
-        try:
-            url = f"http://127.0.0.1:{port}"
-            _wait_until_ready(process, url, log)
+        process = start([PYTHON, program], folder=home, environment=_environment(home, settings), log=log)
+        with ready("searx", process, log, lambda: _is_ready(url), PATIENCE):
             yield RealSearx(url=url, pid=process.pid)
-        finally:
-            _stop(process)
 
 
 def _settings(port: int, engine_port: int) -> dict[str, Any]:
@@ -153,50 +147,17 @@ def _engine(finds: Finds) -> Iterator[int]:
         server.server_close()
 
 
-def _free_port() -> int:
-    with socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def _environment(home: Path, settings: Path) -> dict[str, str]:
+    """Only this: a proxy or a path of the person's own environment must not change a test."""
+    return {"PATH": "/usr/bin:/bin", "HOME": str(home), "SEARX_SETTINGS_PATH": str(settings)}
 
 
-def _start(program: str, home: Path, settings: Path, log: Path) -> "subprocess.Popen[bytes]":
-    # Only this: a proxy or a path of the person's own environment must not change a test.
-    environment: Mapping[str, str] = {
-        "PATH": "/usr/bin:/bin",
-        "HOME": str(home),
-        "SEARX_SETTINGS_PATH": str(settings),
-    }
-    with log.open("wb") as output:
-        return subprocess.Popen(
-            [PYTHON, program],
-            cwd=home,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-        )
-
-
-def _wait_until_ready(process: "subprocess.Popen[bytes]", url: str, log: Path) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            with urlopen(url, timeout=REQUEST_SECONDS):
-                return
-        except (URLError, OSError):
-            time.sleep(0.1)
-    end = log.read_text(errors="replace")[-4000:]
-    raise SearxError(f"searx did not start (exit code {process.poll()}). The end of its log:\n{end}")
-
-
-def _stop(process: "subprocess.Popen[bytes]") -> None:
-    process.terminate()
+def _is_ready(url: str) -> bool:
     try:
-        process.wait(STOP_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+        with urlopen(url, timeout=REQUEST_SECONDS):
+            return True
+    except OSError:
+        return False
 
 
 def _ten_a_page(query: str, page: int) -> tuple[int, list[dict[str, str]]]:
@@ -205,24 +166,13 @@ def _ten_a_page(query: str, page: int) -> tuple[int, list[dict[str, str]]]:
 
 
 def main() -> int:
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _leave)
+    leave_on_signals()
     try:
         with running(_ten_a_page) as searx:
-            print(json.dumps({"url": searx.url, "pid": searx.pid}), flush=True)
-            # Wait for its end without taking note of it: that is done where it is stopped.
-            os.waitid(os.P_PID, searx.pid, os.WEXITED | os.WNOWAIT)
-            print("searx ended by itself.", file=sys.stderr)
-    except SearxError as error:
-        print(error, file=sys.stderr)
+            tell_and_wait("searx", searx.pid, {"url": searx.url, "pid": searx.pid})
+    except (InstallError, StartError) as error:
+        say(str(error))
     return 1
-
-
-def _leave(number: int, frame: FrameType | None) -> None:
-    # A second signal must not interrupt the stopping.
-    for each in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(each, signal.SIG_IGN)
-    sys.exit(0)
 
 
 if __name__ == "__main__":

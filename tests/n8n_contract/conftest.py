@@ -17,33 +17,17 @@ from dogubako.sandbox.n8n.app import SANDBOX_KEY, n8n_app
 from dogubako.sandbox.n8n.replaying import seed_id
 from dogubako.sandbox.n8n.workflows import WORKFLOWS
 from dogubako.settings import Sources
+from tests.contract_suite import ContractSuite
 from tests.n8n_contract.place import Place
 from tests.n8n_contract.real_side import Server, server_with_everything
 from tests.sandbox.n8n_client import N8n
 
-SIDES = [pytest.param("sandbox", id="sandbox"), pytest.param("real", id="real", marks=pytest.mark.real_n8n)]
 GIVEN = bool(os.environ.get("N8N_URL") and os.environ.get("N8N_API_KEY"))
+SUITE = ContractSuite(folder=Path(__file__).parent, real="real_n8n", given=GIVEN)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A server that somebody else gave us is only read; a one-sided case runs on its side."""
-    left_out = [item for item in items if _elsewhere(item) or (GIVEN and _is_real(item) and not _only_reads(item))]
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in left_out]
-
-
-def _is_real(item: pytest.Item) -> bool:
-    return item.get_closest_marker("real_n8n") is not None
-
-
-def _only_reads(item: pytest.Item) -> bool:
-    return item.get_closest_marker("reading") is not None
-
-
-def _elsewhere(item: pytest.Item) -> bool:
-    case = item.get_closest_marker("one_sided")
-    return case is not None and case.args[1] != ("real" if _is_real(item) else "sandbox")
+    SUITE.leave_out(config, items)
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +50,7 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@pytest.fixture(scope="module", params=SIDES)
+@pytest.fixture(scope="module", params=SUITE.sides())
 async def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Place]:
     folder = tmp_path_factory.mktemp("n8n")
     if request.param == "sandbox":
@@ -80,7 +64,7 @@ async def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
 @pytest.fixture(autouse=True)
 def publishing_at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """The n8n in small has no moment in which the old version runs; nobody has to wait for its end."""
-    if not _is_real(request.node):
+    if not SUITE.is_real(request.node):
         monkeypatch.setattr(rewriting, "REPUBLISH_SECONDS", 0.0)
 
 

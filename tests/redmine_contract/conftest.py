@@ -11,35 +11,19 @@ import structlog.testing
 from dogubako.app import Toolbox, build
 from dogubako.settings import Sources
 from scripts.real_redmine import RealRedmine, running_redmine
+from tests.contract_suite import ContractSuite
 from tests.packs.through import Through
 from tests.redmine_contract.place import Person, Place, Service
 from tests.redmine_contract.seeded import KEYS, WRONG_KEY
 from tests.redmine_contract.services import Given, InSmall, Real
 
-SIDES: Final = [pytest.param("sandbox", id="sandbox"), pytest.param("real", id="real", marks=pytest.mark.real_redmine)]
 GIVEN: Final = bool(os.environ.get("REDMINE_URL") and os.environ.get("REDMINE_API_KEY"))
+SUITE: Final = ContractSuite(folder=Path(__file__).parent, real="real_redmine", given=GIVEN)
 READERS: Final = ["admin"] if GIVEN else ["admin", "manager", "dev", "reporter", "outsider"]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A server that somebody else gave us is only read; a one-sided case runs on its side."""
-    left_out = [item for item in items if _elsewhere(item) or (GIVEN and _is_real(item) and not _only_reads(item))]
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in left_out]
-
-
-def _is_real(item: pytest.Item) -> bool:
-    return item.get_closest_marker("real_redmine") is not None
-
-
-def _only_reads(item: pytest.Item) -> bool:
-    return item.get_closest_marker("reading") is not None
-
-
-def _elsewhere(item: pytest.Item) -> bool:
-    case = item.get_closest_marker("one_sided")
-    return case is not None and case.args[1] != ("real" if _is_real(item) else "sandbox")
+    SUITE.leave_out(config, items)
 
 
 @pytest.fixture(autouse=True)
@@ -69,7 +53,7 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@pytest.fixture(scope="module", params=SIDES)
+@pytest.fixture(scope="module", params=SUITE.sides())
 async def side(request: pytest.FixtureRequest, files: Path) -> AsyncIterator[Place]:
     """One side for all cases of a module: what only reads need not be started again."""
     if request.param == "sandbox":
