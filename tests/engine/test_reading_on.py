@@ -100,8 +100,11 @@ class Passing(PassingTool[NoArgs]):
     """Name another tool."""
 
     other: ClassVar[str]
+    rounds: ClassVar[list[str]] = []
 
     def passed_on(self, args: NoArgs) -> PassedOn:
+        self.rounds.append(self.name)
+        assert len(self.rounds) < 10, "it goes round and round"
         return PassedOn(self.other, {})
 
 
@@ -120,6 +123,7 @@ class Back(Passing):
 
 
 async def test_tools_of_others_that_pass_calls_on_cannot_pass_them_round_either() -> None:
+    Passing.rounds.clear()
     result = await box_of(There, Back).call("there")
 
     expected = "Invalid value for parameter name: it passes calls on itself"

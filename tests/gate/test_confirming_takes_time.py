@@ -13,6 +13,7 @@ from dogubako import ToolResult
 from dogubako.app import Toolbox
 from dogubako.contract.call import Caller, ToolCall
 from dogubako.contract.conversation import Answer, InputAnswer, InputRequests, Silence
+from tests.doors.processes import PATIENCE
 from tests.doors.waiting import until
 
 from .sheds import log_in, recorded_in, shed_in
@@ -70,7 +71,8 @@ async def wiping(folder: Path, **settings: Any) -> AsyncIterator[Wiping]:
 async def test_a_question_takes_the_place_of_its_caller(tmp_path: Path) -> None:
     async with wiping(tmp_path) as wipe:
         mine, of_others = await wipe.ask("look"), await wipe.ask("look", BOB)
-        second = await wipe.ask("wipe", marker="other")
+        with anyio.fail_after(PATIENCE):
+            second = await wipe.ask("wipe", marker="other")
         wipe.person.decided.set()
         await until(lambda: bool(wipe.results), "the call ends")
         later = await wipe.ask("look")
@@ -131,12 +133,15 @@ async def test_what_can_no_longer_be_recorded_does_not_run(tmp_path: Path) -> No
         log_in(tmp_path).unlink(missing_ok=True)
         log_in(tmp_path).mkdir()
         wipe.person.decided.set()
+        await until(lambda: bool(wipe.results), "the call ends")
+        log_in(tmp_path).rmdir()
 
     assert wipe.outcome == (
         "READ_ONLY",
         "The audit log cannot be written, so nothing may be changed: wipe was not run.",
     )
     assert not wipe.marker.exists()
+    assert [line["code"] for line in recorded_in(tmp_path)] == ["READ_ONLY"]
 
 
 async def test_a_client_that_leaves_while_its_person_thinks_gives_its_place_back(tmp_path: Path) -> None:

@@ -40,7 +40,8 @@ class House:
 
     async def outcomes(self, name: str) -> list[tuple[str, str]]:
         """What the audit log says of this caller, once it says something."""
-        await until(lambda: name in log_in(self.data).read_text(), "the call is recorded")
+        log = log_in(self.data)
+        await until(lambda: log.exists() and name in log.read_text(), "the call is recorded")
         return [(line["tool"], line["code"]) for line in recorded_in(self.data) if line["caller"] == name]
 
 

@@ -1,6 +1,6 @@
 """tools, resources and prompts, in MCP's words, on the SDK's low-level server."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from secrets import token_bytes
 from typing import Any, Final, TypeVar
 
@@ -189,11 +189,11 @@ class McpDoor:
 
     async def _subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> dict[str, Any]:
         uris = connection_state(ctx).setdefault(SUBSCRIPTIONS_KEY, set())
-        self._check_subscriptions([*uris, str(params.uri)], caller_of(ctx))
+        self._check_subscriptions(uris | {str(params.uri)}, caller_of(ctx))
         uris.add(str(params.uri))
         return {}
 
-    def _check_subscriptions(self, uris: Sequence[str], caller: Caller) -> None:
+    def _check_subscriptions(self, uris: Collection[str], caller: Caller) -> None:
         """They are kept for as long as the client listens, so they are few and short."""
         if len(uris) > _MOST_SUBSCRIPTIONS or any(len(uri) > _LONGEST_URI for uri in uris):
             message = f"At most {_MOST_SUBSCRIPTIONS:,} subscriptions, each of at most {_LONGEST_URI:,} characters"

@@ -45,11 +45,12 @@ class CallRoute:
         started = time.perf_counter()
         require_json(scope)
         encoded = await read_body(receive)
-        call = _read_call(encoded, scope["dogubako.caller"])
+        call, wrong = _read_call(encoded, scope["dogubako.caller"])
         result: ToolResult | None = None
         with Stop() as stop:
             async with Departure(receive, stop):
-                result = await self._inside.pipeline.handle(call)
+                pipeline = self._inside.pipeline
+                result = await (pipeline.handle(call) if wrong is None else pipeline.refuse(call, wrong))
         if result is None:
             raise CancelledError("The client went away.")
         if result.error is not None:
@@ -72,21 +73,27 @@ class _PlainCall(msgspec.Struct, forbid_unknown_fields=True):
 _read_plain = msgspec.json.Decoder(_PlainCall).decode
 
 
-def _read_call(encoded: bytes, caller: Caller) -> ToolCall:
+def _read_call(encoded: bytes, caller: Caller) -> tuple[ToolCall, ValidationError | None]:
+    """The call, and what is wrong with what stands around it. Without a name there is none."""
     try:
         plain = _read_plain(encoded)
     except NOT_JSON:
-        body = _CALL.check(decode_object(encoded))
-    else:
-        return ToolCall(name=plain.name, parameters=plain.parameters, door="rest", caller=caller)
-    return ToolCall(
-        name=body.name,
-        parameters=body.parameters,
-        options=body.options or NO_OPTIONS,
-        version=body.version,
-        door="rest",
-        caller=caller,
+        return _read_by_model(decode_object(encoded), caller)
+    return ToolCall(name=plain.name, parameters=plain.parameters, door="rest", caller=caller), None
+
+
+def _read_by_model(said: Mapping[str, Any], caller: Caller) -> tuple[ToolCall, ValidationError | None]:
+    try:
+        body = _CALL.check(said)
+    except ValidationError as error:
+        if not isinstance(said.get("name"), str):
+            raise
+        return ToolCall(name=said["name"], door="rest", caller=caller), error
+    options = body.options or NO_OPTIONS
+    call = ToolCall(
+        name=body.name, parameters=body.parameters, options=options, version=body.version, door="rest", caller=caller
     )
+    return call, None
 
 
 class RestV1:

@@ -35,13 +35,15 @@ class Welcome:
         self._alarm = set_alarm(LOOK_AGAIN_SECONDS, self._look)
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, kind: object, *_: object) -> None:
         self._alarm.cancel()
         if self._looking is not None:
             self._looking.cancel()
-        if self._reason is not None and not self._started:
+        if self._reason is None or kind is not None:
+            return
+        if not self._started:
             raise self._reason
-        if self._reason is not None and self._unfinished:
+        if self._unfinished:
             # For the client too it is an orderly end, after which it may come again and hear why.
             await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
