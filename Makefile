@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 RUN := $(VENV)/.runtime
 DEV := $(VENV)/.dev
 UV := $(BIN)/python -m uv
+WORKERS ?= logical
 
 .DEFAULT_GOAL := help
 .PHONY: help install run test test-pages test-n8n test-searx test-redmine check lint types coverage docs docs-check bench bench-search load conformance lock clean
@@ -30,8 +31,8 @@ $(DEV): $(RUN) requirements-dev.lock
 run: $(RUN)  ## start the server with everything built in; no account needed
 	$(BIN)/dogubako serve --sandbox --tools examples/workbench.py
 
-test: $(DEV)  ## run the tests
-	$(BIN)/python -m pytest --cov --cov-report=
+test: $(DEV)  ## run the tests, in as many processes as there are processors; WORKERS=0 for one
+	$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist loadfile --cov --cov-report=
 
 check: lint types docs-check test coverage  ## all that must hold before a push
 

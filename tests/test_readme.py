@@ -39,13 +39,13 @@ def newcomer(tmp_path: Path) -> Path:
 
 @contextmanager
 def _ports() -> Iterator[dict[str, str]]:
-    """A free port for each one that the README names."""
+    """A port for each one that the README names, held so that nobody but the server that is told of it gets it."""
     with ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in NAMED_PORTS]
         for one in sockets:
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             one.bind(("127.0.0.1", 0))
-        free = {named: str(one.getsockname()[1]) for named, one in zip(NAMED_PORTS, sockets, strict=True)}
-    yield free
+        yield {named: str(one.getsockname()[1]) for named, one in zip(NAMED_PORTS, sockets, strict=True)}
 
 
 def _run(command: str, folder: Path, port: str) -> str:

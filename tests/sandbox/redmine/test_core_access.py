@@ -99,12 +99,12 @@ async def test_json_is_written_so_that_it_can_stand_in_a_page(redmine: Redmine) 
 
 def test_a_fresh_one_starts_at_once() -> None:
     redmine_app()
-    started = time.perf_counter()
+    started = time.process_time()
     for _ in range(5):
         redmine_app()
 
     # Twenty milliseconds each on a slow machine; the bound leaves room for a busy one.
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
 
 
 def test_it_is_one_of_the_services_that_stand_in_for_real_ones() -> None:

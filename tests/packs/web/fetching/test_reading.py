@@ -100,11 +100,11 @@ def test_a_damaged_pdf_is_said_to_be_one() -> None:
     ["<div>", "<div></x>", "<DIV x>", "<div><table><td></div>", "<b><i>", "<svg><g>", "<a><div>"],
 )
 def test_parts_nested_by_the_thousand_are_refused_at_once(unit: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(HtmlParseError, match="nested too deeply"):
         read(unit.encode() * 100_000, "text/html")
 
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_a_long_page_with_loose_ends_is_read() -> None:
@@ -114,11 +114,11 @@ def test_a_long_page_with_loose_ends_is_read() -> None:
 
 
 def test_a_very_long_page_is_read_in_time() -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     page = read(b"<title>Tools</title>" + b"<p>a<b>hammer</b></p>" * 200_000, "text/html", wanted="markdown")
 
     assert page.text.count("hammer") == 200_000
-    assert time.perf_counter() - began < 20
+    assert time.process_time() - began < 20
 
 
 @pytest.mark.parametrize(
@@ -132,10 +132,10 @@ def test_a_very_long_page_is_read_in_time() -> None:
     ],
 )
 def test_headlines_made_to_be_slow_are_found_at_once(text: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     headings_of(text)
 
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_headlines_are_lines_of_their_own_outside_of_code() -> None:
@@ -163,11 +163,11 @@ def test_a_title_is_one_line_of_bounded_length() -> None:
 
 def test_a_section_that_is_not_there_is_looked_for_among_many_headlines_in_time() -> None:
     page = Readable(title="", text="".join(f"# Chapter {n} of the book\n" for n in range(200_000)), kind="text/plain")
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(NotFoundError, match="Section 'Chaptr 7' not found"):
         page_text(page, URL, PartWanted(url=URL, section="Chaptr 7"))
 
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_reading_on_after_the_end_says_that_there_is_nothing() -> None:
