@@ -13,10 +13,14 @@ _CARRIERS: Final = frozenset({b"authorization", _OWN_HEADER})
 
 def bearer_of(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
     """The token of `Authorization: Bearer …` or `X-API-Key: …`; two that differ are refused, none is nothing."""
-    found = {_token(name, value) for name, value in headers if name in _CARRIERS}
-    if len(found) > 1:
-        raise AuthenticationError("The request brings two different credentials.", hint=_ONE_OF_TWO)
-    return found.pop() if found else None
+    found: str | None = None
+    for name, value in headers:
+        if name in _CARRIERS:
+            token = _token(name, value)
+            if found not in (None, token):
+                raise AuthenticationError("The request brings two different credentials.", hint=_ONE_OF_TWO)
+            found = token
+    return found
 
 
 def _token(name: bytes, value: bytes) -> str:
