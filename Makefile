@@ -32,7 +32,7 @@ run: $(RUN)  ## start the server with everything built in; no account needed
 	$(BIN)/dogubako serve --sandbox --tools examples/workbench.py
 
 test: $(DEV)  ## run the tests, in as many processes as there are processors; WORKERS=0 for one
-	$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist loadfile --cov --cov-report=
+	$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal --cov --cov-report=
 
 check: lint types docs-check test coverage  ## all that must hold before a push
 
