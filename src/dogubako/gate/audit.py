@@ -89,13 +89,16 @@ class AuditLog:
             door=call.door,
             tool=self._name(call.name[:_LONGEST_LOOKED_AT]),
             arguments=self._names(call.parameters),
-            hash=blake2b(_canonical(call.parameters), key=self._file.salt, digest_size=8).hexdigest(),
+            hash=self._fingerprint(call.parameters),
             code=ended.code,
             ms=ended.milliseconds,
             call_id=call.id,
             via=call.via,
             pack=ended.pack,
         ).encoded()
+
+    def _fingerprint(self, parameters: Mapping[str, Any]) -> str:
+        return blake2b(_canonical(parameters), key=self._file.salt, digest_size=8).hexdigest()
 
     def _names(self, parameters: Mapping[str, Any]) -> list[str]:
         names = map(str, parameters)

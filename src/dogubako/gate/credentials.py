@@ -1,5 +1,6 @@
 """What a request brings to prove who it is."""
 
+import hashlib
 from collections.abc import Iterable
 from typing import Final
 
@@ -9,6 +10,11 @@ _LONGEST: Final = 8_192
 _OWN_HEADER: Final = b"x-api-key"
 _ONE_OF_TWO: Final = "Send one: as a bearer token, or in the header X-API-Key."
 _CARRIERS: Final = frozenset({b"authorization", _OWN_HEADER})
+
+
+def proof_in(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """A digest of what a request brings, by which it is known again: cheaper than reading it, and no secret is kept."""
+    return hashlib.sha256(b"\n".join([name + value for name, value in headers if name in _CARRIERS])).digest()
 
 
 def bearer_of(headers: Iterable[tuple[bytes, bytes]]) -> str | None:

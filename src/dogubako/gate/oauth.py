@@ -1,5 +1,6 @@
 """OAuth 2.1 resource server: callers bring tokens of an authorization server that the operator trusts."""
 
+import hashlib
 import time
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Final
@@ -10,8 +11,8 @@ import structlog
 from dogubako.contract.call import TRUSTED, Caller
 from dogubako.contract.errors import AuthenticationError, AuthorizationError
 from dogubako.contract.pack import Finding
-from dogubako.gate.authentication import Headers, digest, step_up
-from dogubako.gate.credentials import bearer_of
+from dogubako.gate.authentication import Headers, step_up
+from dogubako.gate.credentials import bearer_of, proof_in
 from dogubako.gate.key_set import KeySet
 from dogubako.gate.resource_metadata import metadata_url
 from dogubako.gate.scopes import known_scopes
@@ -41,7 +42,7 @@ class TokenAuthentication:
 
     def known(self, headers: Headers) -> Caller | None:
         """Checking a signature takes a while; a token that was checked is remembered for a while."""
-        until, caller = self._remembered.get(digest(self._token(headers)), (0.0, None))
+        until, caller = self._remembered.get(proof_in(headers), (0.0, None))
         return caller if time.time() < until else None
 
     async def find(self, headers: Headers) -> Caller:
@@ -50,7 +51,7 @@ class TokenAuthentication:
         caller = Caller(name=_name(str(claims["sub"])), scopes=known_scopes(_scopes_in(claims)))
         if len(self._remembered) >= _MOST_REMEMBERED:
             self._remembered.clear()
-        self._remembered[digest(token)] = (min(float(claims["exp"]), time.time() + _REMEMBERED_SECONDS), caller)
+        self._remembered[proof_in(headers)] = (min(float(claims["exp"]), time.time() + _REMEMBERED_SECONDS), caller)
         return caller
 
     def challenge(self, error: AuthenticationError | AuthorizationError) -> str:
@@ -116,7 +117,11 @@ def token_authentication(settings: Settings) -> TokenAuthentication:
 
 def _name(subject: str) -> str:
     """Two long names that begin alike must not become one caller, and nobody is called by what cannot be shown."""
-    return subject if len(subject) <= _LONGEST_NAME and subject.isprintable() else digest(subject).hex()
+    return subject if len(subject) <= _LONGEST_NAME and subject.isprintable() else _digest(subject)
+
+
+def _digest(subject: str) -> str:
+    return hashlib.sha256(subject.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _scopes_in(claims: dict[str, Any]) -> list[str]:
