@@ -1,29 +1,19 @@
 """A server behind the gate, with one key for each kind of caller."""
 
-import logging
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import pytest
-import structlog
 
 from dogubako.transports.http import HttpDoor
 from tests.doors.asgi import Client, opened
+from tests.doors.conftest import _own_logging
 
 from .callers import Keyring, keys_for_everybody
 from .clock import Clock
 from .guarded import guarded_box
 
-
-@pytest.fixture(autouse=True)
-def _own_logging() -> Iterator[None]:
-    """Quiet unless a test reads the log. Commands configure the whole process; the next test finds it as it was."""
-    root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
-    yield
-    root.handlers, root.level = handlers, level
-    structlog.reset_defaults()
+__all__ = ["_own_logging"]
 
 
 @pytest.fixture(scope="session")

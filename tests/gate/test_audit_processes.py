@@ -15,7 +15,7 @@ import httpx2
 import pytest
 
 from dogubako.gate.audit_line import read_line
-from tests.doors.processes import PATIENCE, Command, run, serving
+from tests.doors.processes import PATIENCE, ROOT, Command, run, serving
 from tests.doors.waiting import says, until
 
 from .sheds import SHED, log_in, recorded_in, shed_in
@@ -173,3 +173,18 @@ async def test_a_server_that_is_told_to_stop_records_what_was_running(tmp_path: 
     assert short == "OK" and markers["long"].read_text() == "cancelled"
     assert recorded["linger", "OK"] == 1 and recorded["linger", "CANCELLED"] == 1
     assert 0 < answered["OK"] < 2000 and recorded["look", "OK"] == answered["OK"]
+
+
+_CALLER = """
+import asyncio, sys
+from pathlib import Path
+from tests.gate.sheds import shed_in
+
+asyncio.run(shed_in(Path(sys.argv[1])).call("look"))
+"""
+
+
+def test_a_process_whose_loop_ends_at_once_has_recorded_what_it_read(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", _CALLER, str(tmp_path)], timeout=PATIENCE, cwd=ROOT, check=True)
+
+    assert [one["tool"] for one in recorded_in(tmp_path)] == ["look"]

@@ -162,3 +162,12 @@ def test_an_address_that_is_none_stops_the_start_without_its_password(url: str) 
         RateLimits(most=1, window=1, storage=url)
 
     assert "s3cr3t" not in str(refused.value)
+
+
+@pytest.mark.parametrize("setting", ["rate_limit_max", "rate_limit_tool_max"])
+async def test_a_refusal_names_the_setting_that_would_allow_more(tmp_path: Path, setting: str) -> None:
+    async with shed_in(tmp_path, **{setting: 1}).running() as box:
+        await box.call("look")
+        refused = await box.call("look")
+
+    assert refused.error is not None and str(refused.error.hint).endswith(f"a higher {setting.upper()}.")

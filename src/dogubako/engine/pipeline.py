@@ -41,7 +41,6 @@ from dogubako.response.plain import encode
 
 log = structlog.get_logger("dogubako.engine")
 
-_LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 
 Surroundings = Callable[[str], tuple[Any, Any]]
 
@@ -174,7 +173,7 @@ class Pipeline:
 
     def _refused(self, call: ToolCall, error: DogubakoError) -> ToolResult:
         log.log(
-            _LEVELS[error.log_level],
+            error.log_weight,
             "Tool refused",
             tool=call.name[:64],
             code=error.code,

@@ -12,7 +12,7 @@ from dogubako.settings import SettingsError
 
 log = structlog.get_logger("dogubako.gate")
 
-_HINT: Final = "Wait that long, or ask the operator for a higher RATE_LIMIT_MAX."
+_HINT: Final = "Wait that long, or ask the operator for a higher {setting}."
 _PREFIX: Final = "dogubako:calls"
 # A Redis that hangs must not make every call wait for it.
 _AWAY_SECONDS: Final = 5.0
@@ -41,36 +41,37 @@ class RateLimits:
 
     async def count(self, call: ToolCall) -> None:
         """Count a call against what its caller may ask for in all, or refuse it with the time to wait."""
-        await self._hit(self._all, "all", call.caller.name)
+        await self._hit(self._all, "RATE_LIMIT_MAX", "all", call.caller.name)
 
     async def count_tool(self, call: ToolCall) -> None:
         """Count a call against what its caller may ask of one tool."""
-        await self._hit(self._one, "tool", call.caller.name, call.name)
+        await self._hit(self._one, "RATE_LIMIT_TOOL_MAX", "tool", call.caller.name, call.name)
 
     async def aclose(self) -> None:
         if self._shared is not None:
             await _close(self._shared)
 
-    async def _hit(self, limit: Any, *who: str) -> None:
+    async def _hit(self, limit: Any, setting: str, *who: str) -> None:
         if limit is None:
             return
         if self._shared is not None and time.monotonic() >= self._away_until:
             try:
-                await _hit_or_refuse(self._shared, limit, who)
+                await _hit_or_refuse(self._shared, limit, setting, who)
             except self._trouble as error:
                 self._away_until = time.monotonic() + _AWAY_SECONDS
                 cause = getattr(error, "storage_error", error)
                 log.warning("The shared counter is away; calls are counted here", error=type(cause).__name__)
             else:
                 return
-        await _hit_or_refuse(self._own, limit, who)
+        await _hit_or_refuse(self._own, limit, setting, who)
 
 
-async def _hit_or_refuse(limiter: Any, limit: Any, who: tuple[str, ...]) -> None:
+async def _hit_or_refuse(limiter: Any, limit: Any, setting: str, who: tuple[str, ...]) -> None:
     if await limiter.hit(limit, *who):
         return
     window = await limiter.get_window_stats(limit, *who)
-    raise RateLimitError(retry_after=float(max(1, math.ceil(window.reset_time - time.time()))), hint=_HINT)
+    wait = max(1, math.ceil(window.reset_time - time.time()))
+    raise RateLimitError(retry_after=float(wait), hint=_HINT.format(setting=setting))
 
 
 async def _close(limiter: Any) -> None:

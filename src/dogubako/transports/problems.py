@@ -17,7 +17,6 @@ from dogubako.gate.authentication import Authenticator
 
 log = structlog.get_logger("dogubako.http")
 
-_LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 _LONGEST_PATH = 200
 
 
@@ -61,7 +60,7 @@ def problem_bytes(error: DogubakoError) -> bytes:
 def log_problem(error: DogubakoError, scope: Scope) -> None:
     """Every HTTP error is logged with method and path."""
     log.log(
-        _LEVELS[error.log_level],
+        error.log_weight,
         "HTTP error",
         method=scope.get("method", ""),
         path=scope.get("path", "")[:_LONGEST_PATH],

@@ -3,6 +3,7 @@
 from typing import ClassVar, Literal
 
 LogLevel = Literal["debug", "info", "warning", "error"]
+_WEIGHTS: dict[LogLevel, int] = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 
 
 class DogubakoError(Exception):
@@ -19,6 +20,11 @@ class DogubakoError(Exception):
         self.message = message
         self.hint = hint
         self.error_id: str | None = None
+
+    @property
+    def log_weight(self) -> int:
+        """`log_level` as loggers count it."""
+        return _WEIGHTS[self.log_level]
 
     @property
     def transient(self) -> bool:
