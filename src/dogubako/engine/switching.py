@@ -27,12 +27,12 @@ class Switchboard:
         act = "enable" if enabled else "disable"
         call = ToolCall(name=f"tools/{act}/{name}", caller=caller, door=door)
         with recorded(self._recorder, call, None, changing=True):
-            self._policy.check_switching(self._visible(name, caller), caller)
+            self._policy.check_switching(self._named(name, caller), caller)
             if not self.alone:
                 message = f"Several processes serve this address, and only one would hear of it: {act} was not done."
                 raise ReadOnlyError(message, hint="Serve with one worker, or choose tools with DOGUBAKO_PACKS.")
             (self._registry.enable if enabled else self._registry.disable)(name)
         log.info("Tool switched", tool=name, enabled=enabled, caller=caller.name)
 
-    def _visible(self, name: str, caller: Caller) -> ToolRegistryEntry:
+    def _named(self, name: str, caller: Caller) -> ToolRegistryEntry:
         return self._registry.get(name, may_see=lambda one: self._policy.missing_scope(one, caller) is None)

@@ -47,10 +47,6 @@ class PlainCall(msgspec.Struct, frozen=True):
     arguments: dict[str, Any]
     modern: bool
 
-    def as_message(self) -> dict[str, Any]:
-        """The message that it was."""
-        return {"id": self.id, "method": "tools/call", "params": {"name": self.name, "arguments": self.arguments}}
-
 
 class Express:
     """Recognises plain calls and answers them. `taken` counts, so that a test can see the way was used."""

@@ -80,14 +80,14 @@ class McpEndpoint:
             return
         require_json(scope)
         body = await read_body(receive)
+        if self._step_up.wanted and await self._step_up.refused(_decoded(body), caller, send):
+            return
         headers = _routing_headers(scope)
         plain = self._plain(headers, body, caller) if headers is not None else None
         if plain is None:
             await self._long_way(_trimmed(scope, caller), body, receive, send, caller)
             return
         call, session = plain
-        if self._step_up.wanted and await self._step_up.refused(call.as_message(), caller, send):
-            return
         answer = self.express.answer(call, door="http", caller=caller, session=session)
         await Exchange(call, session, receive, send).run(answer)
 
@@ -120,8 +120,6 @@ class McpEndpoint:
             self._stop(session, caller, message.get("params"))
         watched = _is(message, "tools/call")
         cancel = (lambda: self._cancel(scope, message["id"])) if watched and message and "id" in message else None
-        if self._step_up.wanted and await self._step_up.refused(message, caller, send):
-            return
         if _is(message, "initialize"):
             self._sessions.check_room(caller)
         async with self._while_welcome(scope, receive, send) as (heard, said):
