@@ -123,7 +123,9 @@ def test_what_was_embedded_once_is_not_embedded_again(model: Dictionary, store: 
         registry_with(meanings).search("anything")
         meanings.wait(_SOON)
 
-    assert len(model.embedded) == len(set(model.embedded)) == 3
+    # The query may be embedded too: whether the vectors were ready by then is a matter of threads.
+    of_tools = [text for text in model.embedded if text != "anything"]
+    assert len(of_tools) == len(set(of_tools)) == 3
 
 
 def test_without_a_place_to_keep_vectors_they_are_made_again(model: Dictionary, tmp_path: Path) -> None:
