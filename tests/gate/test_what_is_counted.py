@@ -123,5 +123,18 @@ async def test_calls_beyond_a_token_are_paid_for(tmp_path: Path, era: Era) -> No
     assert read["_meta"]["code"] == "RATE_LIMIT_EXCEEDED"
 
 
+async def test_a_search_counts_like_a_call(tmp_path: Path) -> None:
+    key = {"x-api-key": key_in(tmp_path, "ann", "read"), "content-type": "application/json"}
+    async with opened(HttpDoor(shed_in(tmp_path, auth="keys", rate_limit_max=2))) as client:
+        bodies: list[dict[str, str]] = [{"query": "look"}, {}, {"query": "look"}]
+        asked = [await client.post("/v1/tools/search", body, key) for body in bodies]
+        listed = await client.get("/v1/tools", **key)
+
+    assert [visit.status for visit in asked] == [200, 400, 429]
+    assert asked[2].json["code"] == "RATE_LIMIT_EXCEEDED"
+    assert int(asked[2].headers["retry-after"]) > 0
+    assert listed.status == 200
+
+
 def _write() -> dict[str, Any]:
     return {"name": "write_redmine", "arguments": {}}

@@ -79,7 +79,7 @@ def _paths() -> dict[str, Any]:
         },
         "/v1/tools/search": {
             "post": _operation(
-                "searchTools", "Find tools by plain words.", models.SearchAnswer, models.SearchRequest, (413, 415)
+                "searchTools", "Find tools by plain words.", models.SearchAnswer, models.SearchRequest, (413, 415, 429)
             )
         },
     }

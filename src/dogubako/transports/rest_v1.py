@@ -136,6 +136,9 @@ class RestV1:
         return json_response(tool_detail(self._inside.registry, name))
 
     async def _search(self, request: Request) -> Response:
+        # It costs as much as a call, and counts like the tool that does the same over MCP.
+        asked = ToolCall(name="search_tools", door="rest", caller=request.scope["dogubako.caller"])
+        await self._inside.pipeline.policy.check_rate(asked)
         require_json(request.scope)
         body = _SEARCH.check(decode_object(await read_body(request.receive)))
         if not body.query.strip():
