@@ -28,10 +28,11 @@ MOST_BRANCHES: Final = 4
 SIZES: Final = (400, 1_600, 6_400)
 # Before them so short ones that even a pattern whose time doubles with each character comes back.
 FIRST_SIZES: Final = (16, 20, 25, 32, 44, 60, 96)
-# Whatever takes less of the processor is no trouble, and noise does not take so much.
-FLOOR_SECONDS: Final = 0.02
-# A square that is over the floor for the last size takes more than this for the one before.
-WORTH_ANOTHER_LOOK: Final = FLOOR_SECONDS / 20
+# Whatever takes less of the processor than this pattern on this text is no trouble. Seconds would be another measure
+# on every machine: a fast one is through with a square before a slow one is through with a line.
+YARDSTICK: Final = (re.compile(r"\S+@"), "a" * 2_000)
+# A square that is over the floor for the last size takes more than this part of it for the one before.
+WORTH_ANOTHER_LOOK: Final = 1 / 20
 # In step with the text it would be 4, with its square 16.
 TOO_MUCH_GROWTH: Final = 8
 
@@ -200,24 +201,31 @@ def seconds(read: Read, text: str | bytes, tries: int = 1) -> float:
     return min(taken)
 
 
+@cache
+def floor_seconds() -> float:
+    pattern, text = YARDSTICK
+    return seconds(pattern.findall, text, tries=5)
+
+
 def blows_up(read: Read, text_of: Callable[[int], str | bytes]) -> bool:
     """Whether the time grows clearly faster than the text does."""
+    floor = floor_seconds()
     for text in (text_of(size) for size in FIRST_SIZES):
-        if seconds(read, text) > FLOOR_SECONDS and seconds(read, text, tries=3) > FLOOR_SECONDS:
+        if seconds(read, text) > floor and seconds(read, text, tries=3) > floor:
             return True
-    took = WORTH_ANOTHER_LOOK
+    took = floor
     for size in SIZES:
-        if size == SIZES[-1] and took < WORTH_ANOTHER_LOOK:
+        if size == SIZES[-1] and took < floor * WORTH_ANOTHER_LOOK:
             return False
         took = seconds(read, text_of(size))
-        if took > FLOOR_SECONDS and _grew(read, text_of(size // 4), text_of(size)):
+        if took > floor and _grew(read, text_of(size // 4), text_of(size)):
             return True
     return False
 
 
 def _grew(read: Read, small: str | bytes, large: str | bytes) -> bool:
     took = seconds(read, large, tries=3)
-    return took > FLOOR_SECONDS and took > TOO_MUCH_GROWTH * seconds(read, small, tries=5)
+    return took > floor_seconds() and took > TOO_MUCH_GROWTH * seconds(read, small, tries=5)
 
 
 def trouble_with(found: Found) -> str | None:

@@ -19,6 +19,8 @@ LANGUAGES = [pytest.param("README.md", id="English"), pytest.param("README.ja.md
 # Installing is what `make test` itself has just done; doing it again here would change the installation under test.
 INSTALLED = "make -o .venv/.runtime -o .venv/.dev"
 NAMED_PORTS = ("3000", "3001", "3002")
+PATIENCE = 60
+TICK = 0.05
 SERVES = re.compile(r"make .*\brun$|dogubako serve")
 
 
@@ -69,16 +71,18 @@ def _serving(command: str, folder: Path, port: str) -> Iterator[None]:
         yield
     finally:
         os.killpg(process.pid, signal.SIGTERM)
-        process.wait(20)
+        process.wait(PATIENCE)
 
 
 def _wait_for(port: int) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         with socket.socket() as client:
             client.settimeout(1)
             if client.connect_ex(("127.0.0.1", port)) == 0:
                 return
+        # Asking without a pause would take the processor from the server that is waited for.
+        time.sleep(TICK)
     raise AssertionError(f"nobody listens on {port}")
 
 

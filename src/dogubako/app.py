@@ -20,6 +20,7 @@ from dogubako.engine.catalog import Catalog, CatalogChange
 from dogubako.engine.discovery import Discovery
 from dogubako.engine.entry import RegisterOptions
 from dogubako.engine.executor import PackLimits, ToolExecutor
+from dogubako.engine.finding import Finder
 from dogubako.engine.limits import ExecutionLimits
 from dogubako.engine.pipeline import Pipeline
 from dogubako.engine.registry import ToolRegistry
@@ -74,6 +75,7 @@ class Toolbox:
             surroundings=self._surroundings,
             show_internal_errors=settings.environment == "development",
         )
+        self.finder = Finder(self.registry, self.gate.policy, self.gate.audit)
         self.switchboard = Switchboard(self.registry, self.gate.policy, self.gate.audit)
         for state in packs:
             self._admit(state)

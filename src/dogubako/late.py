@@ -7,7 +7,7 @@ them (docs/adr/0004-doors-are-loaded-when-opened.md).
 from importlib import import_module
 from typing import Any, Literal
 
-Door = Literal[
+LateModule = Literal[
     "dogubako.serving",
     "dogubako.engine.search.semantic_search",
     "dogubako.gate.oauth",
@@ -18,6 +18,6 @@ Door = Literal[
 ]
 
 
-def load(door: Door) -> Any:
-    """The module behind a door."""
-    return import_module(door)
+def load(module: LateModule) -> Any:
+    """The module, imported now at the latest."""
+    return import_module(module)

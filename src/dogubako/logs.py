@@ -97,7 +97,7 @@ def configure(level: LogLevelName, folder: Path | None, redactor: Redactor, *, s
     return sinks
 
 
-def _finish(traced: bool) -> Any:
+def _finish(traced: bool) -> structlog.typing.Processor:
     """The last step of an event: its level, its exception, and the form that `Sinks.write` takes.
 
     structlog knows no level below debug: `log.debug(…, trace=True)` is one.

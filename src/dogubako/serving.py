@@ -4,6 +4,7 @@ import contextlib
 import gc
 import os
 import signal
+import socket
 from collections.abc import Iterator
 from secrets import token_urlsafe
 from typing import Any
@@ -35,7 +36,7 @@ def serve(box: Toolbox, *, workers: int = 1, allow_unauthenticated: bool = False
     door = HttpDoor(box)
     settle()
     config = uvicorn.Config(door, **_options(settings))
-    run_to_the_end(GracefulServer(config, door).serve(), config.get_loop_factory())
+    run_to_the_end(GracefulServer(config).serve(), config.get_loop_factory())
 
 
 def _refuse_strangers(settings: Settings) -> None:
@@ -53,11 +54,7 @@ def _refuse_strangers(settings: Settings) -> None:
 
 
 class GracefulServer(uvicorn.Server):
-    """Ends waiting streams first, and does not die of the signal that asked it to stop."""
-
-    def __init__(self, config: uvicorn.Config, door: HttpDoor) -> None:
-        super().__init__(config)
-        self._door = door
+    """Says where it listens, and does not die of the signal that asked it to stop."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -68,15 +65,11 @@ class GracefulServer(uvicorn.Server):
             for number, handler in before.items():
                 signal.signal(number, handler)
 
-    async def shutdown(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
-        self._door.stop_streams()
-        await super().shutdown(sockets)  # type: ignore[arg-type]
-
-    async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
-        await super().startup(sockets)  # type: ignore[arg-type]
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
         for server in self.servers:
-            for socket in server.sockets:
-                host, port = socket.getsockname()[:2]
+            for listening in server.sockets:
+                host, port = listening.getsockname()[:2]
                 log.info(
                     "Listening", url=f"http://{f'[{host}]' if ':' in host else host}:{port}", mcp="/mcp", docs="/docs"
                 )
@@ -94,7 +87,8 @@ def _serve_many(settings: Settings, workers: int) -> None:
     if settings.rate_limit_storage == "memory" and (settings.rate_limit_max or settings.rate_limit_tool_max):
         log.warning("Each worker counts calls for itself; RATE_LIMIT_STORAGE=redis://… counts them together")
     # State that one worker sealed must open in another.
-    os.environ.setdefault("DOGUBAKO_REQUEST_STATE_KEY", token_urlsafe(48))
+    if settings.request_state_key is None:
+        os.environ["DOGUBAKO_REQUEST_STATE_KEY"] = token_urlsafe(48)
     config = uvicorn.Config(_FACTORY, factory=True, workers=workers, **_options(settings))
     Multiprocess(config, sockets=[config.bind_socket()]).run()
 

@@ -17,6 +17,8 @@ from dogubako.contract.pack import Pack
 from dogubako.contract.setting import PackSettings, env_name, setting
 
 LogLevelName = Literal["fatal", "error", "warn", "info", "debug", "trace"]
+AuthKind = Literal["off", "keys", "oauth"]
+Confirmation = Literal["ask", "argument", "deny"]
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -29,7 +31,7 @@ class SettingsError(Exception):
 
 
 class Settings(BaseModel):
-    """What is in force. Pack settings are in `packs`, by pack name."""
+    """What is in force. Packs have settings of their own (`Sources.load_pack`)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -71,7 +73,7 @@ class Settings(BaseModel):
         ge=1,
         le=10_000,
     )
-    auth: Literal["off", "keys", "oauth"] = setting(
+    auth: AuthKind = setting(
         "off", "DOGUBAKO_AUTH", "How HTTP callers prove who they are: off, keys (see `dogubako keys`), or oauth."
     )
     oauth_issuer: str | None = setting(
@@ -85,7 +87,7 @@ class Settings(BaseModel):
     oauth_jwks_url: str | None = setting(
         None, "DOGUBAKO_OAUTH_JWKS_URL", "Where its keys are, if it does not describe itself."
     )
-    confirm: Literal["ask", "argument", "deny"] = setting(
+    confirm: Confirmation = setting(
         "ask",
         "DOGUBAKO_CONFIRM",
         "Destructive tools: ask the user where the client can, want confirm: true, or never run.",

@@ -1,5 +1,6 @@
 """The server behind every door, started once, and the `door` fixture that runs a conversation through each of them."""
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterator
 from typing import Final
@@ -14,6 +15,7 @@ from dogubako.transports.http import HttpDoor
 
 from .asgi import Client, opened
 from .described import DescribedClient
+from .loop_clock import LoopClock
 from .pipe import Pipe, speaking
 from .processes import HERE, PATIENCE, WORKBENCH, serving
 from .speakers import KINDS, InMemory, Kind, OnCommandLine, OverHttp, OverRest, OverStdio, Speaker
@@ -30,6 +32,15 @@ def _own_logging() -> Iterator[None]:
     yield
     root.handlers, root.level = handlers, level
     structlog.reset_defaults()
+
+
+@pytest.fixture
+async def loop_clock(monkeypatch: pytest.MonkeyPatch) -> LoopClock:
+    """The clock of the loop that runs this test."""
+    loop = asyncio.get_running_loop()
+    clock = LoopClock(loop.time)
+    monkeypatch.setattr(loop, "time", clock)
+    return clock
 
 
 @pytest.fixture(scope="session")

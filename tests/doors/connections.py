@@ -12,6 +12,7 @@ from uvicorn.server import ServerState
 
 from dogubako.transports.bounded import BoundedProtocol
 
+from .loop_clock import LoopClock
 from .processes import PATIENCE
 from .waiting import until
 
@@ -20,6 +21,9 @@ END: Final = b"Connection: close\r\n\r\n"
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+# More seconds than any request may take to arrive.
+_MOST_DROPS: Final = 200
 
 
 async def answer(send: Any, body: bytes = b"") -> None:
@@ -54,9 +58,14 @@ class Place:
         self.clients.append(writer)
         return reader, writer
 
-    async def is_left(self) -> None:
-        """Wait until no connection is open on the server's side."""
-        await until(lambda: not self.state.connections, "the server ends all connections")
+    async def is_left(self, clock: LoopClock) -> None:
+        """Let time pass until no connection is open on the server's side."""
+
+        def left() -> bool:
+            clock.ahead += 1
+            return not self.state.connections
+
+        await until(left, "the server ends all connections")
 
 
 @asynccontextmanager
@@ -108,13 +117,15 @@ async def next_answer(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
         return head, await reader.readexactly(int(length.split(b":")[1]))
 
 
-async def drip(connection: Connection, byte: bytes) -> bytes:
-    """Send one byte after the other until the server has had enough; everything that it said."""
+async def drip(connection: Connection, byte: bytes, clock: LoopClock) -> bytes:
+    """Send a byte every second until the server has had enough; everything that it said."""
     reader, writer = connection
     ended = asyncio.ensure_future(reader.read())
-    async with asyncio.timeout(PATIENCE):
-        while not ended.done():
-            if not writer.is_closing():
-                writer.write(byte)
-            await asyncio.wait({ended}, timeout=0.01)
-    return ended.result()
+    for _ in range(_MOST_DROPS):
+        if not writer.is_closing():
+            writer.write(byte)
+        await asyncio.wait({ended}, timeout=0.01)
+        if ended.done():
+            return ended.result()
+        clock.ahead += 1
+    raise AssertionError(f"after {_MOST_DROPS} bytes the server has not had enough")

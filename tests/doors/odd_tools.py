@@ -13,7 +13,8 @@ import structlog
 from dogubako import Effect, ToolContext, tool
 
 read = tool(effect=Effect.READ, open_world=False)
-_LONG = 30.0
+# Longer than any test has patience.
+_LONG = 300.0
 
 
 async def _linger(marker: str) -> str:
@@ -62,7 +63,7 @@ def block(seconds: float) -> str:
 async def never_end() -> str:
     """Refuse to be cancelled."""
     release = asyncio.Event()
-    asyncio.get_running_loop().call_later(3 * _LONG, release.set)
+    asyncio.get_running_loop().call_later(_LONG, release.set)
     while not release.is_set():
         with contextlib.suppress(asyncio.CancelledError):
             await release.wait()

@@ -1,5 +1,6 @@
 """Our commands as real processes: none of this machine's settings reach them, and every wait has an end."""
 
+import json
 import os
 import re
 import subprocess
@@ -7,14 +8,16 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Any, Final
 
 ROOT: Final = Path(__file__).parents[2]
 WORKBENCH: Final = ROOT / "examples" / "workbench.py"
 HERE: Final = Path(__file__).parent
 
-PATIENCE: Final = 20.0
+# On a busy machine a server may need half a minute to start.
+PATIENCE: Final = 120.0
 _LISTENING = re.compile(r"Listening url=(\S+)|Uvicorn running on (\S+)")
 
 
@@ -29,11 +32,11 @@ class Lines:
         self._thread = threading.Thread(target=self._collect, daemon=True)
         self._thread.start()
 
-    def first(self, fits: Callable[[bytes], bool], *, start: int = 0, seconds: float = PATIENCE) -> bytes:
-        """The first line that fits, waited for. A stream that ends without it is an error that shows what it said."""
+    def first(self, fits: Callable[[bytes], bool], *, start: int = 0, seconds: float = PATIENCE, nth: int = 1) -> bytes:
+        """The first line that fits, or the nth, waited for. A stream without it is an error that shows what it said."""
         with self._changed:
-            self._changed.wait_for(lambda: self._ended or self._find(fits, start) is not None, seconds)
-            found = self._find(fits, start)
+            self._changed.wait_for(lambda: self._ended or self._find(fits, start, nth) is not None, seconds)
+            found = self._find(fits, start, nth)
         if found is None:
             said = b"".join(self._seen[-30:]).decode(errors="replace")
             raise AssertionError(f"the expected line did not come within {seconds:g} s; the last lines were:\n{said}")
@@ -52,8 +55,8 @@ class Lines:
         self._thread.join(PATIENCE)
         self._stream.close()
 
-    def _find(self, fits: Callable[[bytes], bool], start: int) -> bytes | None:
-        return next((line for line in self._seen[start:] if fits(line)), None)
+    def _find(self, fits: Callable[[bytes], bool], start: int, nth: int) -> bytes | None:
+        return next(islice(filter(fits, self._seen[start:]), nth - 1, None), None)
 
     def _collect(self) -> None:
         for line in self._stream:
@@ -87,6 +90,12 @@ class Command:
     def log_file(self) -> str:
         """The file log so far."""
         return (self.folder / "logs" / "dogubako.log").read_text(encoding="utf-8")
+
+    @property
+    def log_lines(self) -> list[dict[str, Any]]:
+        """The lines of the file log so far; one that is only half written does not count yet."""
+        whole, _, _ = self.log_file.rpartition("\n")
+        return [json.loads(line) for line in whole.split("\n") if line]
 
     def signal(self, number: int) -> None:
         self.process.send_signal(number)

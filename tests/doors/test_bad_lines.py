@@ -55,6 +55,7 @@ def test_a_line_that_is_no_json_is_a_parse_error(pipe: Pipe, line: bytes) -> Non
 NOT_A_MESSAGE = [
     pytest.param(b'"words"\n', "must be a JSON object", id="a string"),
     pytest.param(b"17\n", "must be a JSON object", id="a number"),
+    pytest.param(b"null\n", "must be a JSON object", id="null"),
     pytest.param(b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]\n', "Batches are not supported", id="a batch"),
     pytest.param(b"[]\n", "Batches are not supported", id="an empty batch"),
     pytest.param(b'{"jsonrpc": "2.0", "id": null, "method": "ping"}\n', "must be a string or an integer", id="id null"),

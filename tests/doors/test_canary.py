@@ -15,6 +15,7 @@ from . import messages
 from .canary_pack import FAILURES, SUCCESSES
 from .pipe import Pipe, speaking
 from .processes import HERE, PATIENCE, Command, run, serving, tool_words
+from .waiting import until
 
 _PACK = HERE / "canary_pack.py"
 # Characters that JSON, XML, URLs and shells each write in their own way.
@@ -57,15 +58,15 @@ def _session(web: httpx2.Client) -> str:
     return str(web.post("/mcp", json=opening, headers=messages.legacy_headers()).headers["mcp-session-id"])
 
 
-def _logs_are_silent(command: Command, marker: str) -> bool:
-    """Both logs, once they are known to have got this far."""
+async def _logs_are_silent(command: Command, marker: str) -> bool:
+    """Both logs, once they are known to have got this far: one is written after the other."""
     command.stderr.first(lambda line: marker.encode() in line)
-    assert marker in command.log_file
+    await until(lambda: marker in command.log_file, "the file log has got this far")
     return silent(command.stderr.text()) and silent(command.log_file)
 
 
 @pytest.mark.parametrize("tool", ["spill", "spill_plainly"])
-def test_http_doors_and_their_logs_keep_the_secret(server: Command, web: httpx2.Client, tool: str) -> None:
+async def test_http_doors_and_their_logs_keep_the_secret(server: Command, web: httpx2.Client, tool: str) -> None:
     session = _session(web)
     for how in HOW:
         arguments = {"how": how}
@@ -80,16 +81,16 @@ def test_http_doors_and_their_logs_keep_the_secret(server: Command, web: httpx2.
             assert silent(answer.content), f"{how}: {answer.text[:500]}"
             assert "***" in answer.text or how in _ONLY_IN_THE_LOG
 
-    assert _logs_are_silent(server, "Spilling *** by mixed")
+    assert await _logs_are_silent(server, "Spilling *** by mixed")
 
 
 @pytest.mark.parametrize("tool", ["spill", "spill_plainly"])
-def test_stdio_and_its_logs_keep_the_secret(pipe: Pipe, tool: str) -> None:
+async def test_stdio_and_its_logs_keep_the_secret(pipe: Pipe, tool: str) -> None:
     for how in HOW:
         pipe.call(tool, {"how": how})
 
     assert silent(pipe.command.stdout.text())
-    assert _logs_are_silent(pipe.command, "Spilling *** by mixed")
+    assert await _logs_are_silent(pipe.command, "Spilling *** by mixed")
 
 
 @pytest.mark.parametrize("how", ["long text", "one long line"])
@@ -169,8 +170,7 @@ def test_resources_and_prompts_keep_the_secret(web: httpx2.Client) -> None:
 
 def test_the_stack_is_in_the_log_and_the_reference_in_both(server: Command, web: httpx2.Client) -> None:
     answer = web.post("/v1/tools/call", json={"name": "spill", "parameters": {"how": "exception"}}).json()
-    lines: list[dict[str, Any]] = [json.loads(line) for line in server.log_file.splitlines()]
-    [logged] = [line for line in lines if line.get("error_id") == answer["errorId"] and "stack" in line]
+    [logged] = [line for line in server.log_lines if line.get("error_id") == answer["errorId"] and "stack" in line]
 
     assert logged["event"] == "[spill] Error" and logged["level"] == "ERROR"
     assert "Traceback" in logged["stack"] and "RuntimeError: connection with key=***" in logged["stack"]

@@ -71,6 +71,20 @@ async def test_nobody_cancels_the_call_of_another_session(client: Client, tool: 
     assert (still_running, marker.read_text()) == ("started", "cancelled")
 
 
+async def test_of_two_calls_with_one_id_the_one_that_is_left_can_still_be_cancelled(
+    client: Client, tmp_path: Path
+) -> None:
+    session, marker, answers = await client.open_session(), tmp_path / "marker", list[Visit]()
+    echo = messages.request("tools/call", messages.call("echo", {"text": "a"}, modern=False), request_id="the-call")
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(client.post, "/mcp", echo, messages.legacy_headers(session))
+        tasks.start_soon(_call, client, session, "linger", marker, answers)
+        await says(marker, "started")
+        await _cancel(client, session)
+
+    assert marker.read_text() == "cancelled"
+
+
 async def test_a_cancellation_that_comes_too_late_is_accepted_and_changes_nothing(client: Client) -> None:
     session = await client.open_session()
     echo = messages.request("tools/call", messages.call("echo", {"text": "a"}, modern=False), request_id="the-call")

@@ -2,13 +2,12 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from dogubako.transports import bounded, leaving
-from dogubako.transports.bounded import MOST_HEAD_BYTES, MOST_URL_BYTES
+from dogubako.transports.bounded import HEAD_SECONDS, MOST_HEAD_BYTES, MOST_URL_BYTES, REQUEST_SECONDS
 
 from .connections import (
     HEAD,
@@ -22,6 +21,7 @@ from .connections import (
     not_reading,
     reading,
 )
+from .loop_clock import LoopClock
 from .processes import PATIENCE
 
 CHUNKED = b"POST /chunked HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -29,14 +29,27 @@ LONG = b"POST /long HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000000\r\n
 GET = HEAD + b"\r\n"
 
 
-@pytest.fixture
-def hurried() -> Iterator[None]:
-    """All times are short."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bounded, "HEAD_SECONDS", 0.1)
-        patch.setattr(bounded, "REQUEST_SECONDS", 0.2)
-        patch.setattr(leaving, "LINGER_SECONDS", 0.1)
-        yield
+class Slow:
+    """An app that answers only when it is told to; `begun` says that it has a request."""
+
+    def __init__(self, then: App | None = None) -> None:
+        self.begun, self.ready = asyncio.Event(), asyncio.Event()
+        self._then = then
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self.begun.set()
+        await self.ready.wait()
+        await (self._then(scope, receive, send) if self._then else answer(send, b"done"))
+
+    async def has_begun(self) -> None:
+        async with asyncio.timeout(PATIENCE):
+            await self.begun.wait()
+
+
+async def _far_too_long(clock: LoopClock) -> None:
+    """More time than any request may take, with looks at the clock in between."""
+    for _ in range(4):
+        await clock.passes(HEAD_SECONDS)
 
 
 # More than a head may have, and than one read can bring along with the end of a body.
@@ -90,24 +103,24 @@ UNFINISHED = [pytest.param(LONG, id="a body"), pytest.param(CHUNKED + b"0\r\nX-A
 
 
 @pytest.mark.parametrize("request_", UNFINISHED)
-async def test_after_its_answer_nobody_waits_for_the_rest_of_a_request(hurried: None, request_: bytes) -> None:
+async def test_after_its_answer_nobody_waits_for_the_rest_of_a_request(loop_clock: LoopClock, request_: bytes) -> None:
     async with listening(not_reading) as place:
         connection = await place.connect()
         connection[1].write(request_)
         head, _ = await next_answer(connection[0])
-        said = await drip(connection, b"x")
-        await place.is_left()
+        said = await drip(connection, b"x", loop_clock)
+        await place.is_left(loop_clock)
 
     assert b"\r\nconnection: close\r\n" in head
     assert said == b""
 
 
-async def test_a_silent_client_is_left_too(hurried: None) -> None:
+async def test_a_silent_client_is_left_too(loop_clock: LoopClock) -> None:
     async with listening(not_reading) as place:
         reader, writer = await place.connect()
         writer.write(LONG)
         await next_answer(reader)
-        await place.is_left()
+        await place.is_left(loop_clock)
 
 
 async def _waiting(scope: Any, receive: Any, send: Any) -> None:
@@ -132,41 +145,38 @@ LATE = [
 
 
 @pytest.mark.parametrize(("app", "begun", "byte", "status"), LATE)
-async def test_single_bytes_win_no_time(hurried: None, app: App, begun: bytes, byte: bytes, status: bytes) -> None:
+async def test_single_bytes_win_no_time(
+    loop_clock: LoopClock, app: App, begun: bytes, byte: bytes, status: bytes
+) -> None:
     async with listening(app) as place:
         connection = await place.connect()
         connection[1].write(begun)
-        said = await drip(connection, byte)
-        await place.is_left()
+        said = await drip(connection, byte, loop_clock)
+        await place.is_left(loop_clock)
 
     assert said.startswith(status) and said.count(b"HTTP/1.1") == 1
 
 
-async def test_empty_lines_between_requests_win_no_time(hurried: None) -> None:
+async def test_empty_lines_between_requests_win_no_time(loop_clock: LoopClock) -> None:
     async with listening() as place:
         connection = await place.connect()
         connection[1].write(GET)
         await next_answer(connection[0])
-        said = await drip(connection, b"\n")
-        await place.is_left()
+        said = await drip(connection, b"\n", loop_clock)
+        await place.is_left(loop_clock)
 
     assert said.startswith(b"HTTP/1.1 408 ")
 
 
-async def test_a_slow_answer_is_not_a_slow_request(hurried: None) -> None:
-    ready = asyncio.Event()
-
-    async def slow(scope: Any, receive: Any, send: Any) -> None:
-        await ready.wait()
-        await answer(send, b"done")
-
+async def test_a_slow_answer_is_not_a_slow_request(loop_clock: LoopClock) -> None:
+    slow = Slow()
     async with listening(slow) as place:
         reader, writer = await place.connect()
         writer.write(GET)
-        early = asyncio.ensure_future(next_answer(reader))
-        await asyncio.wait({early}, timeout=0.4)
-        ready.set()
-        _, body = await early
+        await slow.has_begun()
+        await _far_too_long(loop_clock)
+        slow.ready.set()
+        _, body = await next_answer(reader)
 
     assert body == b"done"
 
@@ -225,22 +235,15 @@ SECOND = [
 @pytest.mark.parametrize(("second", "status"), SECOND)
 @pytest.mark.parametrize("before", [1, 3])
 async def test_a_request_that_is_refused_waits_for_its_turn(second: bytes, status: int, before: int) -> None:
-    started, ready = asyncio.Event(), asyncio.Event()
-
-    async def slow(scope: Any, receive: Any, send: Any) -> None:
-        started.set()
-        await ready.wait()
-        await answer(send, b"done")
-
+    slow = Slow()
     async with listening(slow) as place:
         reader, writer = await place.connect()
         writer.write(GET * before + second + GET)
-        async with asyncio.timeout(PATIENCE):
-            await started.wait()
+        await slow.has_begun()
         early = asyncio.ensure_future(reader.read(1))
         await asyncio.wait({early}, timeout=0.05)
         assert not early.done()
-        ready.set()
+        slow.ready.set()
         async with asyncio.timeout(PATIENCE):
             said = await early + await reader.read()
 
@@ -248,79 +251,76 @@ async def test_a_request_that_is_refused_waits_for_its_turn(second: bytes, statu
     assert statuses == [200] * before + [status]
 
 
-async def test_a_late_head_waits_for_its_turn_too(hurried: None) -> None:
-    ready = asyncio.Event()
-
-    async def slow(scope: Any, receive: Any, send: Any) -> None:
-        await ready.wait()
-        await answer(send, b"done")
-
+async def test_a_late_head_waits_for_its_turn_too(loop_clock: LoopClock) -> None:
+    slow = Slow()
     async with listening(slow) as place:
-        reader, writer = await place.connect()
-        writer.write(GET + HEAD)
-        early = asyncio.ensure_future(reader.read())
-        await asyncio.wait({early}, timeout=0.4)
-        ready.set()
-        async with asyncio.timeout(PATIENCE):
-            said = await early
+        connection = await place.connect()
+        connection[1].write(GET + HEAD)
+        await slow.has_begun()
+        await _far_too_long(loop_clock)
+        slow.ready.set()
+        first, _ = await next_answer(connection[0])
+        said = first + await drip(connection, b"x", loop_clock)
 
     assert [int(part[:3]) for part in said.split(b"HTTP/1.1 ")[1:]] == [200, 408]
 
 
-async def test_who_had_to_wait_for_an_answer_has_time_for_the_next_body(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded, "HEAD_SECONDS", 0.05)
-    monkeypatch.setattr(bounded, "REQUEST_SECONDS", 0.6)
-    ready = asyncio.Event()
-
-    async def slow(scope: Any, receive: Any, send: Any) -> None:
-        await ready.wait()
-        await reading(scope, receive, send)
-
+async def test_who_had_to_wait_for_an_answer_has_time_for_the_next_body(loop_clock: LoopClock) -> None:
+    slow = Slow(then=reading)
     async with listening(slow) as place:
         reader, writer = await place.connect()
         writer.write(GET + b"POST /next HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\n")
-        early = asyncio.ensure_future(next_answer(reader))
-        await asyncio.wait({early}, timeout=0.7)
-        ready.set()
-        await early
-        second = asyncio.ensure_future(next_answer(reader))
-        await asyncio.wait({second}, timeout=0.1)
+        await slow.has_begun()
+        await _far_too_long(loop_clock)
+        slow.ready.set()
+        await next_answer(reader)
+        # Nearly all the time that a request has; some is left for a slow machine.
+        for _ in range(2):
+            await loop_clock.passes(REQUEST_SECONDS / 2 - 10)
         writer.write(b"x")
-        _, body = await second
+        _, body = await next_answer(reader)
 
     assert body == b"/next"
 
 
 async def test_whoever_works_on_a_late_request_hears_at_once_that_its_client_is_gone(
-    hurried: None, monkeypatch: pytest.MonkeyPatch
+    loop_clock: LoopClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(leaving, "LINGER_SECONDS", 60.0)
-    gone = asyncio.Event()
+    monkeypatch.setattr(leaving, "LINGER_SECONDS", 6_000.0)
+    begun, gone = asyncio.Event(), asyncio.Event()
 
     async def working(scope: Any, receive: Any, send: Any) -> None:
+        begun.set()
         await _waiting(scope, receive, send)
         gone.set()
         await answer(send, b"too late")
 
     async with listening(working) as place:
-        said = await everything_after(place, LONG)
+        reader, writer = await place.connect()
+        writer.write(LONG)
+        async with asyncio.timeout(PATIENCE):
+            await begun.wait()
+        await _far_too_long(loop_clock)
         async with asyncio.timeout(PATIENCE):
             await gone.wait()
+            said = await reader.read()
 
     assert said.count(b"HTTP/1.1") == 1 and b"TIMEOUT" in said
 
 
-async def test_a_client_that_goes_on_after_its_refusal_is_not_heard(hurried: None) -> None:
+async def test_a_client_that_goes_on_after_its_refusal_is_not_heard(loop_clock: LoopClock) -> None:
     async with listening() as place:
         connection = await place.connect()
         connection[1].write(b"HELLO\r\n\r\n")
-        said = await drip(connection, GET)
-        await place.is_left()
+        said = await drip(connection, GET, loop_clock)
+        await place.is_left(loop_clock)
 
     assert said.count(b"HTTP/1.1") == 1
 
 
-async def test_a_client_that_sends_on_and_on_without_an_answer_is_refused_after_those_that_are_due() -> None:
+async def test_a_client_that_sends_on_and_on_without_an_answer_is_refused_after_those_that_are_due(
+    loop_clock: LoopClock,
+) -> None:
     async def held(scope: Any, receive: Any, send: Any) -> None:
         await go_on.wait()
         await answer(send, scope["path"].encode())
@@ -332,21 +332,25 @@ async def test_a_client_that_sends_on_and_on_without_an_answer_is_refused_after_
         await writer.drain()
         go_on.set()
         everything = await asyncio.wait_for(reader.read(), PATIENCE)
-        await place.is_left()
+        await place.is_left(loop_clock)
 
     assert bounded.MOST_PIPELINED <= everything.count(b"HTTP/1.1 200") <= bounded.MOST_PIPELINED + 2
     assert everything.count(b"HTTP/1.1 503") == 1 and b"Too many requests wait on this connection" in everything
 
 
-async def test_a_client_that_does_not_take_its_answer_is_left(hurried: None, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_client_that_does_not_take_its_answer_is_left(loop_clock: LoopClock) -> None:
+    begun = asyncio.Event()
+
     async def large(scope: Any, receive: Any, send: Any) -> None:
+        begun.set()
         await send({"type": "http.response.start", "status": 200, "headers": []})
         for _ in range(50):
             await send({"type": "http.response.body", "body": b"x" * 1_000_000, "more_body": True})
 
-    monkeypatch.setattr(bounded, "READING_SECONDS", 0.3)
     async with listening(large) as place:
         _, writer = await place.connect()
         writer.transport.pause_reading()  # type: ignore[attr-defined]
         writer.write(GET)
-        await place.is_left()
+        async with asyncio.timeout(PATIENCE):
+            await begun.wait()
+        await place.is_left(loop_clock)

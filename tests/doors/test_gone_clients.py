@@ -24,7 +24,11 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def _session(url: str) -> str:
     opening = messages.request("initialize", messages.initialize())
-    return str(httpx2.post(f"{url}/mcp", json=opening, headers=messages.legacy_headers()).headers["mcp-session-id"])
+    return str(_post(f"{url}/mcp", opening, messages.legacy_headers()).headers["mcp-session-id"])
+
+
+def _post(url: str, body: Any, headers: Mapping[str, str] | None = None) -> httpx2.Response:
+    return httpx2.post(url, json=body, headers=headers, timeout=PATIENCE)
 
 
 def _request(url: str, door: str, tool: str, arguments: dict[str, Any]) -> tuple[str, Mapping[str, str], Any]:
@@ -56,7 +60,7 @@ async def test_the_tool_stops_when_its_client_hangs_up(url: str, door: str, tool
     await says(marker, "cancelled")
 
     call = {"name": "echo", "parameters": {"text": "next"}}
-    assert httpx2.post(f"{url}/v1/tools/call", json=call).json()["result"] == "next"
+    assert _post(f"{url}/v1/tools/call", call).json()["result"] == "next"
 
 
 async def test_a_session_outlives_a_call_that_was_given_up(url: str, tmp_path: Path) -> None:
@@ -69,5 +73,5 @@ async def test_a_session_outlives_a_call_that_was_given_up(url: str, tmp_path: P
     for tool in ("echo", "slow"):
         arguments = {"text": "a"} if tool == "echo" else {"seconds": 0}
         next_call = messages.request("tools/call", messages.call(tool, arguments, modern=False), request_id=2)
-        answer = httpx2.post(f"{url}/mcp", json=next_call, headers=messages.legacy_headers(session))
+        answer = _post(f"{url}/mcp", next_call, messages.legacy_headers(session))
         assert answer.status_code == 200 and "isError" in answer.text

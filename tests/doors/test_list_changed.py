@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import anyio
 import httpx2
@@ -29,7 +30,7 @@ def echo_is_on_again(url: str) -> Iterator[None]:
 
 
 def _switch(url: str, *, enabled: bool) -> None:
-    answer = httpx2.patch(f"{url}/v1/tools/echo", json={"enabled": enabled})
+    answer = httpx2.patch(f"{url}/v1/tools/echo", json={"enabled": enabled}, timeout=PATIENCE)
     assert answer.status_code == 200 and answer.json()["enabled"] is enabled
 
 
@@ -61,8 +62,13 @@ async def _code(client: mcp.Client) -> str:
     return str(result.meta["code"]) if result.is_error and result.meta else "OK"
 
 
+def _call(url: str, body: dict[str, Any]) -> dict[str, Any]:
+    answer: dict[str, Any] = httpx2.post(f"{url}/v1/tools/call", json=body, timeout=PATIENCE).json()
+    return answer
+
+
 def _shown(url: str) -> dict[str, object]:
-    shown = httpx2.get(f"{url}/v1/tools/echo").json()
+    shown = httpx2.get(f"{url}/v1/tools/echo", timeout=PATIENCE).json()
     return {key: shown.get(key) for key in ("enabled", "reason")}
 
 
@@ -101,10 +107,9 @@ async def test_a_tool_that_came_can_be_called_at_once_by_every_http_door(url: st
         await client.call_tool("come", {})
         over_mcp = await client.call_tool("newcomer", {"text": "hello"})
         listed = await _names(client)
-        over_rest = httpx2.post(f"{url}/v1/tools/call", json=call).json()
-        wrong = httpx2.post(f"{url}/v1/tools/call", json={**call, "parameters": {}}).json()
+        over_rest, wrong = _call(url, call), _call(url, {**call, "parameters": {}})
         await client.call_tool("go", {})
-        gone = httpx2.post(f"{url}/v1/tools/call", json=call).json()
+        gone = _call(url, call)
 
     assert "newcomer" in listed
     assert over_mcp.content[0].text == over_rest["result"] == "newcomer says hello"  # type: ignore[union-attr]

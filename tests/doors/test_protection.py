@@ -13,7 +13,7 @@ from dogubako.transports.http import HttpDoor
 
 from . import messages
 from .asgi import Client, Visit, opened
-from .processes import WORKBENCH, run, serving
+from .processes import PATIENCE, WORKBENCH, run, serving
 
 _JSON = {"content-type": "application/json"}
 _CALL = b'{"name": "echo", "parameters": {"text": "a"}}'
@@ -156,7 +156,8 @@ def test_whoever_means_it_may_serve_others_under_names_that_were_allowed(tmp_pat
     with serving(WORKBENCH, folder=tmp_path, words=["--allow-unauthenticated"], settings=settings) as server:
         url = server.url().replace("0.0.0.0", "127.0.0.1")
         statuses = [
-            httpx2.get(url, headers={"host": host}).status_code for host in ("127.0.0.1", "box.example", "evil.example")
+            httpx2.get(url, headers={"host": host}, timeout=PATIENCE).status_code
+            for host in ("127.0.0.1", "box.example", "evil.example")
         ]
 
     assert statuses == [200, 200, 403]

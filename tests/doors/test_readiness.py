@@ -82,6 +82,7 @@ async def test_the_service_is_asked_at_most_every_two_seconds(clock: Clock) -> N
     )
 
 
+@pytest.mark.usefixtures("clock")
 async def test_all_who_ask_while_the_service_thinks_share_its_answer() -> None:
     mill, answers = Mill(), list[Visit]()
     mill.awake = anyio.Event()

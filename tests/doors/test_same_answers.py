@@ -197,7 +197,7 @@ def test_wrong_options_are_named_like_wrong_arguments(door: Speaker, options: di
 
 
 def test_a_shorter_timeout_ends_the_call(door: Speaker, memory: InMemory) -> None:
-    answer = ask_both(door, memory, "slow", {"seconds": 5}, {"timeout": 60})
+    answer = ask_both(door, memory, "slow", {"seconds": 50}, {"timeout": 60})
 
     assert (answer.code, answer.text) == ("TIMEOUT", "Execution timeout after 60ms")
     assert answer.facts["retryable"] is True

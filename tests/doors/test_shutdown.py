@@ -1,7 +1,6 @@
 """Told to stop, the server lets running calls finish, ends what only waits, leaves behind what never ends: code 0."""
 
 import signal
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -19,7 +18,8 @@ from .waiting import says
 _ODD = HERE / "odd_tools.py"
 _TOOLS = (WORKBENCH, _ODD)
 _TALKATIVE = {"LOG_LEVEL": "debug"}
-QUICKLY = 6.0
+# Whoever waits in vain waits for this, which is longer than the patience of a test.
+_LONG_GRACE = {"DOGUBAKO_SHUTDOWN_GRACE": "600"}
 
 
 @pytest.fixture
@@ -32,11 +32,10 @@ def _post(url: str, path: str, body: Any, headers: dict[str, str] | None = None)
     return httpx2.post(f"{url}{path}", json=body, headers=headers, timeout=PATIENCE)
 
 
-def _stop(command: Command, number: int = signal.SIGTERM) -> tuple[int, float]:
-    """The exit code, and how long it took."""
-    started = time.monotonic()
+def _stop(command: Command, number: int = signal.SIGTERM) -> int:
+    """The exit code. Who waits for something that does not end is not done within the patience of a test."""
     command.signal(number)
-    return command.wait(), time.monotonic() - started
+    return command.wait()
 
 
 async def test_serve_answers_its_running_calls_before_it_ends(tmp_path: Path, threads: ThreadPoolExecutor) -> None:
@@ -53,9 +52,7 @@ async def test_serve_answers_its_running_calls_before_it_ends(tmp_path: Path, th
         await says(tmp_path / "rest", "started")
         await says(tmp_path / "mcp", "started")
         server.stderr.first(lambda line: b"Tool invoked" in line and b"slow" in line)
-        code, _ = _stop(server)
-
-        assert code == 0
+        assert _stop(server) == 0
         assert answers[0].result().json()["result"] == "done"
         assert answers[1].result().json()["result"]["content"][0]["text"] == "done"
         assert answers[2].result().json()["result"]["content"][0]["text"] == "Took 0.7 s."
@@ -68,9 +65,7 @@ async def test_stdio_answers_its_running_calls_before_it_ends(tmp_path: Path) ->
         plain = pipe.start_call("pause", {"marker": str(tmp_path / "marker"), "seconds": 0.7})
         await says(tmp_path / "marker", "started")
         pipe.command.stderr.first(lambda line: b"Tool invoked" in line and b"slow" in line)
-        code, _ = _stop(pipe.command)
-
-        assert code == 0
+        assert _stop(pipe.command) == 0
         assert pipe.response(plain)["result"]["content"][0]["text"] == "done"
         assert pipe.response(talking)["result"]["content"][0]["text"] == "Took 1 s."
 
@@ -92,14 +87,12 @@ async def test_a_call_that_outlasts_the_grace_time_is_cancelled(tmp_path: Path, 
             await says(marker, "started")
         ends = threads.submit(_stop, server), threads.submit(_stop, pipe.command)
 
-        for end in ends:
-            code, seconds = end.result()
-            assert code == 0 and seconds < QUICKLY
+        assert [end.result() for end in ends] == [0, 0]
     assert [marker.read_text() for marker in markers.values()] == ["cancelled", "cancelled"]
 
 
 def test_open_streams_do_not_keep_the_server(tmp_path: Path) -> None:
-    with serving(*_TOOLS, folder=tmp_path) as server, ExitStack() as stack:
+    with serving(*_TOOLS, folder=tmp_path, settings=_LONG_GRACE) as server, ExitStack() as stack:
         client = stack.enter_context(httpx2.Client(base_url=server.url(), timeout=PATIENCE))
         opened = client.post(
             "/mcp", json=messages.request("initialize", messages.initialize()), headers=messages.legacy_headers()
@@ -118,31 +111,31 @@ def test_open_streams_do_not_keep_the_server(tmp_path: Path) -> None:
             client.stream("GET", "/mcp", headers=messages.legacy_headers(opened.headers["mcp-session-id"]))
         )
         assert legacy.status_code == 200
-        code, seconds = _stop(server, signal.SIGINT)
 
-        # The grace time is ten seconds; nothing was running that could need it.
-        assert code == 0 and seconds < QUICKLY
+        # Nothing was running that could need the grace time.
+        assert _stop(server, signal.SIGINT) == 0
 
 
 def test_tools_that_never_end_do_not_keep_the_process(tmp_path: Path, threads: ThreadPoolExecutor) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
-    with serving(_ODD, folder=tmp_path / "a") as server, speaking(_ODD, folder=tmp_path / "b") as pipe:
+    with (
+        serving(_ODD, folder=tmp_path / "a", settings=_LONG_GRACE) as server,
+        speaking(_ODD, folder=tmp_path / "b", settings=_LONG_GRACE) as pipe,
+    ):
         pipe.open()
-        for tool, arguments in (("never_end", {}), ("block", {"seconds": 60})):
+        for tool, arguments in (("never_end", {}), ("block", {"seconds": 300})):
             call = {"name": tool, "parameters": arguments, "options": {"timeout": 50}}
             answer = threads.submit(_post, server.url(), "/v1/tools/call", call)
             result = pipe.call(tool, arguments, options={"timeout": 50})["result"]
             assert answer.result().json()["code"] == result["_meta"]["code"] == "TIMEOUT"
         ends = threads.submit(_stop, server), threads.submit(_stop, pipe.command)
 
-        for end in ends:
-            code, seconds = end.result()
-            assert code == 0 and seconds < QUICKLY
+        assert [end.result() for end in ends] == [0, 0]
 
 
 def test_lines_that_were_refused_are_not_waited_for(tmp_path: Path) -> None:
-    with speaking(WORKBENCH, folder=tmp_path) as pipe:
+    with speaking(WORKBENCH, folder=tmp_path, settings=_LONG_GRACE) as pipe:
         pipe.open()
         for line in (
             b'{"jsonrpc": "2.0", "id": "\\ud800", "method": "ping"}\n',
@@ -150,9 +143,8 @@ def test_lines_that_were_refused_are_not_waited_for(tmp_path: Path) -> None:
             b'{"jsonrpc": "2.0", "id": 9, "method": 5}\n',
         ):
             pipe.oddity(line)
-        code, seconds = _stop(pipe.command)
 
-    assert code == 0 and seconds < QUICKLY
+        assert _stop(pipe.command) == 0
 
 
 def test_requests_from_a_file_are_all_answered(tmp_path: Path) -> None:

@@ -1,47 +1,91 @@
 """Calls that take long: the line stays open, with a sign of life now and then, and the answer is the same."""
 
+import asyncio
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
+import anyio
 import pytest
 
+from dogubako import BaseTool, Effect, ToolPack, tool
 from dogubako.app import build
 from dogubako.settings import Sources
 from dogubako.transports.http import HttpDoor
 
 from . import messages
-from .asgi import Client, opened
-from .processes import HERE, WORKBENCH
+from .asgi import Client, Visit, opened
+from .odd_tools import pause
+from .processes import PATIENCE
+from .waiting import until
+
+_PING = b": ping\r\n\r\n"
+
+
+class Held:
+    """Tools that do not end before they are told to: one waits, and one blocks its thread."""
+
+    def __init__(self) -> None:
+        self._go_on, self._free = asyncio.Event(), threading.Event()
+
+        @tool(effect=Effect.READ)
+        async def wait() -> str:
+            """Wait."""
+            await self._go_on.wait()
+            return "done"
+
+        @tool(effect=Effect.READ)
+        def hold() -> str:
+            """Block a thread."""
+            self._free.wait(PATIENCE)
+            return "the thread is free again"
+
+        self.tools: list[BaseTool[Any, Any]] = [wait, hold]
+
+    def let_go(self) -> None:
+        self._go_on.set()
+        self._free.set()
 
 
 @pytest.fixture
-async def client(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Client]:
+async def held() -> AsyncIterator[Held]:
+    held = Held()
+    yield held
+    held.let_go()
+
+
+@pytest.fixture
+async def client(monkeypatch: pytest.MonkeyPatch, held: Held) -> AsyncIterator[Client]:
     monkeypatch.setattr("dogubako.transports.departure.STILL_HERE_SECONDS", 0.1)
-    box = build(Sources(overrides={"tools": (WORKBENCH, HERE / "odd_tools.py")}, environ={}, env_file=None))
+    box = build(Sources(environ={}, env_file=None), packs=[ToolPack("held", [*held.tools, pause])])
     async with opened(HttpDoor(box)) as client:
         yield client
 
 
 @pytest.mark.parametrize("modern", [False, True], ids=["2025", "2026"])
-async def test_a_silent_call_becomes_a_stream_with_signs_of_life(client: Client, modern: bool, tmp_path: Path) -> None:
-    arguments = {"marker": str(tmp_path / "marker"), "seconds": 0.5}
-    body = messages.request("tools/call", messages.call("pause", arguments, modern=modern))
+async def test_a_silent_call_becomes_a_stream_with_signs_of_life(client: Client, held: Held, modern: bool) -> None:
+    visit = Visit()
+    body = messages.line(messages.request("tools/call", messages.call("wait", modern=modern))).encode()
     if modern:
-        headers = messages.modern_headers("tools/call", "pause")
+        headers = messages.modern_headers("tools/call", "wait")
     else:
         headers = messages.legacy_headers(await client.open_session())
-    visit = await client.post("/mcp", body, headers)
+    visit.incoming.put_nowait({"type": "http.request", "body": body, "more_body": False})
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(client.run, visit, "POST", "/mcp", headers)
+        await until(lambda: visit.body.count(_PING) >= 2, "there are two signs of life")
+        held.let_go()
 
     assert (visit.status, visit.headers["content-type"]) == (200, "text/event-stream")
-    assert visit.body.count(b": ping\r\n\r\n") >= 2
     assert [one["id"] for one in messages.events(visit.body)] == [1]
     assert visit.response["result"]["content"] == [{"type": "text", "text": "done"}]
 
 
 async def test_a_call_that_fails_late_says_so_in_the_stream(client: Client) -> None:
-    params = messages.call("block", {"seconds": 1}, modern=True, options={"timeout": 300})
+    params = messages.call("hold", modern=True, options={"timeout": 300})
     body = messages.request("tools/call", params)
-    visit = await client.post("/mcp", body, messages.modern_headers("tools/call", "block"))
+    visit = await client.post("/mcp", body, messages.modern_headers("tools/call", "hold"))
 
     assert visit.status == 200
     assert visit.response["result"]["_meta"]["code"] == "TIMEOUT"

@@ -1,7 +1,10 @@
 """Several workers behind one port: a client that keeps no session may meet any of them."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -9,6 +12,7 @@ import pytest
 
 from . import messages
 from .processes import HERE, PATIENCE, WORKBENCH, Command, serving
+from .waiting import until
 
 _CAN_BE_ASKED: dict[str, Any] = {"elicitation": {"form": {}}}
 
@@ -16,12 +20,15 @@ _CAN_BE_ASKED: dict[str, Any] = {"elicitation": {"form": {}}}
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Command]:
     folder = tmp_path_factory.mktemp("workers")
+    with two_workers(folder) as server:
+        yield server
+
+
+@contextmanager
+def two_workers(folder: Path) -> Iterator[Command]:
+    """A server of which both workers take requests."""
     with serving(WORKBENCH, HERE / "worker_pack.py", folder=folder, words=["--workers", "2"]) as server:
-        started: set[bytes] = set()
-        for _ in range(2):
-            line = server.stderr.first(lambda one: b"Started server process" in one and one not in started)
-            started.add(line)
-        server.stderr.first(lambda one: b"Application startup complete" in one)
+        server.stderr.first(lambda line: b"Application startup complete" in line, nth=2)
         yield server
 
 
@@ -34,43 +41,55 @@ def _call(url: str, name: str, arguments: dict[str, Any], **more: Any) -> dict[s
     return messages.response_in(response.headers["content-type"], response.content)
 
 
-def _worker(url: str) -> str:
-    return str(_call(url, "which_worker", {})["result"]["content"][0]["text"])
+@asynccontextmanager
+async def held(url: str, marker: Path) -> AsyncIterator[str]:
+    """One worker is kept busy, so that all other calls meet the other one: the process that is held."""
+    with ThreadPoolExecutor(1) as threads, ExitStack() as at_the_end:
+        threads.submit(_call, url, "hold_worker", {"marker": str(marker)})
+        at_the_end.callback(marker.unlink, missing_ok=True)
+        await until(lambda: _process_in(marker) != "", "a worker is held")
+        yield _process_in(marker)
 
 
-def test_fifty_calls_on_new_connections_all_succeed_and_both_workers_answer(server: Command) -> None:
+def _process_in(marker: Path) -> str:
+    return marker.read_text() if marker.exists() else ""
+
+
+def _text(answer: dict[str, Any]) -> str:
+    return str(answer["result"]["content"][0]["text"])
+
+
+async def test_fifty_calls_on_new_connections_all_succeed_and_both_workers_answer(
+    server: Command, tmp_path: Path
+) -> None:
     url = server.url()
-    answers = [_call(url, "echo", {"text": str(number)}) for number in range(50)]
-    seen: set[str] = set()
-    for _ in range(500):
-        seen.add(_worker(url))
-        if len(seen) == 2:
-            break
+    answers = [_text(_call(url, "echo", {"text": str(number)})) for number in range(50)]
+    async with held(url, tmp_path / "marker") as one:
+        other = _text(_call(url, "which_worker", {}))
 
-    assert [one["result"]["content"][0]["text"] for one in answers] == [str(number) for number in range(50)]
-    assert len(seen) == 2
+    assert answers == [str(number) for number in range(50)]
+    assert one != other
 
 
-def test_a_question_of_one_worker_can_be_answered_to_another(server: Command) -> None:
-    url, pairs = server.url(), set[tuple[str, str]]()
-    for _ in range(100):
-        asked = _call(url, "ask_as_worker", {})["result"]
+async def test_a_question_of_one_worker_can_be_answered_to_another(server: Command, tmp_path: Path) -> None:
+    url = server.url()
+    async with AsyncExitStack() as second:
+        async with held(url, tmp_path / "first") as answerer:
+            asked = _call(url, "ask_as_worker", {})["result"]
+            # While one is held, it is the other one that is held next.
+            asker = await second.enter_async_context(held(url, tmp_path / "second"))
         [(key, question)] = asked["inputRequests"].items()
         said = {key: {"action": "accept", "content": {"answer": "green"}}}
         answer = _call(url, "ask_as_worker", {}, inputResponses=said, requestState=asked["requestState"])
-        worker, word = answer["result"]["content"][0]["text"].split()
-        assert (asked["resultType"], word) == ("input_required", "green")
-        pairs.add((question["params"]["message"], worker))
-        if question["params"]["message"] != worker:
-            break
 
-    assert any(asker != answerer for asker, answerer in pairs)
+    assert (asked["resultType"], question["params"]["message"]) == ("input_required", asker)
+    assert _text(answer) == f"{answerer} green" and asker != answerer
 
 
-def test_what_workers_do_is_in_the_log_and_not_on_stdout(server: Command) -> None:
+async def test_what_workers_do_is_in_the_log_and_not_on_stdout(server: Command) -> None:
     _call(server.url(), "echo", {"text": "logged"})
 
-    assert '"event":"Tool completed"' in server.log_file
+    await until(lambda: '"event":"Tool completed"' in server.log_file, "the call is in the log")
     assert server.stdout.text() == ""
 
 
@@ -87,9 +106,9 @@ def test_a_client_of_the_handshake_era_is_served_without_a_session(server: Comma
     assert response["result"]["content"][0]["text"] == "a"
 
 
-def test_workers_stop_with_their_parent(server: Command) -> None:
-    # The last one here, because it stops the server that the others share.
-    server.signal(signal.SIGTERM)
+def test_workers_stop_with_their_parent(tmp_path: Path) -> None:
+    with two_workers(tmp_path) as server:
+        server.signal(signal.SIGTERM)
 
-    assert server.wait() == 0
+        assert server.wait() == 0
     assert "Traceback" not in server.stderr.text()

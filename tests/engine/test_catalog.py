@@ -282,3 +282,14 @@ def test_changes_are_heard_by_everyone() -> None:
     made.changed(CatalogChange(kind="updated", uri="library://log"))
 
     assert first == second == [CatalogChange(kind="updated", uri="library://log")]
+
+
+def test_who_no_longer_listens_hears_nothing() -> None:
+    heard: list[CatalogChange] = []
+    catalog = box_of().catalog
+    stop = catalog.subscribe(heard.append)
+    catalog.changed(CatalogChange(kind="prompts"))
+    stop()
+    catalog.changed(CatalogChange(kind="prompts"))
+
+    assert heard == [CatalogChange(kind="prompts")]

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 import structlog.testing
@@ -19,6 +19,9 @@ from dogubako.settings import SettingsError
 from tests.redis_server import INSTALLED, free_port, redis_server
 
 from .boxes import box_of
+
+# Our own second is enough for a cache, and too little for a machine that does many other things at once.
+PATIENT: Final = "?socket_timeout=30&socket_connect_timeout=30"
 
 
 class StandIn:
@@ -75,7 +78,7 @@ SERVERS = ["stand-in", *(["redis-server"] if INSTALLED else [])]
 @pytest.fixture(params=SERVERS)
 async def url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[str]:
     async with stand_in() if request.param == "stand-in" else redis_server(tmp_path) as address:
-        yield address
+        yield address + PATIENT
 
 
 class Counted:
@@ -135,7 +138,7 @@ async def test_redis_that_goes_away_in_the_middle_is_only_forgetfulness() -> Non
     counted = Counted()
     async with AsyncExitStack() as redis:
         url = await redis.enter_async_context(stand_in())
-        async with box_of(counted.tool(), cache=url).running() as box:
+        async with box_of(counted.tool(), cache=url + PATIENT).running() as box:
             for _ in range(2):
                 await box.call("get_run", {"run": "17"})
             assert counted.runs == 1

@@ -7,13 +7,13 @@ import pytest
 
 from dogubako.transports.http import HttpDoor
 from tests.doors.asgi import Client, opened
-from tests.doors.conftest import _own_logging
+from tests.doors.conftest import _own_logging, loop_clock
 
 from .callers import Keyring, keys_for_everybody
 from .clock import Clock
 from .guarded import guarded_box
 
-__all__ = ["_own_logging"]
+__all__ = ["_own_logging", "loop_clock"]
 
 
 @pytest.fixture(scope="session")

@@ -40,7 +40,7 @@ async def put(text: str, marker: str = "") -> str:
 
 
 @tool(effect=Effect.READ, open_world=False)
-async def linger(marker: str, seconds: float = 30.0) -> str:
+async def linger(marker: str, seconds: float = 300.0) -> str:
     """Stay for a while; the marker says what became of it."""
     _note(marker, "started")
     try:

@@ -9,6 +9,7 @@ import pytest
 
 from dogubako import ExecutionOptions
 from dogubako.contract.call import Caller, ToolCall
+from tests.doors.processes import PATIENCE
 from tests.doors.waiting import says
 
 from .sheds import ALWAYS, recorded_in, shed_in
@@ -78,7 +79,7 @@ async def test_a_call_that_is_cancelled_is_recorded_once(tmp_path: Path, name: s
     if name == "call_tool":
         arguments = {"name": "linger", "arguments": arguments}
     async with shed_in(tmp_path).running() as box:
-        with anyio.move_on_after(20):
+        with anyio.fail_after(PATIENCE):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(box.call, name, arguments)
                 await says(marker, "started")

@@ -222,6 +222,40 @@ async def test_the_trouble_is_logged_once_and_again_when_it_comes_back(tmp_path:
     assert all(line["reason"] == "Is a directory" and line["log_level"] == "error" for line in said)
 
 
+async def test_that_there_is_hardly_any_room_is_logged_once_whoever_calls(tmp_path: Path, log: list[Any]) -> None:
+    async with shed_in(tmp_path).running() as box:
+        with hardly_any_room(tmp_path):
+            for tool in ("put", "look", "put", "look", "put"):
+                await box.call(tool, {"text": "a"})
+                recorded(box).flush()
+
+    assert [line["event"] for line in log].count("The audit log cannot be written") == 1
+    assert len(recorded_in(tmp_path)) == 5
+
+
+def test_a_salt_that_does_not_fit_leaves_nothing_behind(tmp_path: Path) -> None:
+    file = AuditFile(tmp_path)
+    with no_room_at_all(tmp_path):
+        ready = [file.ready() for _ in range(3)]
+
+    assert ready == [False, False, False]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_lines_that_gave_way_to_newer_ones_are_counted_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: list[Any]
+) -> None:
+    monkeypatch.setattr("dogubako.gate.audit_file._MOST_OWED", 2)
+    file = AuditFile(tmp_path)
+    with folder_in_its_place(tmp_path):
+        file.append(b"%d\n" % number for number in range(5))
+    assert file.ready()
+    file.close()
+
+    assert log_in(tmp_path).read_text() == "3\n4\n"
+    assert [line["lines"] for line in log if line["event"] == "Calls are missing from the audit log"] == [3]
+
+
 async def test_lines_that_are_lost_at_the_end_are_counted_in_the_log(tmp_path: Path, log: list[Any]) -> None:
     with folder_in_its_place(tmp_path):
         async with shed_in(tmp_path).running() as box:

@@ -14,7 +14,7 @@ from tests.doors.processes import PATIENCE, Command, run, serving
 from tests.redis_server import free_port
 
 from .echoing_service import echoing_service
-from .sheds import key_in
+from .sheds import key_in, recorded_in
 
 # Each has a core that stays readable however it is written.
 PLANTED: Final = {
@@ -74,6 +74,10 @@ def planted(settings: tuple[Path, dict[str, str], list[str]]) -> Iterator[Plante
     folder, said, sent = settings
     key = key_in(folder / "data", "ann", "admin")
     with serving(folder=folder, settings=said) as server:
+        # One call, so that there is something in the audit log, whichever of the tests comes first.
+        body = {"name": "search_tools", "parameters": {"query": "rakes"}}
+        httpx2.post(f"{server.url()}/v1/tools/call", json=body, headers={"x-api-key": key}, timeout=PATIENCE)
+        recorded_in(folder / "data", lines=1)
         yield Planted(server=server, key=key, sent=sent)
 
 
@@ -117,8 +121,10 @@ def test_a_service_that_repeats_everything_betrays_nothing(
     assert not betrayed(planted.everything_written)
 
 
-def test_the_keys_did_reach_their_services(planted: Planted) -> None:
+def test_the_keys_did_reach_their_services(planted: Planted, web: httpx2.Client) -> None:
     """Else the tests above would look for something that was never there."""
+    for name, arguments in (("list_workflows", {}), ("list_issues", {}), ("web_search", {"query": "spades"})):
+        web.post("/v1/tools/call", json={"name": name, "parameters": arguments, "options": {"retry": 0}})
     sent = "\n".join(planted.sent)
 
     assert "c4naryN8N" in sent and "c4naryRedmine" in sent and "Basic YzRuYXJ5" in sent

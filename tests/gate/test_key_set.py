@@ -10,6 +10,7 @@ import pytest
 import structlog
 
 from dogubako.gate.key_set import KeySet
+from tests.doors.processes import PATIENCE
 from tests.doors.waiting import until
 
 from .authorization_server import (
@@ -181,6 +182,17 @@ async def test_invented_key_ids_do_not_make_us_ask_again_and_again(clock: Clock)
     assert (asked, server.asked["/keys"]) == (1, 2)
 
 
+async def test_the_only_key_needs_no_name_and_is_not_asked_for_again(clock: Clock) -> None:
+    server = AuthorizationServer()
+    async with taking_tokens(server) as gate:
+        assert await verdict(gate, server.token(kid=None, sub="early")) == "early"
+        clock.now += 31
+        assert await verdict(gate, server.token(kid=None, sub="late")) == "late"
+        await anyio.lowlevel.checkpoint()
+
+    assert server.asked["/keys"] == 1
+
+
 async def test_callers_who_come_at_once_ask_once() -> None:
     server = AuthorizationServer()
     names: list[str] = []
@@ -244,7 +256,7 @@ async def test_who_is_known_never_waits_for_the_server(clock: Clock, monkeypatch
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(come)
             await patience.begun()
-            with anyio.fail_after(5):
+            with anyio.fail_after(PATIENCE):
                 known = [await verdict(gate, server.token(sub=f"caller {number}")) for number in range(20)]
             waiting = list(unknown)
             patience.let_go()
@@ -261,7 +273,7 @@ async def test_old_keys_are_renewed_beside_the_calls_by_one_fetch_at_a_time(
     async with taking_tokens(server, JWKS) as gate:
         assert await verdict(gate, server.token()) == "somebody"
         patience = Patience(monkeypatch)
-        with anyio.fail_after(5):
+        with anyio.fail_after(PATIENCE):
             for number in range(20):
                 clock.now += 601
                 assert await verdict(gate, server.token(sub=f"caller {number}")) == f"caller {number}"

@@ -115,6 +115,22 @@ async def test_nobody_is_sent_for_a_scope_that_would_not_help(
     assert [line["code"] for line in recorded_in(tmp_path, lines=1)] == [code]
 
 
+@both_eras
+async def test_a_call_that_fails_for_more_than_its_scope_is_counted_and_recorded_once(tmp_path: Path, era: Era) -> None:
+    server = AuthorizationServer()
+    async with opened(HttpDoor(token_box(server, tmp_path, RATE_LIMIT_MAX="2"))) as client:
+        speaker = await Speaker(client, _token(server), era).open()
+        wrong = await _call(speaker, "call_tool", {"name": "read_n8n", "arguments": 5})
+        beyond = await _call(speaker, "write_redmine", {})
+        too_often = await _call(speaker, "write_redmine", {})
+
+    assert [visit.status for visit in (wrong, beyond, too_often)] == [200, 403, 200]
+    assert wrong.response["result"]["_meta"]["code"] == "VALIDATION_ERROR"
+    assert too_often.response["result"]["_meta"]["code"] == "RATE_LIMIT_EXCEEDED"
+    codes = [line["code"] for line in recorded_in(tmp_path)]
+    assert codes == ["VALIDATION_ERROR", "AUTHORIZATION_ERROR", "RATE_LIMIT_EXCEEDED"]
+
+
 async def test_a_chain_without_end_is_refused_and_not_followed(tmp_path: Path) -> None:
     server, arguments = AuthorizationServer(), dict[str, Any](READ_N8N)
     for _ in range(50):

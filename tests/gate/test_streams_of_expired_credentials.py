@@ -1,10 +1,12 @@
 """A stream lasts as long as the credentials it was opened with, and not only until somebody revokes them."""
 
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
-from typing import Any, cast
+from types import SimpleNamespace
+from typing import Any, Final, Self, cast
 
 import anyio
 import pytest
@@ -18,16 +20,14 @@ from tests.doors import messages
 from tests.doors.asgi import Client, Visit, opened
 from tests.doors.waiting import until
 
-from .authorization_server import AuthorizationServer, good_claims
+from .authorization_server import AuthorizationServer
 from .guarded import guarded_box
 from .methods import ERAS, Era
 from .speaking import Speaker
 from .token_gate import token_box
 
-# A token is taken for half a minute after its time, because clocks differ.
-CLOCKS_DIFFER = 30
-LASTS = 2
-SOON = 8.0
+LASTS: Final = timedelta(minutes=5)
+AFTERWARDS: Final = timedelta(hours=1)
 
 both_eras = pytest.mark.parametrize("era", ERAS)
 
@@ -75,12 +75,29 @@ async def _stream(client: Client, credentials: Mapping[str, str], era: Era) -> A
 
 
 def _credentials(kind: str, folder: Path, server: AuthorizationServer) -> tuple[Toolbox, dict[str, str]]:
-    """A server and what opens it for a moment."""
+    """A server and what opens it for a while."""
     if kind == "key":
-        secret, _ = KeyStore(folder).create("agent", ["read"], timedelta(seconds=LASTS))
+        secret, _ = KeyStore(folder).create("agent", ["read"], LASTS)
         return guarded_box(folder), {"x-api-key": secret}
-    token = server.token(exp=good_claims()["iat"] - CLOCKS_DIFFER + LASTS)
+    token = server.token(exp=int(time.time() + LASTS.total_seconds()))
     return token_box(server, folder), {"authorization": f"Bearer {token}"}
+
+
+class Later(datetime):
+    """The time of day, after everything has expired."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> Self:
+        return super().now(tz) + AFTERWARDS
+
+
+def _much_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For keys, for tokens, and for tokens that are remembered. The loop keeps its own time."""
+    now = time.time
+    monkeypatch.setattr("dogubako.gate.authentication.datetime", Later)
+    monkeypatch.setattr("jwt.api_jwt.datetime", Later)
+    later = SimpleNamespace(time=lambda: now() + AFTERWARDS.total_seconds())
+    monkeypatch.setattr("dogubako.gate.oauth.time", later)
 
 
 @both_eras
@@ -88,12 +105,13 @@ def _credentials(kind: str, folder: Path, server: AuthorizationServer) -> tuple[
     ("kind", "reason"), [("key", "The API key is expired."), ("token", "The access token has expired.")]
 )
 async def test_a_stream_ends_in_order_when_its_credentials_expire(
-    tmp_path: Path, era: Era, kind: str, reason: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, era: Era, kind: str, reason: str
 ) -> None:
     box, credentials = _credentials(kind, tmp_path, AuthorizationServer())
     async with opened(HttpDoor(box)) as client:
         async with _stream(client, credentials, era) as visit:
-            await until(visit.complete.is_set, "the stream ends by itself", SOON)
+            _much_later(monkeypatch)
+            await until(visit.complete.is_set, "the stream ends by itself")
         refused = await client.request("GET", "/v1/tools", headers=credentials)
 
     assert _ended_in_order(visit)
@@ -119,7 +137,7 @@ async def test_a_stream_outlives_an_authorization_server_that_is_away(
         open_while_away = not visit.complete.is_set()
         # It comes back, and does not know the key any more that the token was signed with.
         tokens._keys._keys = {"second": next(iter(known.values()))}
-        await until(visit.complete.is_set, "the stream ends by itself", SOON)
+        await until(visit.complete.is_set, "the stream ends by itself")
 
     assert open_while_away and _ended_in_order(visit)
 

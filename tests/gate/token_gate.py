@@ -3,12 +3,11 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import cast
 
 from dogubako.app import Toolbox
 from dogubako.contract.errors import AuthenticationError
 from dogubako.gate.key_set import KeySet
-from dogubako.gate.oauth import TokenAuthentication
+from dogubako.gate.oauth import TokenAuthentication, token_authentication
 
 from .authorization_server import AUDIENCE, ISSUER, METADATA, AuthorizationServer
 from .guarded import guarded_box
@@ -27,8 +26,7 @@ def token_box(server: AuthorizationServer, folder: Path, **environ: str) -> Tool
     """A whole toolbox whose callers bring tokens of this server."""
     settings = {"DOGUBAKO_AUTH": "oauth", "DOGUBAKO_OAUTH_ISSUER": ISSUER, "DOGUBAKO_OAUTH_AUDIENCE": AUDIENCE}
     box = guarded_box(folder, **{**settings, **environ})
-    tokens = cast("TokenAuthentication", box.authenticator)
-    tokens._keys._transport = server.transport()
+    box.authenticator = box.gate.authenticator = token_authentication(box.settings, server.transport())
     return box
 
 

@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import threading
+from collections.abc import Sequence
 
 import anyio
 import anyio.lowlevel
@@ -11,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dogubako.contract.errors import ApiError
-from dogubako.outbound import http
+from dogubako.outbound import http, unpacking
 from dogubako.outbound.http import Answer, Asked, connected
 from dogubako.outbound.unpacking import Unpacker
 
@@ -19,6 +21,7 @@ TEXT = json.dumps([number * 7919 for number in range(100_000)]).encode()
 PACKED = gzip.compress(TEXT)
 DAMAGED = PACKED[:2000] + bytes(100) + PACKED[2100:]
 ASKED = Asked(operation="read")
+PATIENCE = 10
 
 
 async def answer_to(body: bytes, encoding: str) -> Answer:
@@ -89,21 +92,25 @@ async def test_unpacking_stops_where_it_is_too_much() -> None:
     assert len(await Unpacker().unpack([PACKED], "gzip", 1000)) == 1001
 
 
-async def test_others_get_their_turn_while_a_large_answer_is_unpacked() -> None:
-    large = gzip.compress(bytes(64_000_000), compresslevel=1)
-    assert len(large) > 100_000
-    turns = 0
+async def test_others_get_their_turn_while_a_large_answer_is_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
+    others_had_their_turn = threading.Event()
+    unpack_at_once = unpacking._unpacked
+
+    def unpack_late(pieces: Sequence[bytes], encoding: str, most_bytes: int) -> bytes:
+        assert others_had_their_turn.wait(PATIENCE), "nobody got a turn before it was unpacked"
+        return unpack_at_once(pieces, encoding, most_bytes)
+
+    monkeypatch.setattr(unpacking, "_unpacked", unpack_late)
+    unpacked: list[bytes] = []
+
+    async def unpack() -> None:
+        unpacked.append(await Unpacker().unpack([PACKED], "gzip", len(TEXT)))
 
     async with anyio.create_task_group() as group:
-        unpacked: list[bytes] = []
-
-        async def unpack() -> None:
-            unpacked.append(await Unpacker().unpack([large], "gzip", len(large) * 1000))
-
         group.start_soon(unpack)
-        while not unpacked:
+        for _ in range(10):
             await anyio.lowlevel.checkpoint()
-            turns += 1
+        assert unpacked == []
+        others_had_their_turn.set()
 
-    assert len(unpacked[0]) == 64_000_000
-    assert turns > 10, "unpacking on the loop itself would leave one or two"
+    assert unpacked == [TEXT]

@@ -1,18 +1,18 @@
 """`/docs` in a real Chromium."""
 
 import shutil
-import socket
+import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx2
 import pytest
 
+from tests.doors.processes import PATIENCE, WORKBENCH, serving
+
 pytestmark = pytest.mark.browser
 
-WORKBENCH = Path(__file__).parents[2] / "examples" / "workbench.py"
 QUIET = [
     "--headless",
     "--no-sandbox",
@@ -28,20 +28,12 @@ QUIET = [
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "dogubako", "serve", "--port", str(port), "--tools", str(WORKBENCH)]
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL)
-    url = f"http://127.0.0.1:{port}"
-    try:
-        transport = httpx2.HTTPTransport(retries=10)
-        with httpx2.Client(transport=transport, timeout=10) as client:
-            assert client.get(f"{url}/healthz").status_code == 200
+    with serving(WORKBENCH, folder=tmp_path) as running:
+        url = running.url()
+        assert httpx2.get(f"{url}/healthz", timeout=PATIENCE).status_code == 200
         yield url
-    finally:
-        process.terminate()
-        assert process.wait(15) == 0
+        running.signal(signal.SIGTERM)
+        assert running.wait() == 0
 
 
 def _rendered(url: str, profile: Path) -> str:
@@ -54,7 +46,7 @@ def _rendered(url: str, profile: Path) -> str:
 def test_the_page_shows_every_route_of_the_description(server: str, tmp_path: Path) -> None:
     page = _rendered(f"{server}/docs", tmp_path / "profile")
 
-    paths = httpx2.get(f"{server}/openapi.json").json()["paths"]
+    paths = httpx2.get(f"{server}/openapi.json", timeout=PATIENCE).json()["paths"]
     assert paths
     for path in paths:
         assert f"<code>{path}</code>" in page
@@ -62,7 +54,7 @@ def test_the_page_shows_every_route_of_the_description(server: str, tmp_path: Pa
 
 
 def test_the_page_needs_nothing_from_elsewhere(server: str) -> None:
-    answer = httpx2.get(f"{server}/docs")
+    answer = httpx2.get(f"{server}/docs", timeout=PATIENCE)
 
     assert "http://" not in answer.text
     assert "https://" not in answer.text

@@ -1,7 +1,7 @@
 """What a tool may use while it runs."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol
 
@@ -30,6 +30,9 @@ from dogubako.contract.state import Cache, NoCache
 
 ClientT = TypeVar("ClientT", default=Any)
 FormT = TypeVar("FormT", bound=BaseModel)
+
+# From the name of a pack to its client and its settings.
+Surroundings = Callable[[str], tuple[Any, Any]]
 
 # A tool may report every row it reads; a client needs to hear of it a few times a second.
 _PROGRESS_INTERVAL_SECONDS = 0.05

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 import anyio
 
 from dogubako.contract.call import Caller, Door, ToolCall
-from dogubako.contract.context import ToolContext
+from dogubako.contract.context import Surroundings, ToolContext
 from dogubako.contract.conversation import SILENCE, Conversation
 from dogubako.contract.errors import (
     AnswerTooLargeError,
@@ -19,11 +19,12 @@ from dogubako.contract.errors import (
     ValidationErrorContext,
 )
 from dogubako.contract.output import Text
-from dogubako.contract.prompt import Prompt
+from dogubako.contract.prompt import Prompt, PromptMessage
 from dogubako.contract.resource import Complete, Resource, ResourceTemplate
 from dogubako.engine.discretion import Discreet
 from dogubako.engine.policy import HousePolicy, Policy
 from dogubako.engine.recording import Recorder, recorded
+from dogubako.engine.subscribers import Subscribers
 from dogubako.response.builder import ToolResponseBuilder
 from dogubako.response.fitting import plain_text
 from dogubako.response.plain import clean_text
@@ -31,7 +32,6 @@ from dogubako.response.tokens import count_tokens
 from dogubako.response.trim import share_out
 
 Kind = Literal["resources", "prompts", "updated"]
-Surroundings = Callable[[str], tuple[Any, Any]]
 
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
@@ -67,7 +67,7 @@ class Catalog:
         self._resources: dict[str, tuple[str, Resource]] = {}
         self._templates: dict[str, tuple[str, ResourceTemplate]] = {}
         self._prompts: dict[str, tuple[str, Prompt]] = {}
-        self._listeners: list[Callable[[CatalogChange], None]] = []
+        self._subscribers: Subscribers[CatalogChange] = Subscribers()
 
     def add(
         self,
@@ -99,8 +99,11 @@ class Catalog:
 
     def check_readable(self, uri: str, caller: Caller) -> None:
         """Refuse who may not read this. An address that nothing answers yet passes: something may come to it."""
-        found = self._search(uri)
-        if found is not None and (error := self._policy.missing_scope_to_read(found[0], caller)) is not None:
+        if (found := self._search(uri)) is not None:
+            self._check_scope(found[0], caller)
+
+    def _check_scope(self, pack: str, caller: Caller) -> None:
+        if (error := self._policy.missing_scope_to_read(pack, caller)) is not None:
             raise error
 
     async def read(
@@ -109,14 +112,12 @@ class Catalog:
         """The contents of one resource, as `resources/read` shows them."""
         call = ToolCall(name="resources/read", parameters={"uri": uri}, caller=caller, door=door)
         found = self._search(uri)
-        with recorded(self._recorder, call, found[0] if found else None):
-            await self._policy.check_rate(call)
-            return await self._read(uri, conversation, call)
-
-    async def _read(self, uri: str, conversation: Conversation, call: ToolCall) -> dict[str, Any]:
-        pack, resource, variables = self._find(uri)
-        async with self._admitted(pack, call):
+        async with self._admitted(call, found[0] if found else None):
+            pack, resource, variables = self._find(uri)
             body = await _in_time(resource.read(self._context(pack, conversation), variables))
+            return self._shown(uri, resource, body)
+
+    def _shown(self, uri: str, resource: Resource | ResourceTemplate, body: str | bytes) -> dict[str, Any]:
         if isinstance(body, str):
             mask = self._responses.redactor.known
             text = plain_text(Text(text=body), self._responses.max_tokens, lambda _page, _cuts: None, mask).text
@@ -138,26 +139,21 @@ class Catalog:
         """The messages of a prompt, with its blanks filled in."""
         call = ToolCall(name="prompts/get", parameters={"name": name, **arguments}, caller=caller, door=door)
         pack, _ = self._prompts.get(name, (None, None))
-        with recorded(self._recorder, call, pack):
-            await self._policy.check_rate(call)
-            return await self._render(name, arguments, conversation, call)
-
-    async def _render(
-        self, name: str, arguments: Mapping[str, str], conversation: Conversation, call: ToolCall
-    ) -> tuple[Prompt, list[dict[str, Any]]]:
-        pack, prompt = self._prompt(name)
-        async with self._admitted(pack, call):
+        async with self._admitted(call, pack):
+            pack, prompt = self._prompt(name)
             _check_arguments(prompt, arguments)
             messages = await _in_time(prompt.render(self._context(pack, conversation), arguments))
+            return prompt, self._fitted(messages)
+
+    def _fitted(self, messages: Sequence[PromptMessage]) -> list[dict[str, Any]]:
+        """The messages share the budget of one answer."""
         built = [self._responses.success(message.content) for message in messages]
         shares = share_out([result.tokens for result in built], self._responses.max_tokens)
         if any(share < result.tokens for share, result in zip(shares, built, strict=True)):
             fitted = zip(messages, shares, strict=True)
             built = [self._responses.for_call(max(share, 1)).success(message.content) for message, share in fitted]
         rendered = zip(messages, built, strict=True)
-        return prompt, [
-            {"role": message.role, "content": block} for message, result in rendered for block in result.content
-        ]
+        return [{"role": message.role, "content": block} for message, result in rendered for block in result.content]
 
     async def complete(
         self, reference: str, argument: str, value: str, others: Mapping[str, str], *, caller: Caller, door: Door
@@ -165,31 +161,32 @@ class Catalog:
         """What could stand in this blank. `reference` is a prompt's name or a template's address."""
         call = ToolCall(name="completion/complete", parameters={argument: value}, caller=caller, door=door)
         found, _ = self._templates.get(reference) or self._prompts.get(reference) or (None, None)
-        with recorded(self._recorder, call, found):
-            await self._policy.check_rate(call)
+        async with self._admitted(call, found):
             pack, complete = self._completer(reference, argument)
-            async with self._admitted(pack, call):
-                if complete is None:
-                    return []
-                values = await _in_time(complete(self._context(pack, SILENCE), value, others))
-                return [self._short(one) for one in values[:_MOST_COMPLETIONS]]
+            if complete is None:
+                return []
+            values = await _in_time(complete(self._context(pack, SILENCE), value, others))
+            return [self._short(one) for one in values[:_MOST_COMPLETIONS]]
 
     def _short(self, completion: str) -> str:
         return self._responses.redactor.known(clean_text(completion))[:_LONGEST_COMPLETION]
 
     @asynccontextmanager
-    async def _admitted(self, pack: str, call: ToolCall) -> AsyncIterator[None]:
-        """What is read passes the same policy as a tool."""
-        await self._policy.check_reading(pack, call)
-        with self._policy.place(call):
-            yield
+    async def _admitted(self, call: ToolCall, pack: str | None) -> AsyncIterator[None]:
+        """What is read is recorded, counted and bounded like a call. Of what nobody brought, nothing can be read."""
+        with recorded(self._recorder, call, pack):
+            await self._policy.check_rate(call)
+            if pack is not None:
+                self._check_scope(pack, call.caller)
+            with self._policy.place(call):
+                yield
 
-    def subscribe(self, listener: Callable[[CatalogChange], None]) -> None:
-        self._listeners.append(listener)
+    def subscribe(self, listener: Callable[[CatalogChange], None]) -> Callable[[], None]:
+        """Hear of every change until the returned function is called."""
+        return self._subscribers.add(listener)
 
     def changed(self, change: CatalogChange) -> None:
-        for listener in self._listeners:
-            listener(change)
+        self._subscribers.tell(change)
 
     def _search(self, uri: str) -> tuple[str, Resource | ResourceTemplate, dict[str, str]] | None:
         if uri in self._resources:

@@ -93,13 +93,7 @@ class ToolExecutor:
             while True:
                 tool = bound()
                 window = min(plan.timeout, deadline - time.monotonic())
-                running = Attempt(window, entry.name)
-                if tool.talks:
-                    tool.context.conversation = running.patient(tool.context.conversation)
-                try:
-                    result = await running.run(tool.handler(args))
-                except TimedOut:
-                    result = _timed_out(tool, window)
+                result = await _tried(tool, args, window)
                 delay = _pause(result, plan, attempt) if entry.metadata.repeatable else None
                 if delay is None or time.monotonic() + delay >= deadline:
                     return result
@@ -127,6 +121,16 @@ class ToolExecutor:
         scope = self._packs.get(entry.pack, _ORDINARY).scope
         named = f"{scope}\n{entry.name}\n{entry.version}\n{budget}\n{resume}\n{said!r}"
         return f"dogubako:answer:{hashlib.sha256(named.encode()).hexdigest()}"
+
+
+async def _tried(tool: BaseTool[Any, Any], args: Any, window: float) -> ToolResult:
+    running = Attempt(window, tool.name)
+    if tool.talks:
+        tool.context.conversation = running.patient(tool.context.conversation)
+    try:
+        return await running.run(tool.handler(args))
+    except TimedOut:
+        return _timed_out(tool, window)
 
 
 def _pause(result: ToolResult, plan: Plan, attempt: int) -> float | None:

@@ -5,7 +5,6 @@ door → `Pipeline.handle` → registry → policy → validation → executor �
 
 import asyncio
 import time
-from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
@@ -13,7 +12,7 @@ import anyio
 import structlog
 
 from dogubako.contract.call import ToolCall, ToolResult
-from dogubako.contract.context import ToolContext
+from dogubako.contract.context import Surroundings, ToolContext
 from dogubako.contract.conversation import SILENCE, Conversation, InputRequired
 from dogubako.contract.errors import (
     ConfirmationRequiredError,
@@ -40,9 +39,6 @@ from dogubako.response.continuation import Continuation
 from dogubako.response.plain import encode
 
 log = structlog.get_logger("dogubako.engine")
-
-
-Surroundings = Callable[[str], tuple[Any, Any]]
 
 
 def _nothing_around(pack: str) -> tuple[Any, Any]:
@@ -94,7 +90,7 @@ class Pipeline:
             # A question before the tool runs: the client answers it and calls again.
             result = ToolResult(content=(), pending=needed.requests)
         except DogubakoError as error:
-            result = self._refused(call, error if call.via is None else self._with_help(call, error))
+            result = self._refused(call, error if call.via is None else _with_help(entry, error))
         except asyncio.CancelledError:
             self._completed(call, entry, "CANCELLED", started)
             raise
@@ -182,15 +178,6 @@ class Pipeline:
         )
         return self.responses.for_call(call.options.max_tokens).failure(error)
 
-    def _with_help(self, call: ToolCall, error: DogubakoError) -> DogubakoError:
-        """Who calls a tool without having seen it in a list learns now what it looks like."""
-        if isinstance(error, ToolNotFoundError):
-            error.asked_directly = False
-        elif isinstance(error, ValidationError):
-            schema = encode(self.registry.get(call.name, call.version).metadata.input_schema)
-            error.hint = f"{error.hint or ''} The arguments of {call.name}: {schema}".strip()
-        return error
-
     def _completed(
         self,
         call: ToolCall,
@@ -223,6 +210,16 @@ def _passed_on(tool: PassingTool[Any], args: Any, call: ToolCall) -> ToolCall:
     if call.via is not None and other.resume is None:
         raise ValidationError.of(tool.target, f"Invalid value for parameter {tool.target}: it passes calls on itself")
     return another(call, other.name, other.arguments, resume=other.resume, via=call.name)
+
+
+def _with_help(entry: ToolRegistryEntry | None, error: DogubakoError) -> DogubakoError:
+    """Who calls a tool without having seen it in a list learns now what it looks like."""
+    if isinstance(error, ToolNotFoundError):
+        error.asked_directly = False
+    elif isinstance(error, ValidationError) and entry is not None:
+        schema = encode(entry.metadata.input_schema)
+        error.hint = f"{error.hint or ''} The arguments of {entry.name}: {schema}".strip()
+    return error
 
 
 def _check_resume(entry: ToolRegistryEntry, call: ToolCall) -> None:

@@ -46,9 +46,6 @@ class Policy(Protocol):
     def check_rules(self, entry: ToolRegistryEntry, call: ToolCall) -> None:
         """The part of `check` that may be asked again: it counts nothing."""
 
-    async def check_reading(self, pack: str, call: ToolCall) -> None:
-        """Let a resource or prompt of the pack be read, or raise."""
-
     def check_switching(self, entry: ToolRegistryEntry, caller: Caller) -> None:
         """Let the caller switch this tool on or off for everybody, or raise."""
 
@@ -101,10 +98,6 @@ class HousePolicy:
             raise AuthorizationError(
                 message, hint=f"Its author has to declare the effect {entry.metadata.effect.name}."
             )
-
-    async def check_reading(self, pack: str, call: ToolCall) -> None:
-        if (error := self.missing_scope_to_read(pack, call.caller)) is not None:
-            raise error
 
     def check_switching(self, entry: ToolRegistryEntry, caller: Caller) -> None:
         return None

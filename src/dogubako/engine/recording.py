@@ -21,7 +21,7 @@ class Recorder(Protocol):
 
 @contextmanager
 def recorded(recorder: Recorder | None, call: ToolCall, pack: str | None, *, changing: bool = False) -> Iterator[None]:
-    """Record what happens inside, whatever it is. `pack` brought what is read or switched."""
+    """Record what happens inside, whatever it is. `pack` brought what is read."""
     # What nothing below knows better is a fault of our own.
     started, code = time.perf_counter(), InternalError.code
     try:

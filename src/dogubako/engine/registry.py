@@ -13,6 +13,7 @@ from dogubako.contract.tool import BaseTool
 from dogubako.engine.admission import RegistrationError, admit
 from dogubako.engine.entry import ListFilter, RegisterOptions, Status, ToolRegistryEntry
 from dogubako.engine.search import LexicalSearch, Match, ToolSearch
+from dogubako.engine.subscribers import Subscribers
 
 Entries = list[ToolRegistryEntry]
 Matches = list[Match]
@@ -54,7 +55,7 @@ class ToolRegistry:
         self._search = search or LexicalSearch()
         self._untold: set[str] = set()
         self._names: dict[ListFilter, frozenset[str]] = {}
-        self._listeners: dict[object, Listener] = {}
+        self._subscribers: Subscribers[RegistryChange] = Subscribers()
         self._current: dict[str, ToolRegistryEntry] = {}
         self._statuses: dict[tuple[str, str], Status] = {}
         self._sorted: list[ToolRegistryEntry] | None = None
@@ -63,11 +64,12 @@ class ToolRegistry:
 
     def register(self, tool: BaseTool[Any, Any], options: RegisterOptions = _AS_IT_IS) -> ToolRegistryEntry:
         """Add a tool, or refuse it with a RegistrationError that tells its author why."""
+        category = options.category or tool.metadata.category or options.pack or "core"
         metadata = replace(
             tool.metadata,
             version=options.version or tool.metadata.version,
             tags=options.tags if options.tags is not None else tool.metadata.tags,
-            category=options.category or tool.metadata.category or options.pack or "core",
+            category=category,
         )
         admit(metadata, derived=options.proven or tool.args_model is not None)
         if not options.proven:
@@ -79,7 +81,7 @@ class ToolRegistry:
         entry = ToolRegistryEntry(
             metadata=metadata,
             implementation=tool,
-            pack=options.pack or metadata.category or "core",
+            pack=options.pack or category,
             switched_on=options.enabled,
             unavailable=options.unavailable,
             pinned=options.pinned,
@@ -164,13 +166,7 @@ class ToolRegistry:
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Hear of every change until the returned function is called."""
-        token = object()
-        self._listeners[token] = listener
-
-        def unsubscribe() -> None:
-            self._listeners.pop(token, None)
-
-        return unsubscribe
+        return self._subscribers.add(listener)
 
     def _tell_search(self) -> None:
         """Nothing is told before somebody searches. Of a tool with several versions another may answer by now."""
@@ -255,9 +251,7 @@ class ToolRegistry:
         self._names.clear()
         self._untold.add(entry.name)
         self.generation += 1
-        change = RegistryChange(kind=kind, name=entry.name, version=entry.version)
-        for listener in list(self._listeners.values()):
-            listener(change)
+        self._subscribers.tell(RegistryChange(kind=kind, name=entry.name, version=entry.version))
 
 
 def _derive_schemas(metadata: ToolMetadata) -> None:

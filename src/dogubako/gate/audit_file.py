@@ -7,10 +7,13 @@ import stat
 import time
 from collections import deque
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import structlog
+
+from dogubako.gate.private_file import complete
 
 log = structlog.get_logger("dogubako.gate")
 
@@ -22,6 +25,7 @@ _MOST_OWED: Final = 10_000
 _ENOUGH_ROOM: Final = 1_000_000
 # Whether the file is still the one that has its name; before something is changed, it is looked at in any case.
 _LOOK_AGAIN_SECONDS: Final = 1.0
+_NEVER: Final = float("-inf")
 
 
 class AuditFile:
@@ -34,14 +38,15 @@ class AuditFile:
         self._salt_path = data_dir / _SALT
         self._handle: int | None = None
         self._identity = (0, 0)
-        self._looked = 0.0
+        self._looked = _NEVER
         self._owed: deque[bytes] = deque(maxlen=_MOST_OWED)
+        self._lost = 0
         self._failing = False
 
     def ready(self) -> bool:
         """Whether nothing is owed and the next line can be written."""
-        self._looked = 0.0
-        return self._written() and self._handle is not None and self._has_room(self._handle)
+        self._looked = _NEVER
+        return self._written()
 
     def open(self) -> bool:
         """Whether the file is open, after trying; from then on `salt` is the one that is kept."""
@@ -49,41 +54,53 @@ class AuditFile:
 
     def append(self, lines: Iterable[bytes]) -> None:
         """Write the lines, or owe them."""
-        self._owed.extend(lines)
+        for line in lines:
+            # The oldest gives way.
+            self._lost += len(self._owed) == _MOST_OWED
+            self._owed.append(line)
         self._written()
 
     def close(self) -> None:
         """Give the file back. A later line opens it again."""
-        if self._owed and not self._written():
-            log.error("Calls are missing from the audit log", file=str(self.path), lines=len(self._owed))
+        if self._owed:
+            self._written()
+        self._lost += len(self._owed)
+        self._admit_loss()
         self._shut()
 
     def _written(self) -> bool:
-        """Whether everything is in the file, after trying."""
+        """Whether everything is in the file, after trying, and more would fit."""
         if not self._is_still_there() and not self._open():
             return False
+        assert self._handle is not None
         try:
-            self._pay()
+            self._pay(self._handle)
+            _check_room(self._handle)
         except OSError as error:
             self._failed(error)
             return False
         self._failing = False
+        self._admit_loss()
         return True
 
-    def _pay(self) -> None:
+    def _admit_loss(self) -> None:
+        if self._lost:
+            log.error("Calls are missing from the audit log", file=str(self.path), lines=self._lost)
+            self._lost = 0
+
+    def _pay(self, handle: int) -> None:
         """One write to a file in append mode: lines of several workers do not mix."""
-        assert self._handle is not None
         if not self._owed:
             return
         owed = b"".join(self._owed)
-        written = os.write(self._handle, owed)
+        written = os.write(handle, owed)
         if written == len(owed):
             self._owed.clear()
             return
         # A disk that became full took some; a line that it took half of is written again, on a line of its own.
         for _ in range(owed.count(b"\n", 0, written)):
             self._owed.popleft()
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        raise _no_room()
 
     def _open(self) -> bool:
         self._shut()
@@ -116,13 +133,6 @@ class AuditFile:
             return False
         return (found.st_dev, found.st_ino) == self._identity
 
-    def _has_room(self, handle: int) -> bool:
-        found = os.fstatvfs(handle)
-        if found.f_bavail * found.f_frsize > _ENOUGH_ROOM:
-            return True
-        self._failed(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
-        return False
-
     def _failed(self, error: OSError) -> None:
         self._shut()
         if not self._failing:
@@ -139,20 +149,23 @@ class AuditFile:
 def _kept_salt(path: Path) -> bytes:
     """Kept beside the log: equal arguments are equal in it, and cannot be guessed by trying."""
     if not path.exists():
-        # Complete before it has its name: another worker must not read half of it.
-        unfinished = path.with_name(f"{_SALT}.{secrets.token_hex(8)}")
-        with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb") as file:
-            file.write(secrets.token_bytes(_SALT_BYTES))
-        try:
-            os.link(unfinished, path)
-        except FileExistsError:
-            pass
-        finally:
-            unfinished.unlink()
+        # Another worker may be faster; then it is that one's.
+        with complete(path, secrets.token_bytes(_SALT_BYTES)) as file, suppress(FileExistsError):
+            os.link(file, path)
     salt = path.read_bytes()
     if len(salt) < _SALT_BYTES:
         raise OSError(errno.EINVAL, f"{_SALT} is damaged; remove it")
     return salt
+
+
+def _check_room(handle: int) -> None:
+    found = os.fstatvfs(handle)
+    if found.f_bavail * found.f_frsize <= _ENOUGH_ROOM:
+        raise _no_room()
+
+
+def _no_room() -> OSError:
+    return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _end_last_line(handle: int, size: int) -> None:

@@ -1,12 +1,10 @@
 """Is a deletion meant? Asked of the person where the client can ask, else of the caller by an argument."""
 
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from dogubako.contract.call import ToolCall
 from dogubako.contract.conversation import Answer, Question
 from dogubako.contract.errors import ConfirmationRequiredError
-
-Confirmation = Literal["ask", "argument", "deny"]
 
 # What a tool asks by itself has other names: an answer must not be taken for one to another question.
 _QUESTION: Final = "dogubako_confirm"

@@ -74,7 +74,7 @@ class KeySet:
         if now - self._failed <= _TRY_AGAIN_SECONDS:
             return False
         age = now - self._fetched
-        return age > _KEPT_SECONDS or (kid not in self._keys and age > _ASK_AGAIN_SECONDS)
+        return age > _KEPT_SECONDS or (self._known(kid) is None and age > _ASK_AGAIN_SECONDS)
 
     def _forget_what_is_too_old(self) -> None:
         if self._keys and time.monotonic() - self._fetched > _BELIEVED_SECONDS:

@@ -13,12 +13,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import msgspec
 
 from dogubako.contract.call import TRUSTED
 from dogubako.contract.errors import DogubakoError
+from dogubako.gate.private_file import complete, itself
 
 _PREFIX: Final = "dgb"
 _FILE: Final = "keys.json"
@@ -49,7 +50,7 @@ class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
     expires: Moment | None = None
     revoked: Moment | None = None
 
-    def state(self, now: datetime) -> str:
+    def state(self, now: datetime) -> Literal["active", "expired", "revoked"]:
         if self.revoked is not None:
             return "revoked"
         return "expired" if self.expires is not None and self.expires <= now else "active"
@@ -141,7 +142,7 @@ class KeyStore:
 
     def _read(self) -> list[ApiKey]:
         try:
-            with open(self._path, "rb", opener=_itself) as file:
+            with open(self._path, "rb", opener=itself) as file:
                 _check_who_can_write(self._path, os.fstat(file.fileno()))
                 return msgspec.json.decode(file.read(), type=list[ApiKey])
         except FileNotFoundError:
@@ -157,7 +158,7 @@ class KeyStore:
         """Two commands at once must not lose a key: one waits for the other."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with open(self._path.with_name(f"{_FILE}.lock"), "ab", opener=_itself) as lock:
+            with open(self._path.with_name(f"{_FILE}.lock"), "ab", opener=itself) as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 keys = self._read()
                 yield keys
@@ -166,23 +167,10 @@ class KeyStore:
             raise _trouble(self._path, "written", error) from error
 
     def _write(self, keys: list[ApiKey]) -> None:
-        """Complete and on the disk before it takes the place of the old file."""
-        # A name that nobody can foresee, and a file that was not there: nothing can be waiting in its place.
-        unfinished = self._path.with_name(f"{_FILE}.{secrets.token_hex(8)}.part")
-        with open(unfinished, "xb", opener=_itself) as file:
-            try:
-                file.write(msgspec.json.format(msgspec.json.encode(keys), indent=2))
-                file.flush()
-                os.fsync(file.fileno())
-                unfinished.replace(self._path)
-            finally:
-                unfinished.unlink(missing_ok=True)
+        content = msgspec.json.format(msgspec.json.encode(keys), indent=2)
+        with complete(self._path, content) as file:
+            file.replace(self._path)
         _sync_folder(self._path.parent)
-
-
-def _itself(path: str, flags: int) -> int:
-    """Open the file that has this name, not one that a link names; and do not wait where it is a pipe."""
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
 
 
 def _sync_folder(folder: Path) -> None:

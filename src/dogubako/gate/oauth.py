@@ -28,6 +28,8 @@ _MOST_REMEMBERED: Final = 10_000
 # Not longer than keys are kept: a token whose key was withdrawn must stop working, however long it was meant to last.
 _REMEMBERED_SECONDS: Final = 600.0
 _LONGEST_NAME: Final = 200
+# What the library raises for a token, also for one that was made to confuse it.
+_UNREADABLE: Final = (jwt.PyJWTError, ValueError, TypeError, ArithmeticError, AttributeError)
 
 
 class TokenAuthentication:
@@ -83,10 +85,20 @@ class TokenAuthentication:
     async def _claims(self, token: str) -> dict[str, Any]:
         try:
             kid = jwt.get_unverified_header(token).get("kid")
-            key = await self._keys.find(kid if isinstance(kid, str) else None)
-            if key is None:
-                raise jwt.InvalidTokenError("unknown key")
-            claims: dict[str, Any] = jwt.decode(
+        except _UNREADABLE as error:
+            raise _not_valid(error) from error
+        key = await self._keys.find(kid if isinstance(kid, str) else None)
+        if key is None:
+            raise _not_valid(jwt.InvalidKeyError())
+        claims = self._verified(token, key)
+        # Nobody at all, and those who need no token: the audit log must not take anybody for them.
+        if str(claims["sub"]).strip().casefold() in ("", TRUSTED.name):
+            raise AuthenticationError("The access token names nobody.", hint="It needs a `sub`.")
+        return claims
+
+    def _verified(self, token: str, key: Any) -> dict[str, Any]:
+        try:
+            return jwt.decode(
                 token,
                 key,
                 algorithms=list(ALGORITHMS),
@@ -97,21 +109,21 @@ class TokenAuthentication:
             )
         except jwt.ExpiredSignatureError as error:
             raise AuthenticationError("The access token has expired.", hint="Get a new one.") from error
-        except (jwt.PyJWTError, ValueError, TypeError, ArithmeticError, AttributeError) as error:
-            # What exactly is wrong with it helps an operator, and only helps others to forge one.
-            log.info("Access token refused", reason=type(error).__name__)
-            hint = "Get a new one; the operator's log names the reason."
-            raise AuthenticationError("The access token is not valid.", hint=hint) from error
-        # Nobody at all, and those who need no token: the audit log must not take anybody for them.
-        if str(claims["sub"]).strip().casefold() in ("", TRUSTED.name):
-            raise AuthenticationError("The access token names nobody.", hint="It needs a `sub`.")
-        return claims
+        except _UNREADABLE as error:
+            raise _not_valid(error) from error
 
 
-def token_authentication(settings: Settings) -> TokenAuthentication:
+def _not_valid(reason: Exception) -> AuthenticationError:
+    # What exactly is wrong with it helps an operator, and only helps others to forge one.
+    log.info("Access token refused", reason=type(reason).__name__)
+    hint = "Get a new one; the operator's log names the reason."
+    return AuthenticationError("The access token is not valid.", hint=hint)
+
+
+def token_authentication(settings: Settings, transport: Any = None) -> TokenAuthentication:
     """As the settings say; that both addresses are there was checked when they were read."""
     issuer, audience = settings.oauth_issuer or "", settings.oauth_audience or ""
-    keys = KeySet(issuer, settings.oauth_jwks_url)
+    keys = KeySet(issuer, settings.oauth_jwks_url, transport)
     return TokenAuthentication(issuer=issuer, audience=audience, keys=keys, metadata_url=metadata_url(audience))
 
 

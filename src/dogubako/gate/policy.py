@@ -8,9 +8,10 @@ from dogubako.contract.metadata import Effect
 from dogubako.engine.entry import ToolRegistryEntry
 from dogubako.engine.policy import Foresee, HousePolicy
 from dogubako.gate.audit import AuditLog
-from dogubako.gate.confirming import Confirmation, ask, can_ask
+from dogubako.gate.confirming import ask, can_ask
 from dogubako.gate.rates import Crowd, RateLimits
 from dogubako.gate.scopes import ADMIN, allows, allows_reading, needed_for, needed_to_read
+from dogubako.settings import Confirmation
 
 
 class GatePolicy(HousePolicy):

@@ -2,13 +2,18 @@
 
 import math
 import time
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
 from dogubako.contract.call import ToolCall
 from dogubako.contract.errors import BusyError, RateLimitError
 from dogubako.settings import SettingsError
+
+if TYPE_CHECKING:
+    from limits import RateLimitItem
+    from limits.aio.storage import RedisStorage
+    from limits.aio.strategies import MovingWindowRateLimiter
 
 log = structlog.get_logger("dogubako.gate")
 
@@ -32,8 +37,8 @@ class RateLimits:
         from limits.aio.strategies import MovingWindowRateLimiter  # noqa: PLC0415
         from limits.errors import StorageError  # noqa: PLC0415
 
-        self._own: Any = MovingWindowRateLimiter(MemoryStorage())
-        self._shared: Any = None if storage == "memory" else MovingWindowRateLimiter(_redis(storage))
+        self._own = MovingWindowRateLimiter(MemoryStorage())
+        self._shared = None if storage == "memory" else MovingWindowRateLimiter(_redis(storage))
         self._all = RateLimitItemPerSecond(most, window) if most else None
         self._one = RateLimitItemPerSecond(most_per_tool, window) if most_per_tool else None
         self._trouble = (StorageError, OSError)
@@ -51,7 +56,7 @@ class RateLimits:
         if self._shared is not None:
             await _close(self._shared)
 
-    async def _hit(self, limit: Any, setting: str, *who: str) -> None:
+    async def _hit(self, limit: "RateLimitItem | None", setting: str, *who: str) -> None:
         if limit is None:
             return
         if self._shared is not None and time.monotonic() >= self._away_until:
@@ -66,7 +71,9 @@ class RateLimits:
         await _hit_or_refuse(self._own, limit, setting, who)
 
 
-async def _hit_or_refuse(limiter: Any, limit: Any, setting: str, who: tuple[str, ...]) -> None:
+async def _hit_or_refuse(
+    limiter: "MovingWindowRateLimiter", limit: "RateLimitItem", setting: str, who: tuple[str, ...]
+) -> None:
     if await limiter.hit(limit, *who):
         return
     window = await limiter.get_window_stats(limit, *who)
@@ -79,7 +86,7 @@ async def _close(limiter: Any) -> None:
     await limiter.storage.bridge.storage.aclose()
 
 
-def _redis(url: str) -> Any:
+def _redis(url: str) -> "RedisStorage":
     from limits.aio.storage import RedisStorage  # noqa: PLC0415
     from limits.errors import ConfigurationError  # noqa: PLC0415
 

@@ -30,7 +30,9 @@ async def read_body(receive: Receive) -> bytes:
         try:
             message = await receive()
             if message["type"] == "http.request" and not message.get("more_body", False):
-                return _bounded(message.get("body", b""))
+                body: bytes = message.get("body", b"")
+                _check_size(body)
+                return body
             return await _read_on(message, receive)
         finally:
             late.cancel()
@@ -43,16 +45,15 @@ async def _read_on(message: Any, receive: Receive) -> bytes:
         if message["type"] == "http.disconnect":
             raise CancelledError("The client went away.")
         body += message.get("body", b"")
-        _bounded(body)
+        _check_size(body)
         if not message.get("more_body", False):
             return bytes(body)
         message = await receive()
 
 
-def _bounded(body: bytes | bytearray) -> bytes:
+def _check_size(body: bytes | bytearray) -> None:
     if len(body) > MAX_BODY_BYTES:
         raise PayloadTooLargeError(f"The request body is larger than {MAX_BODY_BYTES:,} bytes.")
-    return bytes(body)
 
 
 def require_json(scope: Scope) -> None:

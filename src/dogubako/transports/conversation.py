@@ -7,7 +7,7 @@ again with the answers, and the tool runs from the top; earlier answers travel i
 import json
 import warnings
 from collections.abc import Mapping
-from typing import Any, Literal, cast
+from typing import Any
 
 import jsonschema_rs
 import mcp_types as types
@@ -165,7 +165,7 @@ def _read_form(question: Question, raw: Mapping[str, Any]) -> Answer | None:
     content = raw.get("content") or {}
     if action == "accept" and not jsonschema_rs.is_valid(dict(question.schema), content):
         return None
-    return Answer(action=cast("Literal['accept', 'decline', 'cancel']", action), content=content)
+    return Answer(action=action, content=content)
 
 
 def _read_sample(raw: Mapping[str, Any]) -> Sample | None:

@@ -3,15 +3,13 @@
 from collections.abc import Coroutine
 from typing import Any, Final
 
-import msgspec
 from starlette.types import Receive, Send
 
 from dogubako.transports.body import send_json
 from dogubako.transports.departure import Departure
 from dogubako.transports.express import PlainCall
 from dogubako.transports.stopping import Stop
-
-_encode = msgspec.json.Encoder().encode
+from dogubako.transports.wire import INVALID_PARAMS, MISSING_CAPABILITY, encode_message
 
 _PING: Final = b": ping\r\n\r\n"
 _STREAM_HEADERS: Final = [
@@ -19,7 +17,7 @@ _STREAM_HEADERS: Final = [
     (b"cache-control", b"no-cache, no-transform"),
     (b"x-accel-buffering", b"no"),
 ]
-_ERROR_STATUS: Final = {-32602: 400, -32021: 400}
+_ERROR_STATUS: Final = {INVALID_PARAMS: 400, MISSING_CAPABILITY: 400}
 
 
 class Exchange:
@@ -49,7 +47,7 @@ class Exchange:
         await self._send({"type": "http.response.body", "body": _PING, "more_body": True})
 
     async def _finish(self, response: dict[str, Any]) -> None:
-        body = _encode(response)
+        body = encode_message(response)
         if self._streaming:
             frame = b"event: message\r\ndata: " + body + b"\r\n\r\n"
             await self._send({"type": "http.response.body", "body": frame, "more_body": False})

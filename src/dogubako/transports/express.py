@@ -79,10 +79,12 @@ class Express:
         with Stop() as stop:
             self._running[key] = stop
             try:
-                return _response(call, await self._inside.pipeline.handle(_tool_call(call, door, caller)))
+                return response(call, await self._inside.pipeline.handle(tool_call(call, door, caller)))
             finally:
-                self._running.pop(key, None)
-        return {"jsonrpc": "2.0", "id": call.id, "error": CANCELLED.as_json()}
+                # A client that uses an id twice at once must not lose its way to stop the other call.
+                if self._running.get(key) is stop:
+                    del self._running[key]
+        return CANCELLED.answer(call.id)
 
     def cancel(self, session: str, request_id: Any) -> bool:
         """Stop a call that is running on the short way; False if there is none of this id."""
@@ -130,14 +132,15 @@ class Express:
         return True
 
 
-def _tool_call(call: PlainCall, door: Door, caller: Caller) -> ToolCall:
+def tool_call(call: PlainCall, door: Door, caller: Caller) -> ToolCall:
     return ToolCall(name=call.name, parameters=call.arguments, door=door, caller=caller)
 
 
-def _response(call: PlainCall, result: ToolResult) -> dict[str, Any]:
+def response(call: PlainCall, result: ToolResult) -> dict[str, Any]:
+    """The JSON-RPC response for the outcome of a call."""
     refusal = refusal_of(result.error, modern=call.modern)
     if refusal is not None:
-        return {"jsonrpc": "2.0", "id": call.id, "error": refusal.as_json()}
+        return refusal.answer(call.id)
     body = call_result(result, modern=call.modern)
     if call.modern:
         body["_meta"] = {**body.get("_meta", {}), SERVER_INFO_KEY: SERVER_INFO}

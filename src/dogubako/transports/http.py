@@ -19,11 +19,12 @@ from dogubako.contract.errors import DogubakoError, MethodNotAllowedError, Route
 from dogubako.contract.moment import utc_text
 from dogubako.gate.resource_metadata import metadata, metadata_paths
 from dogubako.transports.body import header
+from dogubako.transports.callers import put_caller
 from dogubako.transports.docs_page import PAGE
 from dogubako.transports.hosts import HostGuard
 from dogubako.transports.inside import SERVER_NAME, Inside
 from dogubako.transports.mcp_http import McpEndpoint
-from dogubako.transports.openapi import describe
+from dogubako.transports.openapi import FOR_EVERYBODY, describe
 from dogubako.transports.problems import challenge, json_response, log_problem, problem
 from dogubako.transports.readiness import Readiness
 from dogubako.transports.rest_v1 import CALL_PATH, RestV1
@@ -32,8 +33,6 @@ log = structlog.get_logger("dogubako.http")
 
 _MCP_PATH = "/mcp"
 _MCP_METHODS = frozenset({"GET", "POST", "DELETE"})
-# For operators, whose probes have no key.
-_PROBES = frozenset({"/healthz", "/readyz"})
 
 # What a page may send along, and what it may see of an answer besides its body.
 _PAGE_HEADERS = ("authorization", "content-type", "x-api-key")
@@ -47,6 +46,7 @@ class HttpDoor:
     def __init__(self, inside: Inside, *, stateless: bool = False) -> None:
         self._inside = inside
         self._started = time.monotonic()
+        self._stopping = False
         settings = inside.settings
         self._cors = settings.cors_enabled
         self._for_all_pages = settings.cors_enabled and "*" in settings.cors_origin
@@ -56,22 +56,24 @@ class HttpDoor:
         )
         rest = RestV1(inside)
         self._readiness = Readiness(inside.check, discreet=settings.auth != "off")
-        self._descriptions = metadata_paths(settings.oauth_audience or "") if settings.auth == "oauth" else ()
+        self._metadata_paths = metadata_paths(settings.oauth_audience or "") if settings.auth == "oauth" else ()
         routes = [*rest.routes(), *self._own_routes()]
         self._router = Router(routes, redirect_slashes=False, default=_no_such_route, lifespan=self._lifespan)
         # What is called most often does not wait for the router to try all routes.
         self._direct: dict[tuple[str, str], ASGIApp] = {(method, _MCP_PATH): self.mcp for method in _MCP_METHODS}
         self._direct["POST", CALL_PATH] = rest.call
         # Who has no token yet must be able to read where to get one.
-        self._open = _PROBES.union(self._descriptions)
+        self._open_paths = FOR_EVERYBODY.union(self._metadata_paths)
         self._rest_for_pages = self._readable(settings.cors_origin, ("GET", "POST", "PATCH"))
         # "*" is meant for REST; the pages that may use `/mcp` are named one by one.
         named = [origin for origin in settings.cors_origin if origin != "*"]
         self._mcp_for_pages = self._readable(named, sorted(_MCP_METHODS), _MCP_PAGE_HEADERS, ("mcp-session-id",))
 
     def stop_streams(self) -> None:
-        """Called when the server is told to stop, before it waits for what is still running."""
-        self.mcp.stop_streams()
+        """Called when the server is told to stop, for every connection, before it waits for what is still running."""
+        if not self._stopping:
+            self._stopping = True
+            self.mcp.stop_streams()
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Not `async`: a coroutine that only awaits another would cost every call something."""
@@ -107,16 +109,16 @@ class HttpDoor:
 
     def _entered(self, app: ASGIApp, scope: Scope) -> ASGIApp:
         """The app for somebody whom we know. Nothing of a request is read before that."""
-        if scope["path"] in self._open:
+        if scope["path"] in self._open_paths:
             return app
         caller = self._inside.authenticator.known(scope["headers"])
         if caller is None:
             return partial(self._enter_late, app)
-        scope["dogubako.caller"] = caller
+        put_caller(scope, caller)
         return app
 
     async def _enter_late(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        scope["dogubako.caller"] = await self._inside.authenticator.find(scope["headers"])
+        put_caller(scope, await self._inside.authenticator.find(scope["headers"]))
         await app(scope, receive, send)
 
     async def _edge(self, choose: Callable[[Scope], ASGIApp], scope: Scope, receive: Receive, send: Send) -> None:
@@ -127,7 +129,7 @@ class HttpDoor:
         except DogubakoError as error:
             await self._fail(error, scope, watched, started)
         except HTTPException as error:
-            await self._fail(_in_our_words(error, scope), scope, watched, started)
+            await self._fail(_not_allowed(error, scope), scope, watched, started)
         except Exception as error:
             result = self._inside.pipeline.broken(error, method=scope["method"], path=scope["path"])
             assert result.error is not None
@@ -163,7 +165,7 @@ class HttpDoor:
             Route("/readyz", self._ready, methods=["GET"]),
             Route("/openapi.json", self._openapi, methods=["GET"]),
             Route("/docs", self._docs, methods=["GET"]),
-            *(Route(path, self._resource_metadata, methods=["GET"]) for path in self._descriptions),
+            *(Route(path, self._resource_metadata, methods=["GET"]) for path in self._metadata_paths),
         ]
 
     async def _resource_metadata(self, request: Request) -> Response:
@@ -195,12 +197,11 @@ class HttpDoor:
         return HTMLResponse(PAGE, headers={"Content-Security-Policy": "default-src 'self' 'unsafe-inline'"})
 
 
-def _in_our_words(error: HTTPException, scope: Scope) -> DogubakoError:
-    if error.status_code == 405:
-        allowed = ", ".join(sorted((error.headers or {}).get("Allow", "").split(", ")))
-        method, path = scope["method"][:20], scope["path"][:200]
-        return MethodNotAllowedError(f"Method not allowed: {method} {path}", allowed=allowed)
-    return RouteNotFoundError(f"Route not found: {scope['method'][:20]} {scope['path'][:200]}")
+def _not_allowed(error: HTTPException, scope: Scope) -> DogubakoError:
+    """The one thing for which the router raises; what has no route goes to its default."""
+    allowed = ", ".join(sorted((error.headers or {}).get("Allow", "").split(", ")))
+    method, path = scope["method"][:20], scope["path"][:200]
+    return MethodNotAllowedError(f"Method not allowed: {method} {path}", allowed=allowed)
 
 
 # For browsers: nothing of ours belongs into a frame, is of another type than it says, or is told to other sites.

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 from dogubako.contract.pack import Finding
 from dogubako.engine.catalog import Catalog
 from dogubako.engine.discovery import Discovery
+from dogubako.engine.finding import Finder
 from dogubako.engine.pipeline import Pipeline
 from dogubako.engine.registry import ToolRegistry
 from dogubako.engine.switching import Switchboard
@@ -31,6 +32,7 @@ class Inside(Protocol):
     pipeline: Pipeline
     catalog: Catalog
     discovery: Discovery
+    finder: Finder
     switchboard: Switchboard
     authenticator: Authenticator
 

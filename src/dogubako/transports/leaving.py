@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -10,6 +10,13 @@ from dogubako.contract.errors import DogubakoError
 from dogubako.transports.problems import problem_bytes
 
 LINGER_SECONDS: Final = 2.0
+
+
+@runtime_checkable
+class HasStreams(Protocol):
+    """An app that keeps streams open for clients who wait for news."""
+
+    def stop_streams(self) -> None: ...
 
 
 class LeavingProtocol(HttpToolsProtocol):
@@ -35,7 +42,10 @@ class LeavingProtocol(HttpToolsProtocol):
             super().on_response_complete()
 
     def shutdown(self) -> None:
+        """The server was told to stop, and will wait for what still runs: streams would run for ever."""
         self._keeps_alive = False
+        if isinstance(self.app, HasStreams):
+            self.app.stop_streams()
         super().shutdown()
 
     def _refuse(self, error: DogubakoError) -> None:

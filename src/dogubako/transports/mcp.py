@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from secrets import token_bytes
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import mcp_types as types
 import msgspec
@@ -20,6 +20,7 @@ from dogubako.contract.call import TRUSTED, Caller, Door, ToolCall
 from dogubako.contract.conversation import InputRequired
 from dogubako.contract.errors import DogubakoError, ValidationError
 from dogubako.transports import listing
+from dogubako.transports.callers import caller_in
 from dogubako.transports.conversation import LOG_LEVEL_KEY, Context, McpConversation, connection_state, input_required
 from dogubako.transports.inside import SERVER_NAME, Inside
 from dogubako.transports.listeners import SUBSCRIPTIONS_KEY, Listeners
@@ -33,13 +34,12 @@ from dogubako.transports.wire import (
     refusal_outside_tools,
 )
 
-ParamsT = TypeVar("ParamsT", bound=BaseModel)
 Handler = Callable[[Context, Any], Awaitable[dict[str, Any]]]
 
-# A client may keep a list until it hears of a change; it may not share it, as lists differ by caller.
 _MOST_SUBSCRIPTIONS: Final = 1_000
 _LONGEST_URI: Final = 2_000
 
+# Lists differ by caller and change at any time: nobody may share one, or use one again without asking.
 _HINT = CacheHint(ttl_ms=0, scope="private")
 
 
@@ -221,11 +221,7 @@ class McpDoor:
 
 def caller_of(ctx: Context) -> Caller:
     """Who is calling; the HTTP door puts the caller into the request's scope."""
-    if ctx.request is None:
-        return TRUSTED
-    caller = ctx.request.scope["dogubako.caller"]
-    assert isinstance(caller, Caller)
-    return caller
+    return TRUSTED if ctx.request is None else caller_in(ctx.request.scope)
 
 
 def _principal(ctx: Context) -> str | None:

@@ -13,6 +13,7 @@ from starlette.types import Message, Receive, Scope, Send
 from dogubako.contract.call import Caller
 from dogubako.contract.errors import ValidationError
 from dogubako.transports.body import decode_json, read_body, require_json, send_json
+from dogubako.transports.callers import caller_in
 from dogubako.transports.exchange import Exchange
 from dogubako.transports.express import Express, PlainCall
 from dogubako.transports.inside import Inside
@@ -27,14 +28,14 @@ from dogubako.transports.wire import (
     MODERN_VERSION,
     NOT_JSON,
     PARSE_ERROR,
+    UNREADABLE,
     Refusal,
+    encode_message,
     is_message,
 )
 
 _decode = msgspec.json.Decoder().decode
-_encode = msgspec.json.Encoder().encode
 
-_NO_JSON: Final = object()
 _ROUTING: Final = frozenset(
     {b"mcp-protocol-version", b"mcp-method", b"mcp-name", b"mcp-session-id", b"accept", b"content-type"}
 )
@@ -73,16 +74,18 @@ class McpEndpoint:
         self._sessions.close_streams()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        caller: Caller = scope["dogubako.caller"]
+        caller = caller_in(scope)
         if scope["method"] != "POST":
             async with self._while_welcome(scope, receive, send) as (heard, said):
                 await self.manager.handle_request(_trimmed(scope, caller), heard, said)
             return
         require_json(scope)
         body = await read_body(receive)
-        if self._step_up.wanted and await self._step_up.refused(_decoded(body), caller, send):
-            return
         headers = _routing_headers(scope)
+        if self._step_up.wanted:
+            modern = not _shakes_hands(headers or {})
+            if await self._step_up.answered(_decoded(body), caller, send, modern=modern):
+                return
         plain = self._plain(headers, body, caller) if headers is not None else None
         if plain is None:
             await self._long_way(_trimmed(scope, caller), body, receive, send, caller)
@@ -102,8 +105,9 @@ class McpEndpoint:
             return None
         if version == MODERN_VERSION:
             call = self.express.recognise(message, modern=True)
-            fits = call is not None and headers.get(b"mcp-method") == b"tools/call"
-            return (call, "") if call is not None and fits and headers.get(b"mcp-name") == call.name.encode() else None
+            if call is None or headers.get(b"mcp-method") != b"tools/call":
+                return None
+            return (call, "") if headers.get(b"mcp-name") == call.name.encode() else None
         if b"mcp-protocol-version" in headers and version not in HANDSHAKE_VERSIONS:
             return None
         call = self.express.recognise(message, modern=False)
@@ -118,8 +122,8 @@ class McpEndpoint:
             return
         if _is(message, "notifications/cancelled"):
             self._stop(session, caller, message.get("params"))
-        watched = _is(message, "tools/call")
-        cancel = (lambda: self._cancel(scope, message["id"])) if watched and message and "id" in message else None
+        watched = _is(message, "tools/call") and "id" in message
+        cancel = (lambda: self._cancel(scope, message["id"])) if watched else None
         if _is(message, "initialize"):
             self._sessions.check_room(caller)
         async with self._while_welcome(scope, receive, send) as (heard, said):
@@ -143,7 +147,7 @@ class McpEndpoint:
         """A client of the handshake era went away: tell its session what a polite client would have told it."""
         notice = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": request_id}}
         with anyio.CancelScope(shield=True):
-            await self.manager.handle_request(scope, *_replay(_encode(notice), _never, _into_nothing, None))
+            await self.manager.handle_request(scope, *_replay(encode_message(notice), _never, _into_nothing, None))
 
 
 def _is(message: Any, method: str) -> bool:
@@ -157,9 +161,9 @@ def _shakes_hands(headers: dict[bytes, bytes]) -> bool:
 
 async def _refuse(message: Any, send: Send) -> None:
     refusal = Refusal(INVALID_REQUEST, "This is not a JSON-RPC message.", None)
-    if message is _NO_JSON:
+    if message is UNREADABLE:
         refusal = Refusal(PARSE_ERROR, "Parse error", None)
-    await send_json(send, _encode({"jsonrpc": "2.0", "id": None, "error": refusal.as_json()}), 400)
+    await send_json(send, encode_message(refusal.answer(None)), 400)
 
 
 def _routing_headers(scope: Scope) -> dict[bytes, bytes] | None:
@@ -224,4 +228,4 @@ def _decoded(body: bytes) -> Any:
     try:
         return decode_json(body)
     except ValidationError:
-        return _NO_JSON
+        return UNREADABLE

@@ -1,12 +1,13 @@
 """The OpenAPI 3.1 description, made from the same models that check and shape what is served."""
 
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from dogubako import __version__
+from dogubako.settings import AuthKind
 from dogubako.transports import rest_models as models
 
 _REFERENCE = "#/components/schemas/{model}"
@@ -19,20 +20,20 @@ _CREDENTIALS = {
 
 
 @cache
-def describe(auth: Literal["off", "keys", "oauth"] = "off") -> dict[str, Any]:
+def describe(auth: AuthKind = "off") -> dict[str, Any]:
     """The whole description. Where callers must prove who they are, it says how."""
     if auth == "off":
         return _described()
     ways = {name: _CREDENTIALS[name] for name in (("bearer", "apiKey") if auth == "keys" else ("bearer",))}
     described = _described()
-    for path in _FOR_EVERYBODY:
+    for path in FOR_EVERYBODY:
         described["paths"][path]["get"]["security"] = []
     described["components"]["securitySchemes"] = ways
     return {**described, "security": [{name: []} for name in ways]}
 
 
 # For operators' probes, which bring no credentials.
-_FOR_EVERYBODY = ("/healthz", "/readyz")
+FOR_EVERYBODY = frozenset({"/healthz", "/readyz"})
 
 
 def _described() -> dict[str, Any]:

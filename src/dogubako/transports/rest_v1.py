@@ -17,6 +17,7 @@ from dogubako.contract.moment import utc_text
 from dogubako.engine.entry import ListFilter, ToolRegistryEntry
 from dogubako.engine.validation import ModelValidator
 from dogubako.transports.body import decode_object, read_body, require_json, send_json
+from dogubako.transports.callers import caller_in
 from dogubako.transports.departure import Departure
 from dogubako.transports.inside import Inside
 from dogubako.transports.problems import challenge, elapsed_ms, json_response, log_problem, problem
@@ -45,7 +46,7 @@ class CallRoute:
         started = time.perf_counter()
         require_json(scope)
         encoded = await read_body(receive)
-        call, wrong = _read_call(encoded, scope["dogubako.caller"])
+        call, wrong = _read_call(encoded, caller_in(scope))
         result: ToolResult | None = None
         with Stop() as stop:
             async with Departure(receive, stop):
@@ -136,28 +137,23 @@ class RestV1:
         return json_response(tool_detail(self._inside.registry, name))
 
     async def _search(self, request: Request) -> Response:
-        # It costs as much as a call, and counts like the tool that does the same over MCP.
-        asked = ToolCall(name="search_tools", door="rest", caller=request.scope["dogubako.caller"])
-        await self._inside.pipeline.policy.check_rate(asked)
         require_json(request.scope)
         body = _SEARCH.check(decode_object(await read_body(request.receive)))
         if not body.query.strip():
             raise ValidationError.of("query", "Query is required")
         wanted = ListFilter(category=body.filters.category, tags=tuple(body.filters.tags))
-        matches = self._inside.registry.search(
-            body.query, wanted, may_see=lambda one: self._missing_scope(one, request) is None
-        )
+        matches = await self._inside.finder.find(body.query, wanted, caller=caller_in(request.scope), door="rest")
         found = [{**tool_info(match.entry), "score": match.score} for match in matches[: body.limit]]
         return json_response({"query": body.query, "results": found, "total": len(matches)})
 
     def _missing_scope(self, entry: ToolRegistryEntry, request: Request) -> AuthorizationError | None:
         """The one thing that hides a tool here: lists of REST also show what is disabled, and why."""
-        return self._inside.pipeline.policy.missing_scope(entry, request.scope["dogubako.caller"])
+        return self._inside.pipeline.policy.missing_scope(entry, caller_in(request.scope))
 
     async def _switch(self, request: Request, name: str) -> None:
         require_json(request.scope)
         body = _SWITCH.check(decode_object(await read_body(request.receive)))
-        self._inside.switchboard.switch(name, body.enabled, caller=request.scope["dogubako.caller"], door="rest")
+        self._inside.switchboard.switch(name, body.enabled, caller=caller_in(request.scope), door="rest")
 
 
 def _list_query(request: Request) -> ListQuery:

@@ -19,7 +19,7 @@ import msgspec
 import structlog
 
 from dogubako.contract.call import TRUSTED
-from dogubako.transports.express import CANCELLED, Express
+from dogubako.transports.express import CANCELLED, Express, PlainCall
 from dogubako.transports.inside import Inside
 from dogubako.transports.opening import Opening
 from dogubako.transports.outstanding import Outstanding
@@ -30,15 +30,16 @@ from dogubako.transports.wire import (
     MAX_BODY_BYTES,
     NOT_JSON,
     PARSE_ERROR,
+    UNREADABLE,
     VERSION_KEY,
     Refusal,
+    encode_message,
     is_request_id,
 )
 
 log = structlog.get_logger("dogubako.stdio")
 
 _decode = msgspec.json.Decoder().decode
-_encode = msgspec.json.Encoder().encode
 
 # When stdin ends, answers that are nearly ready may still be wanted: `dogubako stdio < requests.jsonl`.
 _LAST_ANSWERS_SECONDS: Final = 2.0
@@ -68,8 +69,10 @@ class StdioDoor:
         self._modern: bool | None = None
         self._listening = anyio.CancelScope()
         self._grace = inside.settings.shutdown_grace
-        self._unsubscribe = inside.registry.subscribe(lambda _: self._tell("tools"))
-        inside.catalog.subscribe(lambda change: self._tell(change.kind))
+        self._unsubscribe = [
+            inside.registry.subscribe(lambda _: self._tell("tools")),
+            inside.catalog.subscribe(lambda change: self._tell(change.kind)),
+        ]
 
     async def run(self, reader: asyncio.StreamReader) -> None:
         try:
@@ -83,7 +86,8 @@ class StdioDoor:
             with anyio.move_on_after(self._grace if self._listening.cancel_called else _LAST_ANSWERS_SECONDS):
                 await self._outstanding.all_answered()
         finally:
-            self._unsubscribe()
+            for unsubscribe in self._unsubscribe:
+                unsubscribe()
             self._sdk.close()
 
     def stop(self) -> None:
@@ -94,9 +98,9 @@ class StdioDoor:
 
     async def _take(self, line: bytes) -> None:
         try:
-            message = _decode(line) if len(line) <= MAX_BODY_BYTES else None
+            message = _decode(line) if len(line) <= MAX_BODY_BYTES else UNREADABLE
         except NOT_JSON:
-            message = None
+            message = UNREADABLE
         if not isinstance(message, dict) or _has_odd_id(message):
             await self._take_oddity(line, message)
             return
@@ -116,7 +120,7 @@ class StdioDoor:
     async def _take_oddity(self, line: bytes, message: Any) -> None:
         """What is no JSON object gets an answer too: silence would leave a client waiting."""
         too_long = len(line) > MAX_BODY_BYTES
-        if message is None and not too_long and (lenient := _lenient_json(line)) is not None:
+        if message is UNREADABLE and not too_long and (lenient := _lenient_json(line)) is not None:
             await self._sdk.send(line, lenient)
             return
         refusal = Refusal(PARSE_ERROR, "Parse error", None)
@@ -126,12 +130,12 @@ class StdioDoor:
             refusal = Refusal(INVALID_REQUEST, "Batches are not supported; send one message per line.", None)
         elif isinstance(message, dict):
             refusal = Refusal(INVALID_REQUEST, "The id of a request must be a string or an integer.", None)
-        elif message is not None:
+        elif message is not UNREADABLE:
             refusal = Refusal(INVALID_REQUEST, "A message must be a JSON object.", None)
         log.warning("Malformed message", bytes=len(line))
-        await self._write({"jsonrpc": "2.0", "id": None, "error": refusal.as_json()})
+        await self._write(refusal.answer(None))
 
-    def _plain(self, message: dict[str, Any]) -> Any:
+    def _plain(self, message: dict[str, Any]) -> PlainCall | None:
         if self._modern is None or (not self._modern and not self._opening.opened):
             return None
         return self._express.recognise(message, modern=self._modern)
@@ -146,7 +150,7 @@ class StdioDoor:
             notice = {"jsonrpc": "2.0", "method": f"notifications/{kind}/list_changed"}
             self._tasks.start_soon(self._write, notice)
 
-    async def _answer(self, call: Any) -> None:
+    async def _answer(self, call: PlainCall) -> None:
         try:
             response = await self._express.answer(call, door="stdio", caller=TRUSTED)
             # Over stdio a cancelled request gets no answer at all.
@@ -156,7 +160,7 @@ class StdioDoor:
             self._outstanding.discard(call.id)
 
     async def _write(self, message: dict[str, Any]) -> None:
-        await self._write_encoded(_encode(message))
+        await self._write_encoded(encode_message(message))
 
     async def _write_encoded(self, encoded: bytes) -> None:
         try:

@@ -4,20 +4,17 @@ Other callers get the refusal as a result, which a model can read. A client that
 takes the status 403 and the scope in `WWW-Authenticate` back to the authorization server, and calls again.
 """
 
-from collections.abc import Mapping
 from typing import Any, Final
 
-import msgspec
 from starlette.types import Send
 
-from dogubako.contract.call import Caller, ToolCall, error_facts
+from dogubako.contract.call import Caller, error_facts
 from dogubako.contract.errors import AuthorizationError, ToolNotFoundError
 from dogubako.contract.passing_tool import PassingTool
 from dogubako.transports.body import send_json
+from dogubako.transports.express import PlainCall, response, tool_call
 from dogubako.transports.inside import Inside
-from dogubako.transports.wire import INSUFFICIENT_SCOPE, Refusal
-
-_encode = msgspec.json.Encoder().encode
+from dogubako.transports.wire import INSUFFICIENT_SCOPE, Refusal, encode_message, is_request_id
 
 # `call_tool` may name `read_more`, which names a tool.
 _MOST_PASSES: Final = 2
@@ -30,24 +27,26 @@ class StepUp:
         self._inside = inside
         self.wanted = inside.settings.auth == "oauth"
 
-    async def refused(self, message: Any, caller: Caller, send: Send) -> bool:
+    async def answered(self, message: Any, caller: Caller, send: Send, *, modern: bool) -> bool:
         """Whether this message was a call that the caller's token does not allow; then it has its answer."""
-        if not isinstance(message, dict) or message.get("method") != "tools/call":
+        call = _call_in(message, modern)
+        if call is None or not self._lacks_scope(call.name, call.arguments, caller):
             return False
-        params = message.get("params")
-        name, arguments = (params.get("name"), params.get("arguments")) if isinstance(params, dict) else (None, None)
-        if not isinstance(name, str) or not self._lacks_scope(name, arguments, caller):
-            return False
-        # Down the path as any other call: there it is counted, refused and recorded.
-        call = ToolCall(name=name, parameters=_object(arguments), door="http", caller=caller)
-        error = (await self._inside.pipeline.handle(call)).error
-        if not isinstance(error, AuthorizationError) or not error.scope:
-            return False
-        refusal = Refusal(INSUFFICIENT_SCOPE, error.message, error_facts(error))
-        answer = {"jsonrpc": "2.0", "id": message.get("id"), "error": refusal.as_json()}
-        challenge = self._inside.authenticator.challenge(error).encode("latin-1")
-        await send_json(send, _encode(answer), error.http_status, [(b"www-authenticate", challenge)])
+        # Down the path as any other call: there it is counted, refused and recorded. It must not go there twice, so
+        # what it heard is the answer, also where the scope was not what it failed for.
+        result = await self._inside.pipeline.handle(tool_call(call, "http", caller))
+        error = result.error
+        if isinstance(error, AuthorizationError) and error.scope:
+            await self._demand(error, call, send)
+        else:
+            await send_json(send, encode_message(response(call, result)))
         return True
+
+    async def _demand(self, error: AuthorizationError, call: PlainCall, send: Send) -> None:
+        refusal = Refusal(INSUFFICIENT_SCOPE, error.message, error_facts(error))
+        challenge = self._inside.authenticator.challenge(error).encode("latin-1")
+        body = encode_message(refusal.answer(call.id))
+        await send_json(send, body, error.http_status, [(b"www-authenticate", challenge)])
 
     def _lacks_scope(self, name: Any, arguments: Any, caller: Caller, passes: int = 0) -> bool:
         try:
@@ -63,5 +62,14 @@ class StepUp:
         return self._lacks_scope(said.get(tool.target), said.get("arguments"), caller, passes + 1)
 
 
-def _object(value: Any) -> Mapping[str, Any]:
+def _call_in(message: Any, modern: bool) -> PlainCall | None:
+    if not isinstance(message, dict) or message.get("method") != "tools/call":
+        return None
+    params, request_id = _object(message.get("params")), message.get("id")
+    if not is_request_id(request_id) or not isinstance(params.get("name"), str):
+        return None
+    return PlainCall(request_id, params["name"], _object(params.get("arguments")), modern)
+
+
+def _object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}

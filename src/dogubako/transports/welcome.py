@@ -76,5 +76,7 @@ class Welcome:
             if not error.retryable:
                 self._reason = error
                 self._over.set_result({"type": "http.disconnect"})
-                return
-        self._alarm = set_alarm(LOOK_AGAIN_SECONDS, self._look)
+        finally:
+            # Whatever went wrong with this look, it must not be the last one.
+            if self._reason is None:
+                self._alarm = set_alarm(LOOK_AGAIN_SECONDS, self._look)

@@ -32,6 +32,10 @@ MAX_BODY_BYTES: Final = 4 * 1024 * 1024
 
 # What the decoder raises where there is no JSON: wrong syntax, half characters, a bottomless nesting.
 NOT_JSON: Final = (msgspec.DecodeError, UnicodeError, RecursionError)
+# Stands for a message that could not be decoded; `None` is a message too, if a wrong one.
+UNREADABLE: Final = object()
+
+encode_message: Final = msgspec.json.Encoder().encode
 
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
@@ -53,6 +57,10 @@ class Refusal(NamedTuple):
     def as_json(self) -> dict[str, Any]:
         error: dict[str, Any] = {"code": self.code, "message": self.message}
         return error | {"data": self.data} if self.data else error
+
+    def answer(self, request_id: str | int | None) -> dict[str, Any]:
+        """The whole JSON-RPC message."""
+        return {"jsonrpc": "2.0", "id": request_id, "error": self.as_json()}
 
 
 def refusal_of(error: DogubakoError | None, *, modern: bool) -> Refusal | None:

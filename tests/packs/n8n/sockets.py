@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from tests.socket_connection import SocketConnection
+from tests.socket_connection import OpenConnections, SocketConnection
 
 TICK: Final = 0.01
 EMPTY_LIST: Final = b'{"data":[],"nextCursor":null}'
@@ -40,9 +40,11 @@ class Server:
     heads: list[bytes] = field(default_factory=list)
     asked: asyncio.Event = field(default_factory=asyncio.Event)
     left: asyncio.Event = field(default_factory=asyncio.Event)
+    visitors: OpenConnections = field(default_factory=OpenConnections)
 
     async def visit(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         visitor = Visitor(reader=reader, writer=writer)
+        self.visitors.add(writer)
         try:
             visitor.head = await reader.readuntil(b"\r\n\r\n")
             self.heads.append(visitor.head)
@@ -61,7 +63,10 @@ async def serving(serve: Serve, tls: ssl.SSLContext | None = None) -> AsyncItera
     listening = await asyncio.start_server(server.visit, "127.0.0.1", 0, ssl=tls)
     server.port = listening.sockets[0].getsockname()[1]
     async with listening:
-        yield server
+        try:
+            yield server
+        finally:
+            await server.visitors.end()
 
 
 def head(length: int | None = None, kind: str = "application/json") -> bytes:

@@ -17,7 +17,9 @@ from dogubako.settings import Sources
 from .sockets import Server, answer_well, break_off, drip, own_certificate, serving, stay_silent
 from .wired import told
 
-BOUND = 10.0
+BOUND = 20.0
+# Milliseconds. A busy machine may need more than the first of them to reach the server at all.
+SHORT_TIMES = (150, 1_500, 15_000)
 
 
 @asynccontextmanager
@@ -57,9 +59,13 @@ async def test_an_answer_that_breaks_off_is_no_answer(tmp_path: Path) -> None:
 
 async def test_an_answer_that_drips_ends_with_the_time_of_the_call(tmp_path: Path) -> None:
     async with serving(drip) as server, box_at(f"http://127.0.0.1:{server.port}", tmp_path) as box:
-        result = await box.call("list_workflows", options=ExecutionOptions(timeout=150))
+        for milliseconds in SHORT_TIMES:
+            server.left.clear()
+            result = await box.call("list_workflows", options=ExecutionOptions(timeout=milliseconds))
 
-        assert told(result) == ("TIMEOUT", "Execution timeout after 150ms")
+            assert told(result) == ("TIMEOUT", f"Execution timeout after {milliseconds}ms")
+            if server.asked.is_set():
+                break
         with anyio.fail_after(BOUND):
             await server.left.wait()
         server.serve = answer_well

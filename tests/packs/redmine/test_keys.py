@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import anyio
-import anyio.lowlevel
 import httpx2
 import pytest
 from structlog.testing import capture_logs
@@ -15,6 +14,7 @@ from structlog.typing import EventDict
 from dogubako.app import Toolbox
 from dogubako.packs.redmine.api import service
 from dogubako.packs.redmine.tools import TOOLS
+from tests.doors.waiting import until
 
 from .every_call import EVERY_CALL, furnish
 from .made import text_of
@@ -157,11 +157,12 @@ async def test_a_password_beside_a_mistake_is_not_repeated(tmp_path: Path, wrong
 
 async def complaints(logs: list[EventDict]) -> list[EventDict]:
     """What the log says about a Redmine that cannot be used; it is found out beside everything else."""
-    for _ in range(1_000):
-        if found := [one for one in logs if one["event"] == "Redmine cannot be used"]:
-            return found
-        await anyio.lowlevel.checkpoint()
-    raise AssertionError("nothing was said")
+
+    def found() -> list[EventDict]:
+        return [one for one in logs if one["event"] == "Redmine cannot be used"]
+
+    await until(lambda: bool(found()), "a complaint about Redmine")
+    return found()
 
 
 @pytest.mark.parametrize(

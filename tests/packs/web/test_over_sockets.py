@@ -41,6 +41,8 @@ class _Over(httpx2.AsyncHTTPTransport):
 async def _served() -> AsyncIterator[int]:
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
+        # From now on whoever connects waits for the server instead of being refused.
+        listening.listen()
         server = _Quiet(uvicorn.Config(web_app(), log_config=None, lifespan="off", timeout_graceful_shutdown=1))
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(server.serve, [listening])

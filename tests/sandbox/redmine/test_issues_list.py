@@ -1,5 +1,6 @@
 """Lists of issues: filters, saved queries, order."""
 
+from datetime import date
 from typing import Any
 
 import pytest
@@ -134,9 +135,14 @@ async def test_a_list_includes_files_and_relations_and_nothing_else(redmine: Red
     assert not {"journals", "watchers"} & set(umlauts)
 
 
-async def test_words_for_days_are_read_by_their_first_letters(redmine: Redmine) -> None:
+async def test_words_for_days_are_read_by_their_first_letters(
+    redmine: Redmine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     body = {"issue": {"project_id": 1, "subject": "New"}}
     assert (await redmine.answer("admin", "POST", "/issues.json", body)).status_code == 201
+    made = (await redmine.told("admin", "/issues/141.json"))["issue"]["created_on"]
+    # It is still the same day, although midnight may have passed since then.
+    monkeypatch.setattr("dogubako.sandbox.redmine.day_ranges.today", lambda: date.fromisoformat(made[:10]))
 
     # `t` is today, `y` this year.
     assert ids(await redmine.told("admin", "/issues.json?created_on=today")) == [141]

@@ -13,6 +13,7 @@ from dogubako.contract.errors import HttpError
 A: Final = 1
 AAAA: Final = 28
 NO_SUCH_NAME: Final = 3
+PATIENCE: Final = 20
 _HEADER: Final = struct.Struct("!HHHHHH")
 _POINTER_TO_THE_QUESTION: Final = b"\xc0\x0c"
 
@@ -76,7 +77,7 @@ class Resolver:
         transport, reply = await loop.create_datagram_endpoint(Reply, remote_addr=("127.0.0.1", self.port))
         try:
             transport.sendto(_HEADER.pack(7, 0x0100, 1, 0, 0, 0) + _written(host) + struct.pack("!HH", kind, 1))
-            return _addresses(await asyncio.wait_for(reply.data, 5), kind)
+            return _addresses(await asyncio.wait_for(reply.data, PATIENCE), kind)
         finally:
             transport.close()
 

@@ -2,9 +2,10 @@
 
 import asyncio
 import datetime
+import socket
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from tests.socket_connection import SocketConnection
+from tests.socket_connection import OpenConnections, SocketConnection
 
 
 @dataclass(kw_only=True)
@@ -41,6 +42,7 @@ class Place:
     greeted: list[str] = field(default_factory=list)
     asked: asyncio.Event = field(default_factory=asyncio.Event)
     left: asyncio.Event = field(default_factory=asyncio.Event)
+    guests: OpenConnections = field(default_factory=OpenConnections)
 
     @property
     def paths(self) -> list[str]:
@@ -52,6 +54,7 @@ class Place:
 
     async def visit(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
+        self.guests.add(writer)
         try:
             # A connection may be used for more than one request, if the guest wants to.
             while head := (await reader.readuntil(b"\r\n\r\n")).decode("latin-1"):
@@ -65,17 +68,29 @@ class Place:
             writer.close()
 
 
+@contextmanager
+def free_port() -> Iterator[int]:
+    """A port that nobody has on any address; whoever allows it to be used again can listen there meanwhile."""
+    with socket.socket() as held:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("", 0))
+        yield held.getsockname()[1]
+
+
 @asynccontextmanager
 async def serving(
-    serve: Serve, host: str = "127.0.0.2", port: int = 0, tls: ssl.SSLContext | None = None
+    serve: Serve, host: str = "127.0.0.2", port: int | None = None, tls: ssl.SSLContext | None = None
 ) -> AsyncIterator[Place]:
+    """A server on a port that is free on every other address too, or on the port of another server."""
     place = Place(serve=serve)
     if tls is not None:
         tls.sni_callback = lambda _socket, name, _context: place.greeted.append(name)
-    listening = await asyncio.start_server(place.visit, host, port, ssl=tls)
-    place.port = listening.sockets[0].getsockname()[1]
-    async with listening:
-        yield place
+    with free_port() if port is None else nullcontext(port) as place.port:
+        async with await asyncio.start_server(place.visit, host, place.port, ssl=tls):
+            try:
+                yield place
+            finally:
+                await place.guests.end()
 
 
 def answer(body: bytes = b"<p>hello</p>", status: int = 200, **headers: str) -> bytes:

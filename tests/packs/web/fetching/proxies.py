@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from tests.socket_connection import OpenConnections
+
 
 @dataclass(kw_only=True)
 class Proxy:
@@ -12,8 +14,10 @@ class Proxy:
 
     port: int = 0
     lines: list[str] = field(default_factory=list)
+    guests: OpenConnections = field(default_factory=OpenConnections)
 
     async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.guests.add(writer)
         try:
             head = await reader.readuntil(b"\r\n\r\n")
             line = head.decode("latin-1").split("\r\n", 1)[0]
@@ -42,7 +46,10 @@ async def proxying() -> AsyncIterator[Proxy]:
     listening = await asyncio.start_server(proxy.carry, "127.0.0.1", 0)
     proxy.port = listening.sockets[0].getsockname()[1]
     async with listening:
-        yield proxy
+        try:
+            yield proxy
+        finally:
+            await proxy.guests.end()
 
 
 async def _pour(source: asyncio.StreamReader, into: asyncio.StreamWriter) -> None:

@@ -9,7 +9,7 @@ from dogubako.contract.errors import HttpError, UrlNotAllowed
 
 from .conftest import Visiting
 from .names import Resolver
-from .places import Authority, Guest, always, answer, serving
+from .places import Authority, Guest, always, answer, free_port, serving
 from .proxies import proxying
 
 pytestmark = pytest.mark.usefixtures("a_public_web")
@@ -194,10 +194,9 @@ async def test_a_proxy_is_never_asked_for_a_private_address(visiting: Visiting) 
 
 
 async def test_a_server_that_nobody_answers_for_is_worth_a_second_try(visiting: Visiting) -> None:
-    async with serving(always(answer())) as place:
-        port = place.port
-    async with visiting() as visitor:
-        with pytest.raises(HttpError) as failed:
-            await visitor.visit(f"http://one.example.com:{port}/")
+    with free_port() as port:
+        async with visiting() as visitor:
+            with pytest.raises(HttpError) as failed:
+                await visitor.visit(f"http://one.example.com:{port}/")
 
     assert failed.value.transient

@@ -19,6 +19,9 @@ from .places import Guest, Serve, always, answer, serving
 pytestmark = pytest.mark.usefixtures("a_public_web")
 
 TICK = 0.01
+PATIENCE = 20
+# Seconds. A busy machine may need more than the first of them to reach the server at all.
+SHORT_TIMES = (0.3, 3.0, 15.0)
 ZEROS = bytes(64 * 1024 * 1024)
 
 
@@ -41,12 +44,12 @@ async def headers_without_end(guest: Guest) -> None:
 
 
 async def silence(guest: Guest) -> None:
-    await guest.gone_within(10)
+    await guest.gone_within(60)
 
 
 async def slow_head(guest: Guest) -> None:
     await guest.say(b"HTTP/1.1 200 OK\r\n")
-    await guest.gone_within(10)
+    await guest.gone_within(60)
 
 
 async def drip(guest: Guest) -> None:
@@ -75,7 +78,7 @@ async def test_a_page_without_end_is_left_at_the_limit(visiting: Visiting) -> No
     async with serving(flood) as place, visiting() as visitor:
         with pytest.raises(HttpError, match="it is larger than 10,485,760 bytes"):
             await visitor.visit(f"http://public.example.com:{place.port}/")
-        await asyncio.wait_for(place.left.wait(), 5)
+        await asyncio.wait_for(place.left.wait(), PATIENCE)
 
 
 @pytest.mark.parametrize(
@@ -112,12 +115,16 @@ async def test_a_bomb_is_left_at_the_limit_and_takes_no_memory(
     ],
 )
 async def test_a_slow_server_is_left_in_time(visiting: Visiting, monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
-    monkeypatch.setattr(visiting_module, "VISIT_SECONDS", 0.3)
     async with serving(serve) as place, visiting() as visitor:
-        with pytest.raises(Timeout):
-            async with asyncio.timeout(5):
-                await visitor.visit(f"http://public.example.com:{place.port}/")
-        await asyncio.wait_for(place.left.wait(), 5)
+        for seconds in SHORT_TIMES:
+            place.left.clear()
+            monkeypatch.setattr(visiting_module, "VISIT_SECONDS", seconds)
+            with pytest.raises(Timeout):
+                async with asyncio.timeout(seconds + PATIENCE):
+                    await visitor.visit(f"http://public.example.com:{place.port}/")
+            if place.asked.is_set():
+                break
+        await asyncio.wait_for(place.left.wait(), PATIENCE)
 
 
 async def test_a_resolver_without_an_answer_is_left_in_time(
@@ -131,7 +138,7 @@ async def test_a_resolver_without_an_answer_is_left_in_time(
     monkeypatch.setattr(resolver, "_ask", never)
     async with visiting() as visitor:
         with pytest.raises(Timeout):
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(PATIENCE):
                 await visitor.visit("http://public.example.com/")
 
 
@@ -194,8 +201,8 @@ async def test_an_error_page_is_not_what_was_asked_for(visiting: Visiting, statu
 async def test_cancelling_closes_the_connection(visiting: Visiting, serve: Serve) -> None:
     async with serving(serve) as place, visiting() as visitor:
         visit = asyncio.create_task(visitor.visit(f"http://public.example.com:{place.port}/"))
-        await asyncio.wait_for(place.asked.wait(), 5)
+        await asyncio.wait_for(place.asked.wait(), PATIENCE)
         visit.cancel()
         with pytest.raises(asyncio.CancelledError):
             await visit
-        await asyncio.wait_for(place.left.wait(), 5)
+        await asyncio.wait_for(place.left.wait(), PATIENCE)

@@ -135,7 +135,7 @@ async def test_a_site_that_is_not_there_is_not_said_to_forbid_anything(
     visiting: Visiting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def silence(guest: Guest) -> None:
-        await guest.gone_within(10)
+        await guest.gone_within(60)
 
     async with serving(silence) as place, visiting() as visitor:
         robots = Robots(visitor, AGENT)

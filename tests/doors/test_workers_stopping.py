@@ -1,0 +1,59 @@
+"""Several workers are told to stop: streams end in order in all of them, and what they share is what was configured."""
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+
+from dogubako import serving as our_serving
+from dogubako.app import build
+from dogubako.settings import Sources
+from tests.gate.open_streams import Listener, connected, listening
+
+from .processes import PATIENCE, WORKBENCH, serving
+
+_STATE_KEY = "DOGUBAKO_REQUEST_STATE_KEY"
+
+
+async def test_streams_of_workers_end_in_order(tmp_path: Path) -> None:
+    # Longer than a test waits: whoever waits for the streams does not come back in time.
+    patient = {"DOGUBAKO_SHUTDOWN_GRACE": "600"}
+    with serving(WORKBENCH, folder=tmp_path, words=["--workers", "2"], settings=patient) as server:
+        server.stderr.first(lambda line: b"Application startup complete" in line, nth=2)
+        async with connected(server.url()) as client:
+            listeners = [await Listener(client, "", "2026").open() for _ in range(8)]
+            async with listening(*listeners) as streams:
+                server.signal(signal.SIGTERM)
+                for stream in streams:
+                    await stream.ends(PATIENCE)
+        code = server.wait()
+
+    assert [stream.broken for stream in streams] == [""] * 8
+    assert all(b'"result"' in stream.body for stream in streams)
+    assert code == 0
+
+
+@pytest.mark.parametrize("configured", [None, "k" * 40], ids=["not configured", "configured"])
+def test_workers_share_the_key_that_was_configured_or_a_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, configured: str | None
+) -> None:
+    monkeypatch.setenv(_STATE_KEY, "to be put back")
+    monkeypatch.delenv(_STATE_KEY)
+    monkeypatch.setattr(uvicorn.Config, "bind_socket", lambda config: None)
+    monkeypatch.setattr(our_serving, "Multiprocess", _NoProcesses)
+    overrides: dict[str, Any] = {"data_dir": tmp_path, "request_state_key": configured}
+    our_serving.serve(build(Sources(overrides=overrides, environ={}, env_file=None)), workers=2)
+
+    told = os.environ.get(_STATE_KEY)
+    assert told is None if configured else told is not None and len(told) > 40
+
+
+class _NoProcesses:
+    def __init__(self, config: uvicorn.Config, sockets: list[Any]) -> None:
+        self.config = config
+
+    def run(self) -> None:
+        return None
