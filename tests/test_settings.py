@@ -121,6 +121,32 @@ def test_a_mistake_in_the_env_file_is_named_as_well() -> None:
         _sources().load()
 
 
+PROPOSALS = [
+    pytest.param("DOGUBAKO_HOST", "Did you mean HOST?", id="a name of ours without the prefix"),
+    pytest.param("DOGUBAKO_PORT", "Did you mean PORT?", id="a short one"),
+    pytest.param("DOGUBAKO_LOG_LEVEL", "Did you mean LOG_LEVEL?", id="one of two words"),
+    pytest.param("DOGUBAKO_RATE_LIMIT_MAXX", "Did you mean RATE_LIMIT_MAX?", id="misspelt, and without the prefix"),
+    pytest.param("DOGUBAKO_ALOWED_HOSTS", "Did you mean DOGUBAKO_ALLOWED_HOSTS?", id="misspelt, with the prefix"),
+    pytest.param("DOGUBAKO_N8N_URL", "If it is one of a pack, its name is N8N_URL.", id="one of a pack"),
+    pytest.param("DOGUBAKO_COLOUR", "If it is one of a pack, its name is COLOUR.", id="nobody's"),
+    pytest.param("DOGUBAKO_", "", id="no name"),
+    pytest.param(
+        "DOGUBAKO_ALLOW_UNAUTHENTICATED",
+        "It is the flag --allow-unauthenticated of `dogubako serve`.",
+        id="what has to be said every time",
+    ),
+    pytest.param("DOGUBAKO_WORKERS", "It is the flag --workers of `dogubako serve`.", id="another flag"),
+]
+
+
+@pytest.mark.parametrize(("variable", "proposal"), PROPOSALS)
+def test_what_is_proposed_is_what_was_meant_or_nothing(variable: str, proposal: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        _sources({variable: "1"}).load()
+
+    assert str(caught.value) == f"Unknown setting {variable}. {proposal}".rstrip()
+
+
 def test_a_password_inside_of_an_address_is_not_printed() -> None:
     command = [sys.executable, "-m", "dogubako", "config", "--json"]
     environ = {**os.environ, "DOGUBAKO_CACHE": "redis://:pa55word@127.0.0.1:6379/0"}

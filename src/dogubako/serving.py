@@ -1,6 +1,7 @@
 """Run the HTTP door: bind, serve, and stop gracefully."""
 
 import contextlib
+import errno
 import gc
 import os
 import signal
@@ -17,19 +18,26 @@ from dogubako.app import Toolbox
 from dogubako.ending import run_to_the_end
 from dogubako.settings import Settings, SettingsError
 from dogubako.transports.bounded import BoundedProtocol
-from dogubako.transports.hosts import is_loopback
 from dogubako.transports.http import HttpDoor
+from dogubako.transports.strangers import check_strangers
 
 log = structlog.get_logger("dogubako.http")
 
 _FACTORY = "dogubako.worker:app"
+_WORKER_SECONDS = 60
+_TAKEN = (errno.EADDRINUSE, errno.EACCES)
 
 
 def serve(box: Toolbox, *, workers: int = 1, allow_unauthenticated: bool = False) -> None:
     """Serve until told to stop; running calls get their grace time, then the process ends with code 0."""
     settings = box.settings
-    if settings.auth == "off" and not allow_unauthenticated:
-        _refuse_strangers(settings)
+    try:
+        check_strangers(settings)
+    except SettingsError:
+        if not allow_unauthenticated:
+            raise
+        log.warning("Authentication is off: whoever can reach this server may do everything", host=settings.host)
+    _check_that_nobody_listens_there(settings)
     if workers > 1:
         _serve_many(settings, workers)
         return
@@ -39,18 +47,22 @@ def serve(box: Toolbox, *, workers: int = 1, allow_unauthenticated: bool = False
     run_to_the_end(GracefulServer(config).serve(), config.get_loop_factory())
 
 
-def _refuse_strangers(settings: Settings) -> None:
-    """Nobody has to prove anything: then nobody but this machine may be able to call."""
-    if not is_loopback(settings.host):
-        raise SettingsError(
-            f"HOST is {settings.host}, which others can reach, and authentication is off. "
-            "Use HOST=127.0.0.1, set DOGUBAKO_AUTH=keys, or say --allow-unauthenticated if that is what you want."
-        )
-    if settings.cors_enabled and "*" in settings.cors_origin:
-        raise SettingsError(
-            "CORS_ORIGIN is *, so every web page that somebody here opens could call tools, and authentication is off. "
-            "Name the sites in CORS_ORIGIN, set DOGUBAKO_AUTH=keys, or say --allow-unauthenticated if that is meant."
-        )
+def _check_that_nobody_listens_there(settings: Settings) -> None:
+    """Found out before anything is started, and said in words that help."""
+    where = f"{settings.host}:{settings.port}"
+    try:
+        places = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError as error:
+        raise SettingsError(f"HOST is {settings.host}, which cannot be bound to: {error.strerror}.") from None
+    for family, kind, protocol, _, place in places:
+        with contextlib.closing(socket.socket(family, kind, protocol)) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(place)
+            except OSError as error:
+                if error.errno in _TAKEN:
+                    advice = "Another server may be running there; choose another port with --port or PORT."
+                    raise SettingsError(f"Nothing can listen on {where}: {error.strerror}. {advice}") from None
 
 
 class GracefulServer(uvicorn.Server):
@@ -89,7 +101,10 @@ def _serve_many(settings: Settings, workers: int) -> None:
     # State that one worker sealed must open in another.
     if settings.request_state_key is None:
         os.environ["DOGUBAKO_REQUEST_STATE_KEY"] = token_urlsafe(48)
-    config = uvicorn.Config(_FACTORY, factory=True, workers=workers, **_options(settings))
+    # On a busy machine a worker may need long to start; one that is killed for it would never come up.
+    config = uvicorn.Config(
+        _FACTORY, factory=True, workers=workers, timeout_worker_healthcheck=_WORKER_SECONDS, **_options(settings)
+    )
     Multiprocess(config, sockets=[config.bind_socket()]).run()
 
 

@@ -12,6 +12,7 @@ from dotenv import dotenv_values
 from platformdirs import user_data_path
 from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError, field_validator, model_validator
 
+from dogubako.contract.loopback import crosses_a_network_unencrypted
 from dogubako.contract.output import Language
 from dogubako.contract.pack import Pack
 from dogubako.contract.setting import PackSettings, env_name, setting
@@ -24,6 +25,12 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 
 _FILE_NAME = "dogubako.toml"
 _PREFIX = "DOGUBAKO_"
+# They belong to one start of the server, and are no settings.
+_ONLY_FLAGS = {"ALLOW_UNAUTHENTICATED": "--allow-unauthenticated", "WORKERS": "--workers"}
+
+# Without scheme and port: a name is allowed on every port.
+_HOST_NAME = re.compile(r"[A-Za-z0-9._-]+|\[?[0-9A-Fa-f]*:[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*\]?", re.ASCII)
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]+)?", re.ASCII)
 
 
 class SettingsError(Exception):
@@ -147,6 +154,30 @@ class Settings(BaseModel):
             raise ValueError("must be an address like https://auth.example.com")
         return value
 
+    @field_validator("oauth_issuer", "oauth_jwks_url")
+    @classmethod
+    def _cannot_be_forged(cls, value: str | None) -> str | None:
+        if value is not None and crosses_a_network_unencrypted(value):
+            raise ValueError("must be https: whoever is on the way could let anybody in")
+        return value
+
+    @field_validator("allowed_hosts")
+    @classmethod
+    def _are_host_names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for name in value:
+            if not _HOST_NAME.fullmatch(name):
+                raise ValueError(f"'{name[:100]}' is no host name; it needs the name alone, like tools.example.com")
+        return value
+
+    @field_validator("cors_origin")
+    @classmethod
+    def _are_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        """Compared with what browsers send, letter by letter; every page can call itself `null`."""
+        for origin in value:
+            if origin != "*" and not _ORIGIN.fullmatch(origin):
+                raise ValueError(f"'{origin[:100]}' is no origin; browsers send them like https://app.example.com")
+        return value
+
     @model_validator(mode="after")
     def _knows_whom_to_trust(self) -> Self:
         if self.auth == "oauth" and not (self.oauth_issuer and self.oauth_audience):
@@ -216,7 +247,7 @@ class Sources:
         known = {env_name(Settings, name) for name in Settings.model_fields}
         for key in self.environ:
             if key.startswith(_PREFIX) and key not in known:
-                raise SettingsError(f"Unknown setting {key}.{_suggest(key, known)}")
+                raise SettingsError(f"Unknown setting {key}.{_suggest_variable(key, known)}")
 
 
 def _read_file(config_file: Path | None) -> dict[str, Any]:
@@ -244,3 +275,15 @@ def _sentence(error: ValidationError, model: type[BaseModel]) -> str:
 def _suggest(name: str, known: Iterable[str]) -> str:
     near = get_close_matches(name, list(known), n=1)
     return f" Did you mean {near[0]}?" if near else ""
+
+
+def _suggest_variable(name: str, known: Iterable[str]) -> str:
+    """Not all of our variables have the prefix, and those that do are not alike because of it."""
+    bare = name.removeprefix(_PREFIX)
+    if bare in _ONLY_FLAGS:
+        return f" It is the flag {_ONLY_FLAGS[bare]} of `dogubako serve`."
+    whole = {one.removeprefix(_PREFIX): one for one in known}
+    if near := get_close_matches(bare, whole, n=1):
+        return f" Did you mean {whole[near[0]]}?"
+    # Which packs there are is not known yet.
+    return f" If it is one of a pack, its name is {bare}." if bare else ""

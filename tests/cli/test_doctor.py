@@ -1,11 +1,14 @@
 """`dogubako doctor`: whether callers can come in, and whether what they do can be recorded."""
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from dogubako.gate.keys import KeyStore
+from dogubako.gate.rates import RateLimits
 from tests.doors.shell import Said, dogubako
+from tests.redis_server import INSTALLED, free_port, redis_server
 
 
 def examined(folder: Path, *words: str, **settings: str) -> Said:
@@ -50,8 +53,86 @@ def test_keys_that_cannot_be_read_are_an_error(tmp_path: Path) -> None:
 
 def test_a_log_that_cannot_be_written_is_said_with_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "data" / "audit.jsonl").mkdir(parents=True)
-    found = examined(tmp_path, "--json", DOGUBAKO_AUDIT="true").json
+    said = examined(tmp_path, "--json", DOGUBAKO_AUDIT="true")
 
-    (audit,) = (one for one in found if one["subject"] == "audit log")
-    assert (audit["ok"], audit["severity"]) == (False, "warning")
+    (audit,) = (one for one in said.json if one["subject"] == "audit log")
+    assert (said.code, audit["ok"], audit["severity"]) == (1, False, "error")
     assert "cannot be written" in audit["message"] and "DOGUBAKO_DATA_DIR" in audit["advice"]
+
+
+def about(said: Said, subject: str) -> str:
+    (line,) = (line for line in said.out.splitlines() if line[8:].startswith(f"{subject}: "))
+    return line
+
+
+BAD_PLACES = [
+    pytest.param("/proc/x", "No such file or directory", id="where only the system makes files"),
+    pytest.param("a file", "Not a directory", id="a file"),
+    pytest.param("a file/data", "Not a directory", id="through a file"),
+]
+
+
+@pytest.mark.parametrize(("place", "reason"), BAD_PLACES)
+def test_a_folder_that_cannot_be_written_is_not_called_fine(tmp_path: Path, place: str, reason: str) -> None:
+    folder = tmp_path / place
+    said = examined(tmp_path, DOGUBAKO_AUDIT="true", DOGUBAKO_DATA_DIR=str(folder))
+
+    assert about(said, "data folder") == (
+        f"warning data folder: {folder} cannot be written: {reason}. "
+        "Set DOGUBAKO_DATA_DIR to a folder that you may write to."
+    )
+    assert said.code == 1 and about(said, "audit log").endswith(f"with room on its disk; {reason}.")
+    assert about(said, "audit log").startswith(f"error   audit log: {folder / 'audit.jsonl'} cannot be written")
+
+
+def test_a_folder_that_can_be_made_is_fine_and_is_not_made(tmp_path: Path) -> None:
+    said = examined(tmp_path)
+
+    assert about(said, "data folder") == f"ok      data folder: {tmp_path / 'data'} can be written."
+    assert not (tmp_path / "data").exists()
+
+
+REACHED = [
+    pytest.param({"HOST": "0.0.0.0"}, "HOST is 0.0.0.0, which others can reach, and", id="an address of the network"),
+    pytest.param({"CORS_ENABLED": "true"}, "CORS_ORIGIN is *, so every web page that", id="pages of all sites"),
+]
+
+
+@pytest.mark.parametrize(("settings", "sentence"), REACHED)
+def test_what_serve_would_refuse_is_said_in_the_same_words(
+    tmp_path: Path, settings: dict[str, str], sentence: str
+) -> None:
+    said = examined(tmp_path, **settings)
+    refused = dogubako("serve", folder=tmp_path, tools=(), settings=settings)
+    words = refused.err.splitlines()[-1].removeprefix("dogubako: ")
+
+    assert refused.code == 2 and words.startswith(sentence)
+    assert said.code == 1 and about(said, "serve") == f"error   serve: {words}"
+
+
+@pytest.mark.parametrize("settings", [{}, {"HOST": "0.0.0.0", "DOGUBAKO_AUTH": "keys"}], ids=["loopback", "keys"])
+def test_what_serve_would_not_refuse_is_not_mentioned(tmp_path: Path, settings: dict[str, str]) -> None:
+    assert "serve: " not in examined(tmp_path, **settings).out
+
+
+def test_a_redis_that_is_away_is_named_without_its_password(tmp_path: Path) -> None:
+    port = free_port()
+    storage = f"redis://ann:s3cr3t@127.0.0.1:{port}/0?password=s3cr3t"
+    said = examined(tmp_path, RATE_LIMIT_MAX="5", RATE_LIMIT_STORAGE=storage)
+
+    assert said.code == 0 and "s3cr3t" not in said.out + said.err
+    assert about(said, "rate limits") == (
+        f"warning rate limits: The Redis at 127.0.0.1:{port} does not answer, so each server counts calls for itself. "
+        "Start it, or change RATE_LIMIT_STORAGE."
+    )
+
+
+@pytest.mark.parametrize("storage", ["memory", *(["redis"] if INSTALLED else [])])
+async def test_a_counter_that_can_be_reached_is_fine(tmp_path: Path, storage: str) -> None:
+    async with redis_server(tmp_path) if storage == "redis" else nullcontext("memory") as where:
+        limits = RateLimits(most=5, window=60, storage=where)
+        found = await limits.check()
+        await limits.aclose()
+
+    place = where.removeprefix("redis://").removesuffix("/0")
+    assert [(one.ok, one.message) for one in found] == ([(True, f"counted at {place}")] if storage == "redis" else [])

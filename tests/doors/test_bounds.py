@@ -1,13 +1,17 @@
 """What is refused before there is a request: heads that are too large or too slow, and too many connections."""
 
 import asyncio
+from contextlib import suppress
 
 import pytest
+import structlog.testing
 
 from dogubako.transports import bounded
 from dogubako.transports.bounded import MOST_HEAD_BYTES, MOST_HEADERS, MOST_URL_BYTES
 
-from .connections import END, HEAD, answer_to, listening, next_answer
+from .connections import END, HEAD, Place, answer_to, listening, next_answer
+from .processes import PATIENCE
+from .waiting import until
 
 REFUSED = [
     pytest.param([b"HELLO\r\n\r\n"], 400, "VALIDATION_ERROR", id="no HTTP"),
@@ -78,12 +82,48 @@ async def test_several_requests_on_one_connection_are_each_bounded() -> None:
             assert (await next_answer(reader))[0].startswith(b"HTTP/1.1 200")
 
 
+async def _connected(place: Place, begun: bytes) -> asyncio.StreamReader:
+    """A connection that has come as far as this, and on which the server knows it."""
+    before = len(place.state.connections)
+    reader, writer = await place.connect()
+    writer.write(begun)
+    await until(lambda: len(place.state.connections) > before, "the server has the connection")
+    return reader
+
+
+BUSY = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n"
+
+
 async def test_one_connection_too_many_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounded, "MOST_CONNECTIONS", 2)
     async with listening() as place:
         for _ in range(2):
-            await place.connect()
-        async with asyncio.timeout(10):
+            assert (await (await _connected(place, BUSY)).readline()).startswith(b"HTTP/1.1 100")
+        async with asyncio.timeout(PATIENCE):
             status, body = await answer_to(place, HEAD + END)
 
     assert (status, body["code"], body["retryable"]) == (503, "BUSY", True)
+
+
+async def test_who_asks_nothing_gives_way_to_who_does_the_oldest_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded, "MOST_CONNECTIONS", 3)
+    monkeypatch.setattr(bounded, "GIVE_WAY", 1)
+    monkeypatch.setattr(bounded.BoundedProtocol, "_told_of_crowd", float("-inf"))
+    structlog.reset_defaults()
+    async with listening() as place, asyncio.timeout(PATIENCE):
+        busy = await _connected(place, BUSY)
+        await busy.readline()
+        oldest = await _connected(place, b"")
+        younger, its_writer = await place.connect()
+        its_writer.write(HEAD + b"\r\n")
+        await next_answer(younger)
+        with structlog.testing.capture_logs() as log:
+            served = await answer_to(place, HEAD + END)
+        with suppress(ConnectionError):
+            assert await oldest.read() == b""
+        its_writer.write(HEAD + END)
+        again = await next_answer(younger)
+
+    assert served[0] == 200
+    assert again[0].startswith(b"HTTP/1.1 200") and not busy.at_eof()
+    assert [line["event"] for line in log] == ["Too many connections are open"]

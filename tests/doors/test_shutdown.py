@@ -80,7 +80,7 @@ async def test_a_call_that_outlasts_the_grace_time_is_cancelled(tmp_path: Path, 
         speaking(*_TOOLS, folder=tmp_path / "b", settings=grace) as pipe,
     ):
         body = {"name": "linger", "parameters": {"marker": str(markers["rest"])}}
-        threads.submit(_post, server.url(), "/v1/tools/call", body)
+        waiting = threads.submit(_post, server.url(), "/v1/tools/call", body)
         pipe.open()
         pipe.start_call("linger", {"marker": str(markers["stdio"])})
         for marker in markers.values():
@@ -88,7 +88,10 @@ async def test_a_call_that_outlasts_the_grace_time_is_cancelled(tmp_path: Path, 
         ends = threads.submit(_stop, server), threads.submit(_stop, pipe.command)
 
         assert [end.result() for end in ends] == [0, 0]
+        answer = waiting.result()
     assert [marker.read_text() for marker in markers.values()] == ["cancelled", "cancelled"]
+    assert (answer.status_code, answer.json()["code"], answer.json()["retryable"]) == (503, "BUSY", True)
+    assert "Traceback" not in server.stderr.text()
 
 
 def test_open_streams_do_not_keep_the_server(tmp_path: Path) -> None:

@@ -72,6 +72,16 @@ def refused_token_call(tool: str, kind: Kind) -> dict[str, Any]:
     return error(-32090, refused["content"][0]["text"], refused["_meta"])
 
 
+def refused_token_reading(kind: Kind) -> dict[str, Any]:
+    """The same for what is read beside tools."""
+    facts = {
+        "code": "AUTHORIZATION_ERROR",
+        "retryable": False,
+        "hint": who_gives(f"a caller with {kind.scope}", kind.scopes, "redmine:read"),
+    }
+    return error(-32090, "This needs the scope redmine:read.", facts)
+
+
 def _call(kind: Kind) -> Any:
     if kind.may("write_redmine"):
         return {"content": [{"type": "text", "text": "done"}], "isError": False}

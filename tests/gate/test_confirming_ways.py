@@ -66,7 +66,7 @@ async def test_a_modern_client_gets_the_question_and_comes_back_with_the_answer(
 
     assert asked["resultType"] == "input_required" and question["method"] == "elicitation/create"
     assert question["params"]["message"] == f"{FORESEEN} Go on?"
-    assert question["params"]["requestedSchema"]["required"] == ["confirm"]
+    assert question["params"]["requestedSchema"]["properties"]["confirm"]["default"] is False
     assert done.response["result"]["content"][0]["text"] == "empty" and marker.read_text() == "wiped"
 
 

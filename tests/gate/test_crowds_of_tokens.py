@@ -21,9 +21,8 @@ def test_whoever_proves_who_it_is_runs_so_many_calls_and_no_more(tmp_path: Path,
     policy = guarded_box(tmp_path, **settings).gate.policy
     ann, bob = (ToolCall(name="echo", caller=Caller(name=name, scopes=frozenset({"read"}))) for name in ("ann", "bob"))
 
-    with policy.place(ann), policy.place(bob):
-        with pytest.raises(BusyError), policy.place(ann):
-            pass
+    with policy.place(ann), policy.place(bob), pytest.raises(BusyError), policy.place(ann):
+        pass
     with policy.place(ann):
         pass
 

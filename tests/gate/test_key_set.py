@@ -9,6 +9,7 @@ import anyio
 import pytest
 import structlog
 
+from dogubako.contract.errors import ApiError
 from dogubako.gate.key_set import KeySet
 from tests.doors.processes import PATIENCE
 from tests.doors.waiting import until
@@ -217,7 +218,7 @@ async def test_known_keys_outlive_the_server_and_it_is_left_in_peace(clock: Cloc
         clock.now += 601
         for number in range(20):
             assert await verdict(gate, server.token(sub=f"caller {number}")) == f"caller {number}"
-            assert await verdict(gate, server.token(kid=f"invented {number}")) == _REFUSED
+            assert await verdict(gate, server.token(kid=f"not known {number}")) == _UNANSWERED
         assert server.asked.total() == before + 1
 
         server.down = False
@@ -237,8 +238,8 @@ async def test_a_server_that_is_down_from_the_start_is_named_and_found_when_it_i
         clock.now += 6
         assert await verdict(gate, server.token()) == "somebody"
 
-    # Once at each of the three places where a description could be.
-    assert asked == 3
+    # Who cannot be reached need not be asked for the other places where a description could be.
+    assert asked == 1
 
 
 @pytest.mark.parametrize("age", [pytest.param(31, id="fresh keys"), pytest.param(601, id="old keys")])
@@ -357,14 +358,26 @@ async def test_an_outage_is_logged_once_and_so_is_its_end(clock: Clock) -> None:
     assert [line["event"] for line in lines if "keys" in line["event"]] == [failed, back, failed]
 
 
-async def test_a_token_that_could_not_be_checked_is_not_called_invalid() -> None:
+@pytest.mark.parametrize("kid", ["first", "rotated meanwhile"])
+async def test_a_token_that_could_not_be_checked_is_not_called_invalid(clock: Clock, kid: str) -> None:
     server = AuthorizationServer()
-    server.down = True
     async with taking_tokens(server) as gate:
-        with pytest.raises(Exception, match="cannot be checked") as raised:
-            await gate.find([(b"authorization", f"Bearer {server.token()}".encode())])
+        if kid != "first":
+            assert await verdict(gate, server.token()) == "somebody"
+            clock.now += 31
+        server.down = True
+        with pytest.raises(ApiError, match="cannot be checked") as raised:
+            await gate.find([(b"authorization", f"Bearer {server.token(kid=kid)}".encode())])
 
-    error: Any = raised.value
-    assert error.retryable and error.hint == "Try again later."
-    assert "invalid_token" not in gate.challenge(error)
-    assert ISSUER not in error.message
+    error = raised.value
+    assert error.retryable and error.retry_after == 5 and error.hint == "Try again later."
+    assert error.http_status == 502 and ISSUER not in error.message
+
+
+async def test_keys_that_would_come_unencrypted_are_not_fetched() -> None:
+    server = AuthorizationServer()
+    server.description["jwks_uri"] = "http://id.example/keys"
+    async with taking_tokens(server) as gate:
+        assert await verdict(gate, server.token()) == _UNANSWERED
+
+    assert server.asked["/keys"] == 0

@@ -6,11 +6,22 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from dogubako.contract.errors import DogubakoError
+from dogubako.gate.oauth import TokenAuthentication
+
 from .authorization_server import AuthorizationServer
-from .token_gate import taking_tokens, verdict
+from .token_gate import taking_tokens
 
 _UNANSWERED = "Access tokens cannot be checked: the authorization server does not answer."
 _REFUSED = "The access token is not valid."
+
+
+async def verdict(gate: TokenAuthentication, token: str) -> str:
+    """Who gets in, or why nobody does."""
+    try:
+        return (await gate.find([(b"authorization", f"Bearer {token}".encode())])).name
+    except DogubakoError as error:
+        return error.message
 
 
 class _Odd(AuthorizationServer):

@@ -75,7 +75,8 @@ def test_a_scope_that_opens_nothing_is_doubted_and_the_key_is_made(
     made = keys(tmp_path, "create", "--name", "agent", "--scope", f"web:read,{scope}", *words)
 
     assert made.code == 0
-    assert [line for line in made.err.splitlines() if "warning" in line] == [f"dogubako: warning: {sentence}"]
+    hint = "If a file of yours has it, name the file with --tools."
+    assert [line for line in made.err.splitlines() if "warning" in line] == [f"dogubako: warning: {sentence} {hint}"]
     assert KeyStore(tmp_path / "data").all()[0].scopes == tuple(sorted(("web:read", scope)))
 
 
@@ -95,6 +96,21 @@ def test_a_pack_that_is_known_here_or_cannot_be_asked_is_not_doubted(
 
     assert made.code == 0 and "warning" not in made.err
     assert _known(tmp_path, made.out.strip()) == "agent"
+
+
+def test_a_file_with_tools_can_be_named_as_for_the_server(tmp_path: Path) -> None:
+    made = keys(tmp_path, "create", "--name", "agent", "--scope", "shed:write,tool:wipe", "--tools", str(SHED))
+
+    assert made.code == 0 and "warning" not in made.err
+
+
+def test_a_named_file_that_cannot_be_loaded_is_said_and_the_key_is_made(tmp_path: Path) -> None:
+    made = keys(tmp_path, "create", "--name", "agent", "--scope", "shed:write", "--tools", "nowhere.py")
+
+    assert made.code == 0 and _known(tmp_path, made.out.strip()) == "agent"
+    assert made.err.splitlines()[1:] == [
+        "dogubako: warning: Nobody can tell whether shed:write opens anything here: Tools file not found: nowhere.py"
+    ]
 
 
 def test_help_says_how_long_a_key_is_valid(tmp_path: Path) -> None:

@@ -28,3 +28,25 @@ def test_a_file_that_waits_where_the_keys_are_written_is_not_used(
     with pytest.raises(KeysError, match="File exists"):
         KeyStore(tmp_path).create("agent", ["read"])
     assert not (tmp_path / "keys.json").exists()
+
+
+def test_an_id_that_is_given_twice_ends_no_other_key(tmp_path: Path) -> None:
+    store = KeyStore(tmp_path)
+    _, key = store.create("agent", ["read"])
+    store.create(key.id, ["admin"])
+    ended = store.revoke(key.id)
+
+    with pytest.raises(KeysError) as raised:
+        store.revoke(key.id)
+
+    assert raised.value.message == f"'agent' ({key.id}) is revoked already, since {ended.revoked:%Y-%m-%d %H:%M} UTC."
+    assert {one.name: one.revoked for one in store.all()} == {"agent": ended.revoked, key.id: None}
+
+
+def test_a_key_that_is_called_like_the_id_of_another_ends_by_its_own_id(tmp_path: Path) -> None:
+    store = KeyStore(tmp_path)
+    _, key = store.create("agent", ["read"])
+    _, namesake = store.create(key.id, ["admin"])
+
+    assert store.revoke(namesake.id).name == key.id
+    assert [one.name for one in store.all() if one.revoked is None] == ["agent"]

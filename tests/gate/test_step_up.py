@@ -131,6 +131,31 @@ async def test_a_call_that_fails_for_more_than_its_scope_is_counted_and_recorded
     assert codes == ["VALIDATION_ERROR", "AUTHORIZATION_ERROR", "RATE_LIMIT_EXCEEDED"]
 
 
+READINGS: list[Any] = [
+    pytest.param("resources/read", {"uri": "n8n://news"}, "n8n://news", id="a resource"),
+    pytest.param("prompts/get", {"name": "n8n-start"}, "n8n-start", id="a prompt"),
+]
+
+
+@both_eras
+@pytest.mark.parametrize(("method", "params", "name"), READINGS)
+async def test_what_is_read_beyond_the_token_names_the_scope_too_and_counts_once(
+    tmp_path: Path, era: Era, method: str, params: dict[str, Any], name: str
+) -> None:
+    server = AuthorizationServer()
+    async with opened(HttpDoor(token_box(server, tmp_path, RATE_LIMIT_MAX="1"))) as client:
+        speaker = await Speaker(client, _token(server), era).open()
+        beyond, too_often = [await speaker.ask(method, params, name) for _ in range(2)]
+
+    assert (beyond.status, beyond.response["error"]["code"]) == (403, -32090)
+    assert 'error="insufficient_scope", scope="n8n:read"' in beyond.headers["www-authenticate"]
+    assert too_often.response["error"]["data"]["code"] == "RATE_LIMIT_EXCEEDED"
+    assert [(line["tool"], line["code"]) for line in recorded_in(tmp_path)] == [
+        (method, "AUTHORIZATION_ERROR"),
+        (method, "RATE_LIMIT_EXCEEDED"),
+    ]
+
+
 async def test_a_chain_without_end_is_refused_and_not_followed(tmp_path: Path) -> None:
     server, arguments = AuthorizationServer(), dict[str, Any](READ_N8N)
     for _ in range(50):

@@ -12,7 +12,7 @@ from tests.doors.asgi import opened
 
 from .authorization_server import AUDIENCE, ISSUER, METADATA, AuthorizationServer
 from .callers import KINDS, ONE_OF_TWO, READER, Kind
-from .methods import ERAS, METHODS, Era, refused_token_call, unknown
+from .methods import ERAS, METHODS, Era, refused_token_call, refused_token_reading, unknown
 from .routes import GUARDED, NO_ROUTES, OPEN, ROUTES, Route, ask, case_of, routes_of, shown
 from .seen import body_of, refusal
 from .speaking import Speaker, outcome
@@ -99,6 +99,8 @@ def _expected(method: str, era: Era, kind: Kind) -> tuple[bool, Any]:
     case = METHODS[method]
     if method == "tools/call" and not kind.may(CALLED):
         return True, refused_token_call(CALLED, kind)
+    if method in ("resources/read", "prompts/get") and "redmine" not in kind.packs:
+        return True, refused_token_reading(kind)
     return False, case.answers(kind) if era in case.eras else unknown(method)
 
 

@@ -179,3 +179,9 @@ async def test_a_remembered_token_ends_when_it_was_to_end(monkeypatch: pytest.Mo
         remembered = gate.known([(b"authorization", f"Bearer {token}".encode())])
 
     assert remembered is None
+
+
+async def test_a_token_may_be_meant_to_last_for_ever() -> None:
+    server = AuthorizationServer()
+    async with taking_tokens(server) as gate:
+        assert await verdict(gate, server.token(exp=10**400)) == "somebody"

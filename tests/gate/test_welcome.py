@@ -1,13 +1,12 @@
 """Who keeps a request open is looked at again and again, whatever happens while looking."""
 
-import asyncio
 from typing import Any
 
 import anyio
 import pytest
 
 from dogubako.contract.call import TRUSTED, Caller
-from dogubako.contract.errors import AuthenticationError
+from dogubako.contract.errors import ApiError, AuthenticationError
 from dogubako.gate.authentication import Headers, NoAuthentication
 from dogubako.transports.welcome import Welcome
 from tests.doors.processes import PATIENCE
@@ -28,12 +27,6 @@ class Gatekeeper(NoAuthentication):
         return TRUSTED
 
 
-def unanswered() -> AuthenticationError:
-    error = AuthenticationError("Access tokens cannot be checked.")
-    error.retryable = True
-    return error
-
-
 async def never(*_: object) -> Any:
     await anyio.sleep_forever()
 
@@ -41,13 +34,12 @@ async def never(*_: object) -> Any:
 @pytest.mark.parametrize(
     "trouble",
     [
-        pytest.param(unanswered(), id="the authorization server does not answer"),
+        pytest.param(ApiError("It does not answer.", unreachable=True), id="the authorization server does not answer"),
         pytest.param(RuntimeError("a mistake of ours"), id="a mistake of ours"),
     ],
 )
 async def test_one_look_that_fails_is_not_the_last(monkeypatch: pytest.MonkeyPatch, trouble: Exception) -> None:
     monkeypatch.setattr("dogubako.transports.welcome.LOOK_AGAIN_SECONDS", 0.01)
-    asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
     gatekeeper = Gatekeeper(None, trouble, None, AuthenticationError("The API key is revoked."))
     with pytest.raises(AuthenticationError, match="revoked"), anyio.fail_after(PATIENCE):
         async with Welcome(gatekeeper, {"type": "http", "headers": []}, never, never) as welcome:

@@ -14,6 +14,7 @@ from dogubako.gate.authentication import Authenticator, Headers
 from dogubako.transports import welcome
 from dogubako.transports.welcome import Welcome
 from tests.doors.processes import PATIENCE
+from tests.doors.waiting import until
 
 
 class _Alarms:
@@ -93,11 +94,23 @@ async def test_a_look_that_finds_the_caller_is_not_the_last_one(alarms: _Alarms)
     asking = _Asking()
     asking.answered.set()
     async with _welcome(asking, []):
+        for _ in range(3):
+            alarms.ring()
+            await until(lambda: bool(alarms.waiting), "there is another look to come")
+
+
+async def test_a_look_that_is_under_way_ends_with_the_request(alarms: _Alarms) -> None:
+    asking, before = _Asking(), asyncio.all_tasks()
+    async with _welcome(asking, []):
+        alarms.ring()
         with anyio.fail_after(PATIENCE):
-            for _ in range(3):
-                alarms.ring()
-                while not alarms.waiting:
-                    await asyncio.sleep(0)
+            await asking.asked.wait()
+    under_way = asyncio.all_tasks() - before
+    asking.answered.set()
+    await asyncio.wait(under_way, timeout=PATIENCE)
+
+    assert len(under_way) == 1 and all(task.done() for task in under_way)
+    assert alarms.waiting == []
 
 
 async def test_what_went_wrong_before_is_told_and_not_that_the_caller_is_no_longer_let_in(alarms: _Alarms) -> None:

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from dogubako.app import Toolbox
-from dogubako.contract.errors import AuthenticationError
+from dogubako.contract.errors import ApiError, AuthenticationError
 from dogubako.gate.key_set import KeySet
 from dogubako.gate.oauth import TokenAuthentication, token_authentication
 
@@ -35,6 +35,6 @@ async def verdict(gate: TokenAuthentication, token: str) -> str:
     headers = [(b"authorization", f"Bearer {token}".encode("latin-1"))]
     try:
         caller = gate.known(headers) or await gate.find(headers)
-    except AuthenticationError as error:
+    except (AuthenticationError, ApiError) as error:
         return error.message
     return caller.name

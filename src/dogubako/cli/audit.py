@@ -1,24 +1,23 @@
 """`dogubako audit tail|report`."""
 
-import os
 import time
 from collections import Counter, deque
 from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from dogubako.cli.following import Following, open_log
 from dogubako.cli.options import AsJson, Chosen, Config, friendly
 from dogubako.cli.spans import read_moment
 from dogubako.cli.terminal import fail, print_json, print_table
 from dogubako.contract.visible import visible
 from dogubako.gate.audit_file import FILE
-from dogubako.gate.audit_line import AuditLine, read_line, whole_lines
-from dogubako.settings import SettingsError
+from dogubako.gate.audit_line import AuditLine, read_line
 
 app = typer.Typer(help="Read the audit log.", no_args_is_help=True)
 
@@ -36,17 +35,13 @@ def tail(
     as_json: AsJson = False,
 ) -> None:
     """Print the last calls."""
-    path = _path(config)
-    position = 0
-    with _opened(path) as file:
-        if file is not None:
-            _print_all(deque(whole_lines(file), maxlen=lines), as_json)
-            position = file.tell()
-        elif not follow:
+    with Following(_path(config)) as log:
+        _print_all(deque(log.lines(), maxlen=lines), as_json)
+        if not log.found and not follow:
             typer.echo(_EMPTY, err=True)
-    while follow:
-        time.sleep(_LOOK_AGAIN_SECONDS)
-        position = _print_new(path, position, as_json)
+        while follow:
+            time.sleep(_LOOK_AGAIN_SECONDS)
+            _print_all(log.lines(), as_json)
 
 
 @app.command()
@@ -63,7 +58,7 @@ def report(
     """Count calls by caller and tool, with failures and times."""
     wanted = Wanted(since=_since(since), caller=caller, tool=tool)
     counted = Report(wanted)
-    with _opened(_path(config)) as file:
+    with open_log(_path(config)) or nullcontext() as file:
         for raw in file or ():
             if raw.strip():
                 counted.add(read_line(raw))
@@ -138,16 +133,6 @@ def _path(config: Config) -> Path:
     return Chosen(config=config).sources().load().data_dir / FILE
 
 
-def _opened(path: Path) -> AbstractContextManager[IO[bytes] | None]:
-    """The log, or nothing where there is none yet."""
-    try:
-        return path.open("rb")
-    except FileNotFoundError:
-        return nullcontext()
-    except OSError as error:
-        raise SettingsError(f"The audit log {path} cannot be read: {error.strerror}.") from None
-
-
 def _since(text: str | None) -> str:
     """The moment as a line of the log would have it, or what is before all of them."""
     if text is None:
@@ -180,13 +165,3 @@ def _mention(damaged: int) -> None:
     if damaged:
         said = "1 damaged line was" if damaged == 1 else f"{damaged} damaged lines were"
         typer.echo(f"{said} left out.", err=True)
-
-
-def _print_new(path: Path, position: int, as_json: bool) -> int:
-    with _opened(path) as file:
-        if file is None:
-            return 0
-        # A shorter file is a new one: the old one was moved away.
-        file.seek(position if position <= file.seek(0, os.SEEK_END) else 0)
-        _print_all(whole_lines(file), as_json)
-        return file.tell()

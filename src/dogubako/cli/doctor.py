@@ -1,7 +1,7 @@
 """`dogubako doctor`: is everything reachable, and what to do if not."""
 
 import asyncio
-import os
+from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -10,6 +10,9 @@ from dogubako.app import Toolbox
 from dogubako.cli.options import AsJson, Chosen, Config, Packs, Sandbox, Tools, friendly
 from dogubako.cli.terminal import print_json
 from dogubako.contract.pack import Finding
+from dogubako.gate.writable import trouble_in
+from dogubako.settings import Settings, SettingsError
+from dogubako.transports.strangers import check_strangers
 
 
 @friendly
@@ -40,24 +43,38 @@ async def _examine(box: Toolbox) -> list[Finding]:
                 advice=None if enabled else "Configure a pack, or add your own tools with --tools FILE.",
                 severity="warning",
             ),
+            *_refusals(box.settings),
             _folder("log folder", box.settings.log_dir, "LOG_DIR"),
             _folder("data folder", box.settings.data_dir, "DOGUBAKO_DATA_DIR"),
-            *await box.check(),
+            *(_judged(finding) for finding in await box.check()),
         ]
 
 
+def _refusals(settings: Settings) -> list[Finding]:
+    """Why `serve` would not start, in its own words."""
+    try:
+        check_strangers(settings)
+    except SettingsError as error:
+        return [Finding(ok=False, subject="serve", message=str(error))]
+    return []
+
+
 def _folder(subject: str, path: Path, variable: str) -> Finding:
-    """Whether we could write there; nothing is created just to find out."""
-    existing = next(parent for parent in (path.absolute(), *path.absolute().parents) if parent.exists())
-    if existing.is_dir() and os.access(existing, os.W_OK):
+    trouble = trouble_in(path)
+    if trouble is None:
         return Finding(ok=True, subject=subject, message=f"{path} can be written.")
     return Finding(
         ok=False,
         subject=subject,
-        message=f"{path} cannot be written.",
+        message=f"{path} cannot be written: {trouble}.",
         advice=f"Set {variable} to a folder that you may write to.",
         severity="warning",
     )
+
+
+def _judged(finding: Finding) -> Finding:
+    # A server that cannot record goes on reading, so it is ready; whoever examines it has to hear that it is broken.
+    return replace(finding, severity="error") if finding.subject == "audit log" else finding
 
 
 def _print(finding: Finding) -> None:

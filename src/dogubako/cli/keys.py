@@ -1,11 +1,17 @@
 """`dogubako keys create|list|revoke`."""
 
+import errno
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from io import UnsupportedOperation
 from typing import Annotated
 
 import typer
 
-from dogubako.cli.options import AsJson, Chosen, Config, friendly
+from dogubako.cli.options import AsJson, Chosen, Config, Tools, friendly
 from dogubako.cli.scope_doubts import doubts
 from dogubako.cli.spans import SPANS, read_span
 from dogubako.cli.terminal import fail, print_json, print_table, warn
@@ -26,6 +32,7 @@ def create(
         str | None,
         typer.Option("--expires-in", metavar="SPAN", help=f"How long it is valid, as {SPANS}; for ever without it."),
     ] = None,
+    tools: Tools = None,
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
@@ -38,16 +45,19 @@ def create(
         fail(f"Unknown scope: {', '.join(unknown)}.", f"Scopes: {_SCOPES}")
     if not scopes:
         fail("A key needs at least one scope.", f"Scopes: {_SCOPES}")
+    store = _store(config)
     try:
-        secret, key = _store(config).create(name, scopes, _span(expires_in))
+        secret, key = store.create(name, scopes, _span(expires_in))
     except KeysError as error:
         fail(error.message, error.hint)
-    if as_json:
-        print_json({"key": secret, **_shown(key)})
-    else:
-        typer.echo(secret)
+    with _revoked_unless_shown(store, key):
+        if as_json:
+            print_json({"key": secret, **_shown(key)})
+        else:
+            typer.echo(secret)
+    if not as_json:
         typer.echo(_about(key), err=True)
-    for doubt in doubts(key.scopes, config):
+    for doubt in doubts(key.scopes, config, tools or ()):
         warn(doubt)
 
 
@@ -87,6 +97,31 @@ def revoke(
 
 def _store(config: Config) -> KeyStore:
     return KeyStore(Chosen(config=config).sources().load().data_dir)
+
+
+@contextmanager
+def _revoked_unless_shown(store: KeyStore, key: ApiKey) -> Iterator[None]:
+    """A key that nobody has seen must open nothing, and its name must be free again."""
+    try:
+        if sys.stdout is None:
+            # Nothing would be printed, and nobody would hear of it.
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        yield
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        _forget_what_was_not_printed()
+        try:
+            store.revoke(key.id)
+        except KeysError as trouble:
+            still = f"It is still active; `dogubako keys revoke {key.id}` ends it. {trouble.message}"
+            fail(f"The key could not be shown: {reason}. {still}", trouble.hint)
+        fail(f"The key could not be shown, so it is revoked again: {reason}.")
+
+
+def _forget_what_was_not_printed() -> None:
+    """Else it is tried once more when the process ends, which says so in its own words and with its own exit code."""
+    with suppress(UnsupportedOperation, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _shown(key: ApiKey) -> dict[str, object]:

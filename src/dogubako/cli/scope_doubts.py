@@ -12,18 +12,21 @@ from dogubako.settings import SettingsError, Sources
 
 # All packs, also those that are not served; and nothing that takes long, since only names are asked for.
 _NAMES_ONLY: Final = {"packs": "", "semantic_model": "off", "auth": "off", "audit": False, "cache": "off"}
+_OWN_TOOLS: Final = "If a file of yours has it, name the file with --tools."
 
 
-def doubts(scopes: Sequence[str], config: Path | None) -> list[str]:
+def doubts(scopes: Sequence[str], config: Path | None, tools: Sequence[Path] = ()) -> list[str]:
     """A sentence for each scope of a pack or a tool that this installation does not know."""
     named = [scope for scope in scopes if ":" in scope]
     if not named:
         return []
+    overrides = _NAMES_ONLY | ({"tools": tuple(tools)} if tools else {})
     try:
-        box = build(Sources(overrides=_NAMES_ONLY, config_file=config))
-    except (SettingsError, RegistrationError, ImportError, AttributeError):
+        box = build(Sources(overrides=overrides, config_file=config))
+    except (SettingsError, RegistrationError, ImportError, AttributeError) as error:
         # A pack that cannot be loaded is no reason to make no key; `doctor` tells what is wrong with it.
-        return []
+        # Only who named a file here waits for an answer about it.
+        return [f"Nobody can tell whether {', '.join(named)} opens anything here: {error}"] if tools else []
     return list(_doubts(named, box.packs.keys(), [entry.name for entry in box.registry.list()]))
 
 
@@ -40,4 +43,4 @@ def _doubts(scopes: Sequence[str], packs: Collection[str], tools: Collection[str
 
 
 def _sentence(scope: str, reason: str, near: Sequence[str], otherwise: str) -> str:
-    return f"{scope} opens nothing here: {reason}. {f'Did you mean {near[0]}?' if near else otherwise}"
+    return f"{scope} opens nothing here: {reason}. {f'Did you mean {near[0]}?' if near else otherwise} {_OWN_TOOLS}"

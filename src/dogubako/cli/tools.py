@@ -11,10 +11,10 @@ import typer
 from dogubako.app import Toolbox
 from dogubako.cli.options import AsJson, Chosen, Config, Packs, ReadOnly, Sandbox, Tools, friendly
 from dogubako.cli.terminal import TerminalConversation, fail, print_json, print_table
-from dogubako.contract.call import ExecutionOptions, ToolCall, ToolResult
-from dogubako.contract.errors import DogubakoError, ValidationError
+from dogubako.contract.call import TRUSTED, ExecutionOptions, ToolCall, ToolResult
+from dogubako.contract.errors import DogubakoError, ToolDisabledError, ValidationError
 from dogubako.contract.guidance import parse_call
-from dogubako.engine.entry import ListFilter
+from dogubako.engine.entry import ListFilter, ToolRegistryEntry
 from dogubako.engine.search import Match
 from dogubako.settings import SettingsError
 from dogubako.transports.tool_info import tool_detail, tool_info
@@ -34,13 +34,13 @@ def list_tools(
     tag: Annotated[list[str] | None, typer.Option(help="Only with this tag; several mean all of them.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List all tools, also those that are disabled, with the reason."""
+    """List all tools, also those that a call would not reach, with the reason."""
     box = Chosen(tools=tools, packs=packs, sandbox=sandbox, config=config).open(quiet=True)
     entries = _run(box, _listed(box, ListFilter(category=category, tags=tuple(tag or ()))))
     if as_json:
-        print_json([tool_info(entry) for entry in entries])
+        print_json([_info(box, entry) for entry in entries])
         return
-    rows = [(one.name, one.category, _state(one), _first_line(one.metadata.description)) for one in entries]
+    rows = [(one.name, one.category, _state(box, one), _first_line(one.metadata.description)) for one in entries]
     print_table(
         ("Name", "Category", "State", "What it does"), rows, empty="No tools. Try --tools examples/workbench.py."
     )
@@ -64,7 +64,7 @@ def search(
     box = Chosen(tools=tools, packs=packs, sandbox=sandbox, config=config).open(quiet=True)
     matches = _run(box, _searched(box, query, explain))[:limit]
     if as_json:
-        print_json([{**tool_info(match.entry), "score": match.score, **_why(match)} for match in matches])
+        print_json([{**_info(box, match.entry), "score": match.score, **_why(match)} for match in matches])
         return
     why = ("Why",) if explain else ()
     rows = [
@@ -92,14 +92,14 @@ def show(
     """Show one tool: what it does and what it takes."""
     box = Chosen(tools=tools, packs=packs, sandbox=sandbox, config=config).open(quiet=True)
     try:
-        detail = _run(box, _shown(box, name))
+        entry, detail = _run(box, _shown(box, name))
     except DogubakoError as error:
         fail(error.message, error.hint)
     if as_json:
         print_json(detail)
         return
-    state = "enabled" if detail["enabled"] else f"disabled: {detail.get('reason', '')}"
-    typer.echo(f"{detail['name']} {detail['version']} ({detail['category']}, {detail['effect']}, {state})\n")
+    about = f"{detail['category']}, {detail['effect']}, {_state(box, entry)}"
+    typer.echo(f"{detail['name']} {detail['version']} ({about})\n")
     typer.echo(f"{detail['description']}\n")
     rows = [
         (one["name"], one["type"], "yes" if one["required"] else "", one.get("description", ""))
@@ -217,8 +217,9 @@ async def _searched(box: Toolbox, query: str, explain: bool) -> Any:
     return box.registry.search(query, explain=explain)
 
 
-async def _shown(box: Toolbox, name: str) -> dict[str, Any]:
-    return tool_detail(box.registry, name)
+async def _shown(box: Toolbox, name: str) -> tuple[ToolRegistryEntry, dict[str, Any]]:
+    entry = box.registry.get(name)
+    return entry, tool_detail(box.registry, name) | _standing(box, entry)
 
 
 def _run(box: Toolbox, work: Coroutine[Any, Any, Any]) -> Any:
@@ -231,8 +232,29 @@ def _run(box: Toolbox, work: Coroutine[Any, Any, Any]) -> Any:
     return asyncio.run(run())
 
 
-def _state(entry: Any) -> str:
-    return "enabled" if entry.enabled else f"disabled: {entry.status.reason}"
+def _refusal(box: Toolbox, entry: ToolRegistryEntry) -> tuple[str, str] | None:
+    """What a call of this tool would meet if it is not the tool: what became of it, and why."""
+    error = box.pipeline.policy.refusal(entry, TRUSTED)
+    if error is None:
+        return None
+    if isinstance(error, ToolDisabledError):
+        return "disabled", error.hint or error.message
+    # It speaks to somebody who called; here nobody did.
+    return "refused", error.message.removesuffix(f": {entry.name} was not run.")
+
+
+def _state(box: Toolbox, entry: ToolRegistryEntry) -> str:
+    refusal = _refusal(box, entry)
+    return ": ".join(refusal) if refusal else "enabled"
+
+
+def _standing(box: Toolbox, entry: ToolRegistryEntry) -> dict[str, Any]:
+    refusal = _refusal(box, entry)
+    return {"enabled": False, "reason": refusal[1]} if refusal else {}
+
+
+def _info(box: Toolbox, entry: ToolRegistryEntry) -> dict[str, Any]:
+    return tool_info(entry) | _standing(box, entry)
 
 
 def _first_line(text: str) -> str:

@@ -99,8 +99,16 @@ class Catalog:
 
     def check_readable(self, uri: str, caller: Caller) -> None:
         """Refuse who may not read this. An address that nothing answers yet passes: something may come to it."""
-        if (found := self._search(uri)) is not None:
-            self._check_scope(found[0], caller)
+        if (pack := self.home_of("resources/read", uri)) is not None:
+            self._check_scope(pack, caller)
+
+    def home_of(self, method: str, named: str) -> str | None:
+        """The pack that brought what a method names; nothing where there is no such thing."""
+        if method == "resources/read":
+            return found[0] if (found := self._search(named)) else None
+        if method == "completion/complete" and named in self._templates:
+            return self._templates[named][0]
+        return self._prompts[named][0] if named in self._prompts else None
 
     def _check_scope(self, pack: str, caller: Caller) -> None:
         if (error := self._policy.missing_scope_to_read(pack, caller)) is not None:
@@ -111,8 +119,7 @@ class Catalog:
     ) -> dict[str, Any]:
         """The contents of one resource, as `resources/read` shows them."""
         call = ToolCall(name="resources/read", parameters={"uri": uri}, caller=caller, door=door)
-        found = self._search(uri)
-        async with self._admitted(call, found[0] if found else None):
+        async with self._admitted(call, uri):
             pack, resource, variables = self._find(uri)
             body = await _in_time(resource.read(self._context(pack, conversation), variables))
             return self._shown(uri, resource, body)
@@ -138,8 +145,7 @@ class Catalog:
     ) -> tuple[Prompt, list[dict[str, Any]]]:
         """The messages of a prompt, with its blanks filled in."""
         call = ToolCall(name="prompts/get", parameters={"name": name, **arguments}, caller=caller, door=door)
-        pack, _ = self._prompts.get(name, (None, None))
-        async with self._admitted(call, pack):
+        async with self._admitted(call, name):
             pack, prompt = self._prompt(name)
             _check_arguments(prompt, arguments)
             messages = await _in_time(prompt.render(self._context(pack, conversation), arguments))
@@ -160,8 +166,7 @@ class Catalog:
     ) -> list[str]:
         """What could stand in this blank. `reference` is a prompt's name or a template's address."""
         call = ToolCall(name="completion/complete", parameters={argument: value}, caller=caller, door=door)
-        found, _ = self._templates.get(reference) or self._prompts.get(reference) or (None, None)
-        async with self._admitted(call, found):
+        async with self._admitted(call, reference):
             pack, complete = self._completer(reference, argument)
             if complete is None:
                 return []
@@ -172,8 +177,9 @@ class Catalog:
         return self._responses.redactor.known(clean_text(completion))[:_LONGEST_COMPLETION]
 
     @asynccontextmanager
-    async def _admitted(self, call: ToolCall, pack: str | None) -> AsyncIterator[None]:
-        """What is read is recorded, counted and bounded like a call. Of what nobody brought, nothing can be read."""
+    async def _admitted(self, call: ToolCall, named: str) -> AsyncIterator[None]:
+        """What is read is recorded, counted and bounded like a call. What nobody brought is not found inside."""
+        pack = self.home_of(call.name, named)
         with recorded(self._recorder, call, pack):
             await self._policy.check_rate(call)
             if pack is not None:

@@ -92,7 +92,7 @@ class ToolExecutor:
             deadline, attempt = time.monotonic() + plan.deadline, 0
             while True:
                 tool = bound()
-                window = min(plan.timeout, deadline - time.monotonic())
+                window = max(0.0, min(plan.timeout, deadline - time.monotonic()))
                 result = await _tried(tool, args, window)
                 delay = _pause(result, plan, attempt) if entry.metadata.repeatable else None
                 if delay is None or time.monotonic() + delay >= deadline:

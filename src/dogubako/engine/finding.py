@@ -16,10 +16,8 @@ class Finder:
         self._recorder = recorder
 
     async def find(self, query: str, wanted: ListFilter, *, caller: Caller, door: Door) -> Matches:
-        """What fits, also if it is disabled, of what the caller has a scope for. It costs and counts like a call."""
+        """What fits, also if it is disabled, of what is there for the caller. It costs and counts like a call."""
         call = ToolCall(name="tools/search", parameters={"query": query}, caller=caller, door=door)
         with recorded(self._recorder, call, None):
             await self._policy.check_rate(call)
-            return self._registry.search(
-                query, wanted, may_see=lambda one: self._policy.missing_scope(one, caller) is None
-            )
+            return self._registry.search(query, wanted, may_see=lambda one: self._policy.forbidden(one, caller) is None)

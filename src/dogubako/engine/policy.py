@@ -26,10 +26,13 @@ class Policy(Protocol):
     """Decides before something happens. A refusal is an error that says what would have to change."""
 
     def missing_scope(self, entry: ToolRegistryEntry, caller: Caller) -> AuthorizationError | None:
-        """What the caller lacks for this tool. Without it the tool is not there for the caller, on any list."""
+        """What the caller lacks for this tool."""
 
     def missing_scope_to_read(self, pack: str, caller: Caller) -> AuthorizationError | None:
         """What the caller lacks for the resources and prompts of a pack."""
+
+    def forbidden(self, entry: ToolRegistryEntry, caller: Caller) -> DogubakoError | None:
+        """The rule by which the tool is not there for this caller, on any list. No switch changes it."""
 
     def refusal(self, entry: ToolRegistryEntry, caller: Caller) -> DogubakoError | None:
         """Why a call of this tool would be refused, whatever its arguments are."""
@@ -71,15 +74,18 @@ class HousePolicy:
     def missing_scope_to_read(self, pack: str, caller: Caller) -> AuthorizationError | None:
         return None
 
-    def refusal(self, entry: ToolRegistryEntry, caller: Caller) -> DogubakoError | None:
-        status = entry.status
-        if not status.enabled:
-            return ToolDisabledError(f"Tool is disabled: {entry.name}", hint=status.reason)
+    def forbidden(self, entry: ToolRegistryEntry, caller: Caller) -> DogubakoError | None:
         if self.read_only and entry.metadata.writes:
             message = f"The server is read-only: {entry.name} was not run."
             hint = "An operator can start the server without --read-only (DOGUBAKO_READ_ONLY=false)."
             return ReadOnlyError(message, hint=hint)
         return None
+
+    def refusal(self, entry: ToolRegistryEntry, caller: Caller) -> DogubakoError | None:
+        found = self.forbidden(entry, caller)
+        if found is None and not (status := entry.status).enabled:
+            return ToolDisabledError(f"Tool is disabled: {entry.name}", hint=status.reason)
+        return found
 
     def shows(self, entry: ToolRegistryEntry, caller: Caller) -> bool:
         return self.refusal(entry, caller) is None

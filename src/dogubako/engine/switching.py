@@ -22,11 +22,12 @@ class Switchboard:
         # Switches live in one process; where several serve one address, they would disagree.
         self.alone = True
 
-    def switch(self, name: str, enabled: bool, *, caller: Caller, door: Door) -> None:
-        """Enable or disable all versions of a tool. It is recorded like a call, also when it is refused."""
+    async def switch(self, name: str, enabled: bool, *, caller: Caller, door: Door) -> None:
+        """Enable or disable all versions of a tool. It is counted and recorded like a call, also when refused."""
         act = "enable" if enabled else "disable"
         call = ToolCall(name=f"tools/{act}/{name}", caller=caller, door=door)
         with recorded(self._recorder, call, None, changing=True):
+            await self._policy.check_rate(call)
             self._policy.check_switching(self._named(name, caller), caller)
             if not self.alone:
                 message = f"Several processes serve this address, and only one would hear of it: {act} was not done."

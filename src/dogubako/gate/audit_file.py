@@ -100,7 +100,7 @@ class AuditFile:
         # A disk that became full took some; a line that it took half of is written again, on a line of its own.
         for _ in range(owed.count(b"\n", 0, written)):
             self._owed.popleft()
-        raise _no_room()
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def _open(self) -> bool:
         self._shut()
@@ -161,11 +161,7 @@ def _kept_salt(path: Path) -> bytes:
 def _check_room(handle: int) -> None:
     found = os.fstatvfs(handle)
     if found.f_bavail * found.f_frsize <= _ENOUGH_ROOM:
-        raise _no_room()
-
-
-def _no_room() -> OSError:
-    return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        raise OSError(errno.ENOSPC, f"less than {_ENOUGH_ROOM:,} bytes are free on its disk")
 
 
 def _end_last_line(handle: int, size: int) -> None:

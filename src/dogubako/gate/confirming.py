@@ -9,10 +9,12 @@ from dogubako.contract.errors import ConfirmationRequiredError
 # What a tool asks by itself has other names: an answer must not be taken for one to another question.
 _QUESTION: Final = "dogubako_confirm"
 _KEY: Final = "confirm"
+# Nothing is required: who sends the form back empty has answered, and has not said yes.
 _FORM: Final[dict[str, Any]] = {
     "type": "object",
-    "properties": {_KEY: {"type": "boolean", "title": "Go on?", "description": "Whether this is to be done."}},
-    "required": [_KEY],
+    "properties": {
+        _KEY: {"type": "boolean", "title": "Go on?", "description": "Whether this is to be done.", "default": False}
+    },
 }
 
 

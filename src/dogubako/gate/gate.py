@@ -1,7 +1,10 @@
 """The gate as settings describe it: who is who, who may, and what is recorded."""
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+
+import structlog
 
 from dogubako.contract.pack import Finding
 from dogubako.contract.secrets import Redactor
@@ -10,8 +13,11 @@ from dogubako.gate.authentication import Authenticator, KeyAuthentication, NoAut
 from dogubako.gate.keys import KeyStore
 from dogubako.gate.policy import GatePolicy
 from dogubako.gate.rates import Crowd, RateLimits
+from dogubako.gate.writable import trouble_in
 from dogubako.late import load
 from dogubako.settings import Settings
+
+log = structlog.get_logger("dogubako.gate")
 
 
 class Gate:
@@ -35,6 +41,8 @@ class Gate:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self.authenticator.running())
             if self.audit is not None:
+                # An operator should hear it now, and not when the first change is refused.
+                _warn_of(_recording(self.audit))
                 stack.callback(self.audit.close)
             if self._rates is not None:
                 stack.push_async_callback(self._rates.aclose)
@@ -45,17 +53,26 @@ class Gate:
         findings = await self.authenticator.check()
         if self.audit is not None:
             findings.append(_recording(self.audit))
+        if self._rates is not None:
+            findings += await self._rates.check()
         return findings
 
 
+def _warn_of(finding: Finding) -> None:
+    if not finding.ok:
+        log.warning(finding.message, advice=finding.advice)
+
+
 def _recording(audit: AuditLog) -> Finding:
-    if not audit.path.exists():
+    begun = os.path.lexists(audit.path)
+    if begun and audit.ready():
+        return Finding(ok=True, subject="audit log", message=str(audit.path))
+    trouble = "the log has the reason" if begun else trouble_in(audit.path.parent)
+    if trouble is None:
         # Looking must not begin it.
         return Finding(ok=True, subject="audit log", message=f"{audit.path} begins with the first call")
-    if audit.ready():
-        return Finding(ok=True, subject="audit log", message=str(audit.path))
     message = f"{audit.path} cannot be written, so tools that change something do not run."
-    advice = "Make DOGUBAKO_DATA_DIR writable, with room on its disk; the log has the reason."
+    advice = f"Make DOGUBAKO_DATA_DIR writable, with room on its disk; {trouble}."
     return Finding(ok=False, subject="audit log", message=message, advice=advice, severity="warning")
 
 

@@ -11,7 +11,8 @@ import anyio
 import jwt
 import structlog
 
-from dogubako.contract.errors import ApiError, AuthenticationError
+from dogubako.contract.errors import ApiError
+from dogubako.contract.loopback import crosses_a_network_unencrypted
 from dogubako.outbound.bounds import SMALL_DOCUMENT
 from dogubako.outbound.http import Asked, ServiceHttp, connected
 
@@ -60,9 +61,11 @@ class KeySet:
             news = self._asked_for_news()
             if self._known(kid) is None:
                 await news.wait()
-        if not self._keys:
+        key = self._known(kid)
+        if key is None and (not self._keys or self._failed != _NEVER):
+            # It may be a new one, of which we could not hear.
             raise _unanswered()
-        return self._known(kid)
+        return key
 
     def _known(self, kid: str | None) -> Any:
         if kid is None and len(self._keys) == 1:
@@ -120,15 +123,19 @@ class KeySet:
     async def _address(self) -> str:
         """Where the keys are: as configured, or as the server says of itself."""
         if self._url is None:
-            for well_known in _descriptions(self._issuer):
-                try:
-                    self._url = _keys_in(await self._json(well_known), self._issuer)
-                    break
-                except (ApiError, ValueError, KeyError, TypeError):
-                    continue
-            else:
-                raise ValueError("the authorization server does not describe itself")
+            self._url = await self._described_address()
         return self._url
+
+    async def _described_address(self) -> str:
+        for well_known in _descriptions(self._issuer):
+            try:
+                return _keys_in(await self._json(well_known), self._issuer)
+            except ApiError as error:
+                if error.unreachable:
+                    raise
+            except (ValueError, KeyError, TypeError):
+                continue
+        raise ValueError("the authorization server does not describe itself")
 
     async def _json(self, url: str) -> dict[str, Any]:
         assert self._http is not None
@@ -141,10 +148,10 @@ class KeySet:
         return found
 
 
-def _unanswered() -> AuthenticationError:
-    error = AuthenticationError("Access tokens cannot be checked: the authorization server does not answer.")
-    error.hint, error.retryable = "Try again later.", True
-    return error
+def _unanswered() -> ApiError:
+    """Not the caller's fault: a client must not throw away a token that may be good."""
+    message = "Access tokens cannot be checked: the authorization server does not answer."
+    return ApiError(message, unreachable=True, retry_after=_TRY_AGAIN_SECONDS, hint="Try again later.")
 
 
 def _signing_keys(document: dict[str, Any]) -> dict[str | None, Any]:
@@ -159,7 +166,10 @@ def _keys_in(description: dict[str, Any], issuer: str) -> str:
     # RFC 8414: who describes somebody else must not be believed.
     if description["issuer"] != issuer:
         raise ValueError("the description is of another issuer")
-    return str(description["jwks_uri"])
+    address = str(description["jwks_uri"])
+    if crosses_a_network_unencrypted(address):
+        raise ValueError("the keys are not offered by https")
+    return address
 
 
 def _descriptions(issuer: str) -> list[str]:

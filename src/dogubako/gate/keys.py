@@ -87,12 +87,7 @@ class KeyStore:
         """End a key, by id or by name. It stays in the list, for the record."""
         now = datetime.now(UTC)
         with self._changing() as keys:
-            meant = (key for key in keys if key.revoked is None and which in (key.id, key.name))
-            # A name may have been given again after a key of it expired; the one that still opens is meant.
-            key = min(meant, key=lambda one: (one.id != which, one.state(now) != "active"), default=None)
-            if key is None:
-                hint = "`dogubako keys list` shows ids and names."
-                raise KeysError("There is no such key that is not revoked.", hint=hint)
+            key = _meant(keys, which, now)
             ended = keys[keys.index(key)] = msgspec.structs.replace(key, revoked=now)
         return ended
 
@@ -171,6 +166,23 @@ class KeyStore:
         with complete(self._path, content) as file:
             file.replace(self._path)
         _sync_folder(self._path.parent)
+
+
+def _meant(keys: Sequence[ApiKey], which: str, now: datetime) -> ApiKey:
+    """The key of this id, else the one of this name, if it is there to be ended."""
+    hint = "`dogubako keys list` shows ids and names."
+    own = next((key for key in keys if key.id == which), None)
+    if own is not None:
+        if own.revoked is not None:
+            # Whoever says it twice must not end another key, which happens to be called like this one's id.
+            since = f"{own.revoked:%Y-%m-%d %H:%M} UTC"
+            raise KeysError(f"'{own.name}' ({own.id}) is revoked already, since {since}.", hint=hint)
+        return own
+    named = [key for key in keys if key.revoked is None and key.name == which]
+    if not named:
+        raise KeysError("There is no such key that is not revoked.", hint=hint)
+    # A name may have been given again after a key of it expired; the one that still opens is meant.
+    return min(named, key=lambda one: one.state(now) != "active")
 
 
 def _sync_folder(folder: Path) -> None:

@@ -9,7 +9,7 @@ import jwt
 import structlog
 
 from dogubako.contract.call import TRUSTED, Caller
-from dogubako.contract.errors import AuthenticationError, AuthorizationError
+from dogubako.contract.errors import ApiError, AuthenticationError, AuthorizationError
 from dogubako.contract.pack import Finding
 from dogubako.gate.authentication import Headers, step_up
 from dogubako.gate.credentials import bearer_of, proof_in
@@ -53,7 +53,7 @@ class TokenAuthentication:
         caller = Caller(name=_name(str(claims["sub"])), scopes=known_scopes(_scopes_in(claims)))
         if len(self._remembered) >= _MOST_REMEMBERED:
             self._remembered.clear()
-        self._remembered[proof_in(headers)] = (min(float(claims["exp"]), time.time() + _REMEMBERED_SECONDS), caller)
+        self._remembered[proof_in(headers)] = (min(int(claims["exp"]), time.time() + _REMEMBERED_SECONDS), caller)
         return caller
 
     def challenge(self, error: AuthenticationError | AuthorizationError) -> str:
@@ -61,13 +61,12 @@ class TokenAuthentication:
         where = f'Bearer resource_metadata="{self._metadata_url}"'
         if isinstance(error, AuthorizationError):
             return f"{where}, {step_up(error.scope)}" if error.scope else where
-        # A token that could not be checked may be a good one; a client should not throw it away.
-        return where if error.missing or error.retryable else f'{where}, error="invalid_token"'
+        return where if error.missing else f'{where}, error="invalid_token"'
 
     async def check(self) -> list[Finding]:
         try:
             await self._keys.find(None)
-        except AuthenticationError as error:
+        except ApiError as error:
             advice = "Look at DOGUBAKO_OAUTH_ISSUER and DOGUBAKO_OAUTH_JWKS_URL; the log has the reason."
             return [Finding(ok=False, subject="OAuth", message=error.message, advice=advice, severity="warning")]
         return [Finding(ok=True, subject="OAuth", message=f"the keys of {self._issuer} are known")]
@@ -86,10 +85,10 @@ class TokenAuthentication:
         try:
             kid = jwt.get_unverified_header(token).get("kid")
         except _UNREADABLE as error:
-            raise _not_valid(error) from error
+            raise self._not_valid(error) from error
         key = await self._keys.find(kid if isinstance(kid, str) else None)
         if key is None:
-            raise _not_valid(jwt.InvalidKeyError())
+            raise self._not_valid(jwt.InvalidKeyError())
         claims = self._verified(token, key)
         # Nobody at all, and those who need no token: the audit log must not take anybody for them.
         if str(claims["sub"]).strip().casefold() in ("", TRUSTED.name):
@@ -110,14 +109,21 @@ class TokenAuthentication:
         except jwt.ExpiredSignatureError as error:
             raise AuthenticationError("The access token has expired.", hint="Get a new one.") from error
         except _UNREADABLE as error:
-            raise _not_valid(error) from error
+            raise self._not_valid(error) from error
 
+    def _not_valid(self, reason: Exception) -> AuthenticationError:
+        """What exactly is wrong with it helps an operator, and only helps others to forge one."""
+        log.warning("Access token refused", reason=type(reason).__name__, **self._expected(reason))
+        hint = "Get a new one; the operator's log names the reason."
+        return AuthenticationError("The access token is not valid.", hint=hint)
 
-def _not_valid(reason: Exception) -> AuthenticationError:
-    # What exactly is wrong with it helps an operator, and only helps others to forge one.
-    log.info("Access token refused", reason=type(reason).__name__)
-    hint = "Get a new one; the operator's log names the reason."
-    return AuthenticationError("The access token is not valid.", hint=hint)
+    def _expected(self, reason: Exception) -> dict[str, str]:
+        """What a token must say, where it says something else. One slash too many is easily overlooked."""
+        if isinstance(reason, jwt.MissingRequiredClaimError):
+            return {"missing": str(reason.claim)}
+        if isinstance(reason, jwt.InvalidAudienceError):
+            return {"expected": self._audience}
+        return {"expected": self._issuer} if isinstance(reason, jwt.InvalidIssuerError) else {}
 
 
 def token_authentication(settings: Settings, transport: Any = None) -> TokenAuthentication:

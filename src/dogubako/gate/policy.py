@@ -46,8 +46,8 @@ class GatePolicy(HousePolicy):
             return None
         return _missing("This", needed_to_read(pack), caller)
 
-    def refusal(self, entry: ToolRegistryEntry, caller: Caller) -> DogubakoError | None:
-        found = self.missing_scope(entry, caller) or super().refusal(entry, caller)
+    def forbidden(self, entry: ToolRegistryEntry, caller: Caller) -> DogubakoError | None:
+        found = self.missing_scope(entry, caller) or super().forbidden(entry, caller)
         if found is None and self._confirmation == "deny" and entry.metadata.effect is Effect.DESTROY:
             message = f"Destructive tools are switched off on this server: {entry.name} was not run."
             return ReadOnlyError(message, hint="An operator can set DOGUBAKO_CONFIRM to ask or argument.")

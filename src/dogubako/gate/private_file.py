@@ -17,11 +17,11 @@ def complete(path: Path, content: bytes) -> Iterator[Path]:
     """A new file beside `path`, whole and on the disk, to be given that name. What is not renamed is removed."""
     # A name that nobody can foresee, and a file that was not there: nothing can be waiting in its place.
     unfinished = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
-    try:
-        with open(unfinished, "xb", opener=itself) as file:
+    with open(unfinished, "xb", opener=itself) as file:
+        try:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        yield unfinished
-    finally:
-        unfinished.unlink(missing_ok=True)
+            yield unfinished
+        finally:
+            unfinished.unlink(missing_ok=True)

@@ -3,11 +3,13 @@
 import math
 import time
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 import structlog
 
 from dogubako.contract.call import ToolCall
 from dogubako.contract.errors import BusyError, RateLimitError
+from dogubako.contract.pack import Finding
 from dogubako.settings import SettingsError
 
 if TYPE_CHECKING:
@@ -17,8 +19,9 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("dogubako.gate")
 
-_HINT: Final = "Wait that long, or ask the operator for a higher {setting}."
+_HINT: Final = "Wait {wait} s, or ask the operator for a higher {setting}."
 _PREFIX: Final = "dogubako:calls"
+_USUAL_PORT: Final = 6379
 # A Redis that hangs must not make every call wait for it.
 _AWAY_SECONDS: Final = 5.0
 # Of so many callers it is remembered how many calls they run; who runs none can be forgotten.
@@ -39,6 +42,7 @@ class RateLimits:
 
         self._own = MovingWindowRateLimiter(MemoryStorage())
         self._shared = None if storage == "memory" else MovingWindowRateLimiter(_redis(storage))
+        self._place = _place(storage)
         self._all = RateLimitItemPerSecond(most, window) if most else None
         self._one = RateLimitItemPerSecond(most_per_tool, window) if most_per_tool else None
         self._trouble = (StorageError, OSError)
@@ -51,6 +55,16 @@ class RateLimits:
     async def count_tool(self, call: ToolCall) -> None:
         """Count a call against what its caller may ask of one tool."""
         await self._hit(self._one, "RATE_LIMIT_TOOL_MAX", "tool", call.caller.name, call.name)
+
+    async def check(self) -> list[Finding]:
+        """Whether the shared counter answers. Its address may hold a password, so only its place is told."""
+        if self._shared is None:
+            return []
+        if await self._shared.storage.check():
+            return [Finding(ok=True, subject="rate limits", message=f"counted at {self._place}")]
+        message = f"The Redis at {self._place} does not answer, so each server counts calls for itself."
+        advice = "Start it, or change RATE_LIMIT_STORAGE."
+        return [Finding(ok=False, subject="rate limits", message=message, advice=advice, severity="warning")]
 
     async def aclose(self) -> None:
         if self._shared is not None:
@@ -78,7 +92,7 @@ async def _hit_or_refuse(
         return
     window = await limiter.get_window_stats(limit, *who)
     wait = max(1, math.ceil(window.reset_time - time.time()))
-    raise RateLimitError(retry_after=float(wait), hint=_HINT.format(setting=setting))
+    raise RateLimitError(retry_after=float(wait), hint=_HINT.format(wait=wait, setting=setting))
 
 
 async def _close(limiter: Any) -> None:
@@ -100,6 +114,11 @@ def _redis(url: str) -> "RedisStorage":
     except ValueError:
         # The address may hold a password; it is not repeated.
         raise SettingsError("Invalid setting: RATE_LIMIT_STORAGE: not a valid redis:// address.") from None
+
+
+def _place(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.hostname}:{parts.port or _USUAL_PORT}"
 
 
 class Crowd:

@@ -2,15 +2,14 @@
 
 import ssl
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import ClassVar
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr, field_validator
 
+from dogubako.contract.loopback import crosses_a_network_unencrypted
 from dogubako.contract.pack import Finding
 from dogubako.contract.setting import PackSettings
-
-_LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 
 
 class ServiceSettings(PackSettings):
@@ -82,8 +81,7 @@ def checked_ca_bundle(value: Path | None) -> Path | None:
 
 def plain_text_warnings(service: str, url: str) -> tuple[Finding, ...]:
     """A key that crosses a network unencrypted is worth a word, at the start and in `doctor`."""
-    parts = urlsplit(url)
-    if parts.scheme == "https" or parts.hostname in _LOOPBACK:
+    if not crosses_a_network_unencrypted(url):
         return ()
     message = f"{service.upper()}_URL is plain http: the API key crosses the network unencrypted."
     return (Finding(ok=False, subject=service, message=message, advice="Use https.", severity="warning"),)

@@ -1,16 +1,24 @@
 """Bounds that hold before there is a request: its size without the body, its time, the number of connections."""
 
 import asyncio
-from typing import Final
+from heapq import nsmallest
+from typing import ClassVar, Final
+
+import structlog
 
 from dogubako.contract.errors import BusyError, PayloadTooLargeError, ToolTimeoutError, ValidationError
 from dogubako.transports.leaving import LeavingProtocol
 from dogubako.transports.problems import problem_bytes
 
+log = structlog.get_logger("dogubako.http")
+
 MOST_HEAD_BYTES: Final = 64 * 1024
 MOST_URL_BYTES: Final = 16 * 1024
 MOST_HEADERS: Final = 200
 MOST_CONNECTIONS: Final = 2_000
+# So many idle ones make room when it is crowded.
+GIVE_WAY: Final = 100
+_TELL_AGAIN_SECONDS: Final = 60.0
 
 HEAD_SECONDS: Final = 30.0
 # Who reads a body gives it 30 seconds and answers in words that fit. This is for bodies that nobody reads.
@@ -32,11 +40,12 @@ class BoundedProtocol(LeavingProtocol):
     # No head or trailer that ends in this read has more bytes.
     _at_most = 0
     _not_read_since: float | None = None
+    _told_of_crowd: ClassVar[float] = float("-inf")
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.headers = []
-        if len(self.connections) > MOST_CONNECTIONS:
+        if len(self.connections) > MOST_CONNECTIONS and not self._found_room():
             self._turn_away()
             return
         self._waiting_since = self.loop.time()
@@ -135,6 +144,28 @@ class BoundedProtocol(LeavingProtocol):
             self._look = self.loop.call_later(min(left, HEAD_SECONDS), self._look_at_the_clock)
         else:
             self._refuse(ToolTimeoutError(f"The request did not arrive within {allowed:g} seconds."))
+
+    def _found_room(self) -> bool:
+        """Connections on which nothing is asked must not keep out those who want to ask: the oldest of them give way.
+
+        Many at once, so that a crowd that goes on coming does not make us look for them every time.
+        """
+        others = (one for one in self.connections if isinstance(one, BoundedProtocol) and one is not self)
+        idle = (one for one in others if one._is_idle())
+        gives_way = nsmallest(GIVE_WAY, idle, key=lambda one: one._waiting_since)
+        for one in gives_way:
+            one.transport.abort()
+        self._say_that_it_is_crowded(len(gives_way))
+        return bool(gives_way)
+
+    def _say_that_it_is_crowded(self, gave_way: int) -> None:
+        now = self.loop.time()
+        if now - BoundedProtocol._told_of_crowd >= _TELL_AGAIN_SECONDS:
+            BoundedProtocol._told_of_crowd = now
+            log.warning("Too many connections are open", most=MOST_CONNECTIONS, idle_ones_ended=gave_way)
+
+    def _is_idle(self) -> bool:
+        return not (self._arriving or self._earlier_answers_are_due() or self.transport.is_closing())
 
     def _turn_away(self) -> None:
         """Lingering here would keep open what is too much already."""

@@ -8,28 +8,18 @@ from functools import lru_cache
 from typing import Final, Self
 
 from dogubako.contract.errors import AuthorizationError
+from dogubako.contract.loopback import LOOPBACK_NAMES, is_loopback
 
 # Judgements are remembered, so what is longer than any real name is refused before that.
 MOST_HOST_BYTES: Final = 255
 MOST_ORIGIN_BYTES: Final = 512
 
-_LOOPBACK_NAMES = frozenset({"localhost"})
 _ANY_ADDRESS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - compared with, never bound to
 _USUAL_PORTS = {"http": 80, "https": 443}
 
 _PLACE = r"(?:(?P<name>[a-z0-9._-]+)|\[(?P<six>[0-9a-f]*:[0-9a-f:.]*)\])(?::(?P<port>[0-9]{1,5}))?"
 _HOST = re.compile(_PLACE, re.ASCII | re.IGNORECASE)
 _ORIGIN = re.compile(f"(?P<scheme>https?)://{_PLACE}", re.ASCII | re.IGNORECASE)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a server that is bound to `host`."""
-    if host in _LOOPBACK_NAMES:
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +41,7 @@ class HostGuard:
 
     def __init__(self, bound_to: str, allowed: Sequence[str] = (), origins: Sequence[str] = ()) -> None:
         self._listed = frozenset(name.lower().strip("[]") for name in allowed)
-        self._names = _LOOPBACK_NAMES | self._listed | ({bound_to.lower()} - _ANY_ADDRESS)
+        self._names = LOOPBACK_NAMES | self._listed | ({bound_to.lower()} - _ANY_ADDRESS)
         self._only_here = is_loopback(bound_to)
         # "*" lets any page read REST answers; it never opens /mcp.
         self._origins = frozenset(origins) - {"*"}

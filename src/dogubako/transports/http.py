@@ -1,5 +1,6 @@
 """One ASGI app: `/mcp`, `/v1`, the description, and health."""
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -15,7 +16,7 @@ from starlette.routing import BaseRoute, Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dogubako import __version__
-from dogubako.contract.errors import DogubakoError, MethodNotAllowedError, RouteNotFoundError
+from dogubako.contract.errors import BusyError, DogubakoError, MethodNotAllowedError, RouteNotFoundError
 from dogubako.contract.moment import utc_text
 from dogubako.gate.resource_metadata import metadata, metadata_paths
 from dogubako.transports.body import header
@@ -128,6 +129,12 @@ class HttpDoor:
             await choose(scope)(scope, receive, watched)
         except DogubakoError as error:
             await self._fail(error, scope, watched, started)
+        except asyncio.CancelledError:
+            if not self._stopping:
+                raise
+            # The grace time is over. Whoever waited still hears it, in our words.
+            stopped = BusyError("The server is stopping; the call was cancelled.", hint="Try again in a moment.")
+            await self._fail(stopped, scope, watched, started)
         except HTTPException as error:
             await self._fail(_not_allowed(error, scope), scope, watched, started)
         except Exception as error:

@@ -65,7 +65,7 @@ def _paths() -> dict[str, Any]:
         "/v1/tools/{name}": {
             "get": _operation("showTool", "Show one tool.", models.ToolDetail, errors=(404,)) | {"parameters": [name]},
             "patch": _operation(
-                "switchTool", "Enable or disable a tool.", models.ToolDetail, models.SwitchRequest, (404, 413, 415)
+                "switchTool", "Enable or disable a tool.", models.ToolDetail, models.SwitchRequest, (404, 413, 415, 429)
             )
             | {"parameters": [name]},
         },

@@ -58,7 +58,8 @@ def problem_bytes(error: DogubakoError) -> bytes:
 
 
 def log_problem(error: DogubakoError, scope: Scope) -> None:
-    """Every HTTP error is logged with method and path."""
+    """Every HTTP error is logged with method and path, and with its sender where it got no further than the door."""
+    door = {"reason": error.message, "client": _sender(scope)} if error.http_status in (401, 403) else {}
     log.log(
         error.log_weight,
         "HTTP error",
@@ -67,7 +68,13 @@ def log_problem(error: DogubakoError, scope: Scope) -> None:
         code=error.code,
         status=error.http_status,
         error_id=error.error_id,
+        **door,
     )
+
+
+def _sender(scope: Scope) -> str | None:
+    client = scope.get("client")
+    return client[0] if client else None
 
 
 def elapsed_ms(started: float) -> int:

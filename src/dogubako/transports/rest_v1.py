@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from dogubako.contract.call import NO_OPTIONS, Caller, ToolCall, ToolResult
-from dogubako.contract.errors import AuthorizationError, CancelledError, ValidationError, ValidationErrorContext
+from dogubako.contract.errors import CancelledError, DogubakoError, ValidationError, ValidationErrorContext
 from dogubako.contract.moment import utc_text
 from dogubako.engine.entry import ListFilter, ToolRegistryEntry
 from dogubako.engine.validation import ModelValidator
@@ -117,7 +117,7 @@ class RestV1:
     async def _list(self, request: Request) -> Response:
         query = _list_query(request)
         wanted = ListFilter(category=query.category, tags=tuple(query.tag), enabled=query.enabled)
-        entries = [one for one in self._inside.registry.list(wanted) if self._missing_scope(one, request) is None]
+        entries = [one for one in self._inside.registry.list(wanted) if self._forbidden(one, request) is None]
         start = (query.page - 1) * query.limit
         pages = -(-len(entries) // query.limit)
         return json_response(
@@ -131,8 +131,9 @@ class RestV1:
         name = request.path_params["name"]
         if request.method == "PATCH":
             await self._switch(request, name)
-        entry = self._inside.registry.get(name, may_see=lambda one: self._missing_scope(one, request) is None)
-        if (error := self._missing_scope(entry, request)) is not None:
+            return json_response(tool_detail(self._inside.registry, name))
+        entry = self._inside.registry.get(name, may_see=lambda one: self._forbidden(one, request) is None)
+        if (error := self._forbidden(entry, request)) is not None:
             raise error
         return json_response(tool_detail(self._inside.registry, name))
 
@@ -146,14 +147,14 @@ class RestV1:
         found = [{**tool_info(match.entry), "score": match.score} for match in matches[: body.limit]]
         return json_response({"query": body.query, "results": found, "total": len(matches)})
 
-    def _missing_scope(self, entry: ToolRegistryEntry, request: Request) -> AuthorizationError | None:
+    def _forbidden(self, entry: ToolRegistryEntry, request: Request) -> DogubakoError | None:
         """The one thing that hides a tool here: lists of REST also show what is disabled, and why."""
-        return self._inside.pipeline.policy.missing_scope(entry, caller_in(request.scope))
+        return self._inside.pipeline.policy.forbidden(entry, caller_in(request.scope))
 
     async def _switch(self, request: Request, name: str) -> None:
         require_json(request.scope)
         body = _SWITCH.check(decode_object(await read_body(request.receive)))
-        self._inside.switchboard.switch(name, body.enabled, caller=caller_in(request.scope), door="rest")
+        await self._inside.switchboard.switch(name, body.enabled, caller=caller_in(request.scope), door="rest")
 
 
 def _list_query(request: Request) -> ListQuery:

@@ -3,11 +3,14 @@
 import asyncio
 from typing import Final
 
+import structlog
 from starlette.types import Message, Receive, Scope, Send
 
-from dogubako.contract.errors import AuthenticationError
+from dogubako.contract.errors import ApiError, AuthenticationError
 from dogubako.engine.alarm import Alarm, set_alarm
 from dogubako.gate.authentication import Authenticator
+
+log = structlog.get_logger("dogubako.http")
 
 # As often as keys are looked at.
 LOOK_AGAIN_SECONDS: Final = 1.0
@@ -73,10 +76,13 @@ class Welcome:
             if self._authenticator.known(self._headers) is None:
                 await self._authenticator.find(self._headers)
         except AuthenticationError as error:
-            if not error.retryable:
-                self._reason = error
-                self._over.set_result({"type": "http.disconnect"})
-        finally:
-            # Whatever went wrong with this look, it must not be the last one.
-            if self._reason is None:
-                self._alarm = set_alarm(LOOK_AGAIN_SECONDS, self._look)
+            self._reason = error
+            self._over.set_result({"type": "http.disconnect"})
+            return
+        except ApiError:
+            # Who was let in stays, while the authorization server cannot be asked.
+            pass
+        except Exception as error:
+            # The edge of a task of its own. Whatever went wrong with this look, it must not be the last one.
+            log.error("A caller could not be looked at again", exc_info=error)
+        self._alarm = set_alarm(LOOK_AGAIN_SECONDS, self._look)
