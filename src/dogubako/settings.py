@@ -1,5 +1,6 @@
 """Every setting, read once: command line > environment > `.env` > `dogubako.toml` > default."""
 
+import ipaddress
 import os
 import re
 import tomllib
@@ -28,8 +29,7 @@ _PREFIX = "DOGUBAKO_"
 # They belong to one start of the server, and are no settings.
 _ONLY_FLAGS = {"ALLOW_UNAUTHENTICATED": "--allow-unauthenticated", "WORKERS": "--workers"}
 
-# Without scheme and port: a name is allowed on every port.
-_HOST_NAME = re.compile(r"[A-Za-z0-9._-]+|\[?[0-9A-Fa-f]*:[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*\]?", re.ASCII)
+_NAME = re.compile(r"[A-Za-z0-9._-]+", re.ASCII)
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]+)?", re.ASCII)
 
 
@@ -165,7 +165,7 @@ class Settings(BaseModel):
     @classmethod
     def _are_host_names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for name in value:
-            if not _HOST_NAME.fullmatch(name):
+            if not _is_host_name(name):
                 raise ValueError(f"'{name[:100]}' is no host name; it needs the name alone, like tools.example.com")
         return value
 
@@ -248,6 +248,17 @@ class Sources:
         for key in self.environ:
             if key.startswith(_PREFIX) and key not in known:
                 raise SettingsError(f"Unknown setting {key}.{_suggest_variable(key, known)}")
+
+
+def _is_host_name(text: str) -> bool:
+    """A name or an address, without scheme and port: it is allowed on every port."""
+    if _NAME.fullmatch(text):
+        return True
+    try:
+        ipaddress.ip_address(text.strip("[]"))
+    except ValueError:
+        return False
+    return True
 
 
 def _read_file(config_file: Path | None) -> dict[str, Any]:
