@@ -14,6 +14,7 @@ from typing import Final
 import structlog
 
 from dogubako.gate.private_file import complete
+from dogubako.gate.writable import check_room
 
 log = structlog.get_logger("dogubako.gate")
 
@@ -22,7 +23,6 @@ _SALT: Final = "audit.salt"
 _SALT_BYTES: Final = 32
 # So many lines wait for a disk that takes nothing; only calls that read add to them.
 _MOST_OWED: Final = 10_000
-_ENOUGH_ROOM: Final = 1_000_000
 # Whether the file is still the one that has its name; before something is changed, it is looked at in any case.
 _LOOK_AGAIN_SECONDS: Final = 1.0
 _NEVER: Final = float("-inf")
@@ -75,7 +75,7 @@ class AuditFile:
         assert self._handle is not None
         try:
             self._pay(self._handle)
-            _check_room(self._handle)
+            check_room(self._handle)
         except OSError as error:
             self._failed(error)
             return False
@@ -156,12 +156,6 @@ def _kept_salt(path: Path) -> bytes:
     if len(salt) < _SALT_BYTES:
         raise OSError(errno.EINVAL, f"{_SALT} is damaged; remove it")
     return salt
-
-
-def _check_room(handle: int) -> None:
-    found = os.fstatvfs(handle)
-    if found.f_bavail * found.f_frsize <= _ENOUGH_ROOM:
-        raise OSError(errno.ENOSPC, f"less than {_ENOUGH_ROOM:,} bytes are free on its disk")
 
 
 def _end_last_line(handle: int, size: int) -> None:

@@ -1,11 +1,19 @@
 """Whether something could be written into a folder. Permissions alone do not tell: root has all of them."""
 
+import errno
 import os
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Final
 
 _ENOUGH_ROOM: Final = 1_000_000
+
+
+def check_room(handle: int) -> None:
+    """Raise where the disk of an open file is nearly full."""
+    found = os.fstatvfs(handle)
+    if found.f_bavail * found.f_frsize <= _ENOUGH_ROOM:
+        raise OSError(errno.ENOSPC, "less than 1 MB is free on its disk")
 
 
 def trouble_in(folder: Path) -> str | None:
@@ -16,7 +24,7 @@ def trouble_in(folder: Path) -> str | None:
     try:
         # Where the system can do it, this file never has a name.
         with TemporaryFile(dir=nearest) as file:
-            found = os.fstatvfs(file.fileno())
+            check_room(file.fileno())
     except OSError as error:
         return error.strerror
-    return None if found.f_bavail * found.f_frsize > _ENOUGH_ROOM else "less than 1 MB is free"
+    return None
