@@ -46,7 +46,7 @@ def test_what_cannot_be_written_says_why(tmp_path: Path, name: str, trouble: str
 
 @pytest.mark.parametrize(
     ("blocks", "trouble"),
-    [pytest.param(2, "less than 1 MB is free", id="too few"), pytest.param(3, None, id="just enough")],
+    [pytest.param(2, "less than 1 MB is free on its disk", id="too few"), pytest.param(3, None, id="just enough")],
 )
 def test_a_disk_without_room_is_trouble(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, blocks: int, trouble: str | None
