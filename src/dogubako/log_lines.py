@@ -45,12 +45,14 @@ class Lines:
     def render(self, entry: Entry) -> tuple[str, bytes]:
         """For people, and for the file."""
         error = entry.event.pop("exc_info", None)
-        said = self._clean(str(entry.event.pop("event", "")))
+        said = self._text(str(entry.event.pop("event", "")))
         line: dict[str, Any] = {"time": utc_text(entry.time), "level": entry.level, "event": said}
         shown = said
         for key, value in entry.event.items():
             # Numbers are nearly half of all values, and have nothing to hide.
-            line[key] = clean = value if type(value) in _NUMBERS else self._clean(value)
+            kind = type(value)
+            clean = value if kind in _NUMBERS else self._text(value) if kind is str else self._clean(value)
+            line[key] = clean
             if clean is not None:
                 shown += f" {key}={clean}"
         if error is not None:
@@ -60,10 +62,13 @@ class Lines:
         text = f"{local_text(entry.time)} {label} {visible(shown.rstrip())}\n"
         return text, msgspec.json.encode(line) + b"\n"
 
+    def _text(self, text: str) -> str:
+        masked = self._redactor.mask(text)
+        return masked if masked.isascii() else clean_text(masked)
+
     def _clean(self, value: Any) -> Any:
         if isinstance(value, str):
-            masked = self._redactor.mask(value)
-            return masked if masked.isascii() else clean_text(masked)
+            return self._text(value)
         if isinstance(value, int | float | None):
             return value
         if isinstance(value, list | tuple):

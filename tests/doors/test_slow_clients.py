@@ -35,14 +35,12 @@ async def _visit(web: Client, visit: Visit, path: str, headers: dict[str, str]) 
 
 
 @ROUTES
-@pytest.mark.parametrize("pieces", [[], [b'{"name": "ec']], ids=["nothing comes", "it stalls"])
-async def test_a_body_that_does_not_arrive_is_not_waited_for(
-    web: Client, path: str, headers: dict[str, str], pieces: list[bytes], monkeypatch: pytest.MonkeyPatch
+async def test_a_body_that_stalls_is_not_waited_for(
+    web: Client, path: str, headers: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dogubako.transports.body.BODY_SECONDS", 0.05)
     visit = Visit()
-    for piece in pieces:
-        visit.incoming.put_nowait(_piece(piece))
+    visit.incoming.put_nowait(_piece(b'{"name": "ec'))
     await _visit(web, visit, path, headers)
 
     assert (visit.status, visit.json["code"], visit.json["retryable"]) == (408, "TIMEOUT", True)

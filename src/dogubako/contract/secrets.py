@@ -56,12 +56,12 @@ class Redactor:
 
     def mask(self, text: str) -> str:
         """Mask our own secrets and whatever looks like one. For messages and log lines."""
-        if text.isalnum():
-            # Nothing in one plain word says that it is a secret, unless we know it.
-            return self.known(text)
         return self._mask_short(text) if len(text) <= _SHORT_TEXT else self._mask(text)
 
     def _mask(self, text: str) -> str:
+        if text.isalnum():
+            # Nothing in one plain word says that it is a secret, unless we know it.
+            return self.known(text)
         text = _CREDENTIALS_IN_URL.sub(MASK, self.known(text))
         if "eyJ" in text:
             text = _ACCESS_TOKEN.sub(lambda match: f"{match[1].removesuffix('eyJ')}{MASK}", text)

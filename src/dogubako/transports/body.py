@@ -25,14 +25,15 @@ _decode = msgspec.json.Decoder().decode
 
 async def read_body(receive: Receive) -> bytes:
     """The whole body. A client that dawdles or leaves does not keep us."""
+    # Nearly always it is here already. One that has not even begun is the connection's to give up (bounded.py).
+    message = await receive()
+    if message["type"] == "http.request" and not message.get("more_body", False):
+        body: bytes = message.get("body", b"")
+        _check_size(body)
+        return body
     with Stop() as stop:
         late = set_alarm(BODY_SECONDS, stop.cancel)
         try:
-            message = await receive()
-            if message["type"] == "http.request" and not message.get("more_body", False):
-                body: bytes = message.get("body", b"")
-                _check_size(body)
-                return body
             return await _read_on(message, receive)
         finally:
             late.cancel()

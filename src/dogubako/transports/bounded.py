@@ -21,8 +21,8 @@ GIVE_WAY: Final = 100
 _TELL_AGAIN_SECONDS: Final = 60.0
 
 HEAD_SECONDS: Final = 30.0
-# Who reads a body gives it 30 seconds and answers in words that fit. This is for bodies that nobody reads.
-REQUEST_SECONDS: Final = 70.0
+# Who reads a body gives the rest of it 30 seconds. This is for those that do not begin, or that nobody reads.
+REQUEST_SECONDS: Final = 40.0
 # A client that does not take its answer keeps it in our memory.
 READING_SECONDS: Final = 60.0
 # Requests on one connection that wait for the answer of the one before them.
