@@ -12,7 +12,7 @@ from typing import Any
 
 import structlog
 import uvicorn
-from uvicorn.supervisors import Multiprocess
+from uvicorn.supervisors import multiprocess
 
 from dogubako.app import Toolbox
 from dogubako.ending import run_to_the_end
@@ -25,7 +25,11 @@ log = structlog.get_logger("dogubako.http")
 
 _FACTORY = "dogubako.worker:app"
 _WORKER_SECONDS = 60
-_TAKEN = (errno.EADDRINUSE, errno.EACCES)
+_ADVICE = {
+    errno.EADDRINUSE: "Another server may be running there; choose another port with --port or PORT.",
+    errno.EADDRNOTAVAIL: "HOST must be an address of this machine.",
+}
+_CANNOT_BIND = (errno.EADDRINUSE, errno.EADDRNOTAVAIL, errno.EACCES)
 
 
 def serve(box: Toolbox, *, workers: int = 1, allow_unauthenticated: bool = False) -> None:
@@ -44,7 +48,7 @@ def serve(box: Toolbox, *, workers: int = 1, allow_unauthenticated: bool = False
     door = HttpDoor(box)
     settle()
     config = uvicorn.Config(door, **_options(settings))
-    run_to_the_end(GracefulServer(config).serve(), config.get_loop_factory())
+    GracefulServer(config).run()
 
 
 def _check_that_nobody_listens_there(settings: Settings) -> None:
@@ -60,13 +64,16 @@ def _check_that_nobody_listens_there(settings: Settings) -> None:
             try:
                 probe.bind(place)
             except OSError as error:
-                if error.errno in _TAKEN:
-                    advice = "Another server may be running there; choose another port with --port or PORT."
+                if error.errno in _CANNOT_BIND:
+                    advice = _ADVICE.get(error.errno, "Choose another address or port.")
                     raise SettingsError(f"Nothing can listen on {where}: {error.strerror}. {advice}") from None
 
 
 class GracefulServer(uvicorn.Server):
     """Says where it listens, and does not die of the signal that asked it to stop."""
+
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        run_to_the_end(self.serve(sockets), self.config.get_loop_factory())
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -87,6 +94,16 @@ class GracefulServer(uvicorn.Server):
                 )
 
 
+class WorkerProcess(multiprocess.Process):
+    """A worker ends as a server that is alone does: after its last answers and its last lines in the log."""
+
+    @property
+    def server(self) -> uvicorn.Server:
+        if self._server is None:
+            self._server = GracefulServer(self.config)
+        return self._server
+
+
 def settle() -> None:
     """What lives as long as the server need not be looked at again and again by the garbage collector."""
     gc.collect()
@@ -105,7 +122,9 @@ def _serve_many(settings: Settings, workers: int) -> None:
     config = uvicorn.Config(
         _FACTORY, factory=True, workers=workers, timeout_worker_healthcheck=_WORKER_SECONDS, **_options(settings)
     )
-    Multiprocess(config, sockets=[config.bind_socket()]).run()
+    # uvicorn lets nobody choose what its supervisor starts.
+    multiprocess.Process = WorkerProcess  # type: ignore[misc]
+    multiprocess.Multiprocess(config, sockets=[config.bind_socket()]).run()
 
 
 def _options(settings: Settings) -> dict[str, Any]:

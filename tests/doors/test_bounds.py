@@ -9,7 +9,7 @@ import structlog.testing
 from dogubako.transports import bounded
 from dogubako.transports.bounded import MOST_HEAD_BYTES, MOST_HEADERS, MOST_URL_BYTES
 
-from .connections import END, HEAD, Place, answer_to, listening, next_answer
+from .connections import END, HEAD, Place, answer_to, listening, next_answer, not_reading
 from .processes import PATIENCE
 from .waiting import until
 
@@ -127,3 +127,13 @@ async def test_who_asks_nothing_gives_way_to_who_does_the_oldest_first(monkeypat
     assert served[0] == 200
     assert again[0].startswith(b"HTTP/1.1 200") and not busy.at_eof()
     assert [line["event"] for line in log] == ["Too many connections are open"]
+
+
+async def test_who_was_answered_and_only_lingers_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded, "MOST_CONNECTIONS", 1)
+    async with listening(not_reading) as place, asyncio.timeout(PATIENCE):
+        reader = await _connected(place, BUSY.replace(b"Expect: 100-continue\r\n", b""))
+        await next_answer(reader)
+        served = await answer_to(place, HEAD + END)
+
+    assert served[0] == 200

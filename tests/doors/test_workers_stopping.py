@@ -5,15 +5,19 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import anyio
+import httpx2
 import pytest
 import uvicorn
+from uvicorn.supervisors import multiprocess
 
 from dogubako import serving as our_serving
 from dogubako.app import build
 from dogubako.settings import Sources
 from tests.gate.open_streams import Listener, connected, listening
 
-from .processes import PATIENCE, WORKBENCH, serving
+from .processes import HERE, PATIENCE, WORKBENCH, serving
+from .waiting import says
 
 _STATE_KEY = "DOGUBAKO_REQUEST_STATE_KEY"
 
@@ -36,6 +40,31 @@ async def test_streams_of_workers_end_in_order(tmp_path: Path) -> None:
     assert code == 0
 
 
+async def test_calls_of_workers_that_outlast_the_grace_time_hear_it(tmp_path: Path) -> None:
+    markers = [tmp_path / str(number) for number in range(4)]
+    tools = WORKBENCH, HERE / "odd_tools.py"
+    brief = {"DOGUBAKO_SHUTDOWN_GRACE": "1"}
+    with serving(*tools, folder=tmp_path, words=["--workers", "2"], settings=brief) as server:
+        server.stderr.first(lambda line: b"Application startup complete" in line, nth=2)
+        async with connected(server.url()) as client, anyio.create_task_group() as tasks:
+            answers: list[httpx2.Response] = []
+
+            async def call(marker: Path) -> None:
+                body = {"name": "linger", "parameters": {"marker": str(marker)}}
+                answers.append(await client.post("/v1/tools/call", json=body))
+
+            for marker in markers:
+                tasks.start_soon(call, marker)
+            for marker in markers:
+                await says(marker, "started")
+            server.signal(signal.SIGTERM)
+        code = server.wait()
+
+    assert [(one.status_code, one.json()["code"]) for one in answers] == [(503, "BUSY")] * 4
+    assert sum(line["event"] == "Tool completed" for line in server.log_lines) == 4
+    assert code == 0
+
+
 @pytest.mark.parametrize("configured", [None, "k" * 40], ids=["not configured", "configured"])
 def test_workers_share_the_key_that_was_configured_or_a_new_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, configured: str | None
@@ -43,7 +72,8 @@ def test_workers_share_the_key_that_was_configured_or_a_new_one(
     monkeypatch.setenv(_STATE_KEY, "to be put back")
     monkeypatch.delenv(_STATE_KEY)
     monkeypatch.setattr(uvicorn.Config, "bind_socket", lambda config: None)
-    monkeypatch.setattr(our_serving, "Multiprocess", _NoProcesses)
+    monkeypatch.setattr(multiprocess, "Process", None)
+    monkeypatch.setattr(multiprocess, "Multiprocess", _NoProcesses)
     overrides: dict[str, Any] = {"data_dir": tmp_path, "request_state_key": configured}
     our_serving.serve(build(Sources(overrides=overrides, environ={}, env_file=None)), workers=2)
 

@@ -9,10 +9,10 @@ LOOPBACK_NAMES: Final = frozenset({"localhost"})
 
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach a server that is bound to `host`."""
-    if host in LOOPBACK_NAMES:
+    if host.lower() in LOOPBACK_NAMES:
         return True
     try:
-        return ipaddress.ip_address(host).is_loopback
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
 

@@ -165,7 +165,10 @@ class BoundedProtocol(LeavingProtocol):
             log.warning("Too many connections are open", most=MOST_CONNECTIONS, idle_ones_ended=gave_way)
 
     def _is_idle(self) -> bool:
-        return not (self._arriving or self._earlier_answers_are_due() or self.transport.is_closing())
+        """Whether nobody waits for an answer here. Who has had the last one, and only lingers, does not."""
+        if self.transport.is_closing():
+            return False
+        return self._end is not None or not (self._arriving or self._earlier_answers_are_due())
 
     def _turn_away(self) -> None:
         """Lingering here would keep open what is too much already."""
