@@ -4,9 +4,8 @@ import errno
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from io import UnsupportedOperation
 from typing import Annotated
 
 import typer
@@ -14,7 +13,7 @@ import typer
 from dogubako.cli.options import AsJson, Chosen, Config, Tools, friendly
 from dogubako.cli.scope_doubts import doubts
 from dogubako.cli.spans import SPANS, read_span
-from dogubako.cli.terminal import fail, print_json, print_table, warn
+from dogubako.cli.terminal import fail, forget_what_was_not_printed, print_json, print_table, warn
 from dogubako.gate.keys import ApiKey, KeysError, KeyStore
 from dogubako.gate.scopes import is_scope
 
@@ -109,19 +108,13 @@ def _revoked_unless_shown(store: KeyStore, key: ApiKey) -> Iterator[None]:
         yield
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        _forget_what_was_not_printed()
+        forget_what_was_not_printed()
         try:
             store.revoke(key.id)
         except KeysError as trouble:
             still = f"It is still active; `dogubako keys revoke {key.id}` ends it. {trouble.message}"
             fail(f"The key could not be shown: {reason}. {still}", trouble.hint)
         fail(f"The key could not be shown, so it is revoked again: {reason}.")
-
-
-def _forget_what_was_not_printed() -> None:
-    """Else it is tried once more when the process ends, which says so in its own words and with its own exit code."""
-    with suppress(UnsupportedOperation, AttributeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _shown(key: ApiKey) -> dict[str, object]:

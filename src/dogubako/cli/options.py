@@ -1,5 +1,6 @@
 """Options that several commands share, and what they become: settings, logs, a toolbox."""
 
+import errno
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import typer
 
 from dogubako import logs
 from dogubako.app import Toolbox, build
+from dogubako.cli.terminal import fail, forget_what_was_not_printed
 from dogubako.contract.secrets import Redactor
 from dogubako.engine.admission import RegistrationError
 from dogubako.settings import SettingsError, Sources
@@ -72,7 +74,7 @@ class Chosen:
 
 
 def friendly(command: Callable[P, ResultT]) -> Callable[P, ResultT]:
-    """A wrong setting is one sentence on stderr and exit code 2, never a stack trace."""
+    """A wrong setting is one sentence on stderr and exit code 2; a full disk is one, too. Never a stack trace."""
 
     @wraps(command)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> ResultT:
@@ -81,5 +83,10 @@ def friendly(command: Callable[P, ResultT]) -> Callable[P, ResultT]:
         except (SettingsError, RegistrationError) as error:
             typer.echo(f"dogubako: {error}", err=True)
             sys.exit(2)
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            forget_what_was_not_printed()
+            fail("The output could not be written: no space is left.", "What the command changed is changed.")
 
     return wrapped

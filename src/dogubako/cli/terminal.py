@@ -1,7 +1,10 @@
 """A person at a terminal: tables to read, progress to watch, questions to answer. Colours only where they show."""
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from io import UnsupportedOperation
 from typing import Any, NoReturn
 
 import msgspec
@@ -24,6 +27,12 @@ def fail(message: str, hint: str | None = None) -> NoReturn:
     """One sentence on stderr, and the end."""
     typer.echo(f"dogubako: {message}{f' {hint}' if hint else ''}", err=True)
     sys.exit(1)
+
+
+def forget_what_was_not_printed() -> None:
+    """Else it is tried once more when the process ends, which says so in its own words and with its own exit code."""
+    with suppress(UnsupportedOperation, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def warn(message: str) -> None:
