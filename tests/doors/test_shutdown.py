@@ -94,6 +94,23 @@ async def test_a_call_that_outlasts_the_grace_time_is_cancelled(tmp_path: Path, 
     assert "Traceback" not in server.stderr.text()
 
 
+async def test_an_answer_that_has_begun_as_a_stream_ends_in_order(tmp_path: Path, threads: ThreadPoolExecutor) -> None:
+    marker = tmp_path / "marker"
+    body = messages.request("tools/call", messages.call("linger_talking", {"marker": str(marker)}, modern=False))
+    with serving(*_TOOLS, folder=tmp_path, settings={"DOGUBAKO_SHUTDOWN_GRACE": "1"}) as server:
+        opening = messages.request("initialize", messages.initialize())
+        session = _post(server.url(), "/mcp", opening, messages.legacy_headers()).headers["mcp-session-id"]
+        ready = messages.notification("notifications/initialized")
+        _post(server.url(), "/mcp", ready, messages.legacy_headers(session))
+        waiting = threads.submit(_post, server.url(), "/mcp", body, messages.legacy_headers(session))
+        await says(marker, "started")
+        assert _stop(server) == 0
+        answer = waiting.result()
+
+    assert (answer.status_code, answer.headers["content-type"].partition(";")[0]) == (200, "text/event-stream")
+    assert "without completing response" not in server.stderr.text()
+
+
 def test_open_streams_do_not_keep_the_server(tmp_path: Path) -> None:
     with serving(*_TOOLS, folder=tmp_path, settings=_LONG_GRACE) as server, ExitStack() as stack:
         client = stack.enter_context(httpx2.Client(base_url=server.url(), timeout=PATIENCE))

@@ -132,9 +132,12 @@ class HttpDoor:
         except asyncio.CancelledError:
             if not self._stopping:
                 raise
-            # The grace time is over. Whoever waited still hears it, in our words.
-            stopped = BusyError("The server is stopping; the call was cancelled.", hint="Try again in a moment.")
-            await self._fail(stopped, scope, watched, started)
+            # The grace time is over. Whoever waited still hears it, in our words; a stream ends in order.
+            if watched.unfinished:
+                await watched({"type": "http.response.body", "body": b"", "more_body": False})
+            else:
+                stopped = BusyError("The server is stopping; the call was cancelled.", hint="Try again in a moment.")
+                await self._fail(stopped, scope, watched, started)
         except HTTPException as error:
             await self._fail(_not_allowed(error, scope), scope, watched, started)
         except Exception as error:
@@ -224,9 +227,10 @@ class _Started:
 
     def __init__(self, send: Send) -> None:
         self._send = send
-        self.started = False
+        self.started = self.unfinished = False
 
     def __call__(self, message: Message) -> Awaitable[None]:
+        self.unfinished = not self.started or bool(message.get("more_body"))
         if not self.started:
             self.started = True
             headers = message.get("headers", ())
