@@ -13,7 +13,7 @@ from dogubako.transports.http import HttpDoor
 from . import messages
 from .asgi import Client, Visit, opened
 from .pipe import Pipe, speaking
-from .processes import HERE, WORKBENCH
+from .processes import HERE, PATIENCE, WORKBENCH
 from .waiting import says
 
 _TOOLS = (WORKBENCH, HERE / "odd_tools.py")
@@ -74,15 +74,27 @@ async def test_nobody_cancels_the_call_of_another_session(client: Client, tool: 
 async def test_of_two_calls_with_one_id_the_one_that_is_left_can_still_be_cancelled(
     client: Client, tmp_path: Path
 ) -> None:
-    session, marker, answers = await client.open_session(), tmp_path / "marker", list[Visit]()
-    echo = messages.request("tools/call", messages.call("echo", {"text": "a"}, modern=False), request_id="the-call")
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(client.post, "/mcp", echo, messages.legacy_headers(session))
-        tasks.start_soon(_call, client, session, "linger", marker, answers)
-        await says(marker, "started")
-        await _cancel(client, session)
+    session, brief, long = await client.open_session(), tmp_path / "brief", tmp_path / "long"
+    pause = messages.call("pause", {"marker": str(brief), "seconds": 1}, modern=False)
+    ended, answers = anyio.Event(), list[Visit]()
 
-    assert marker.read_text() == "cancelled"
+    async def first() -> None:
+        body = messages.request("tools/call", pause, request_id="the-call")
+        await client.post("/mcp", body, messages.legacy_headers(session))
+        ended.set()
+
+    with anyio.fail_after(PATIENCE):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(first)
+            await says(brief, "started")
+            tasks.start_soon(_call, client, session, "linger", long, answers)
+            await says(long, "started")
+            await ended.wait()
+            await _cancel(client, session)
+
+    assert long.read_text() == "cancelled"
+    # Not by the time that a tool has: the caller's word reached it.
+    assert answers[0].response["error"] == {"code": -32800, "message": "Request cancelled"}
 
 
 async def test_a_cancellation_that_comes_too_late_is_accepted_and_changes_nothing(client: Client) -> None:
