@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from dogubako.cli.following import Following
-from dogubako.gate.audit_line import AuditLine
 from dogubako.settings import SettingsError
 from tests.doors.processes import running
+
+from .audit_lines import audit_line
 
 
 @pytest.fixture
@@ -104,29 +105,15 @@ def test_what_cannot_be_read_is_one_sentence(log: Path, following: Following) ->
         list(following.lines())
 
 
-def line_of(tool: str) -> bytes:
-    return AuditLine(
-        time="2026-11-16T09:00:00.000Z",
-        caller="ann",
-        door="rest",
-        tool=tool,
-        arguments=[],
-        hash="0",
-        code="OK",
-        ms=1.0,
-        call_id="1",
-    ).encoded()
-
-
 def test_a_log_that_is_moved_right_after_the_start_loses_nothing(tmp_path: Path, log: Path) -> None:
-    add(log, line_of("first"))
+    add(log, audit_line("first"))
     settings = {"DOGUBAKO_DATA_DIR": str(tmp_path)}
     with running("audit", "tail", "-f", folder=tmp_path, settings=settings) as command:
         command.stdout.first(lambda line: b" first()" in line)
-        add(log, line_of("rest"))
+        add(log, audit_line("rest"))
         log.rename(tmp_path / "old.jsonl")
         # Where the old one ended, the new one is in the middle of a line.
-        add(log, line_of("new_and_longer"), line_of("last"))
+        add(log, audit_line("new_and_longer"), audit_line("last"))
         command.stdout.first(lambda line: b" last()" in line)
         command.signal(signal.SIGINT)
         command.wait()

@@ -6,28 +6,16 @@ from pathlib import Path
 import pytest
 
 from dogubako.contract.moment import utc_text
-from dogubako.gate.audit_line import AuditLine
 from tests.doors.shell import Said, dogubako
+
+from .audit_lines import audit_line
 
 _NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
 
 
 def write_log(folder: Path, *calls: tuple[datetime, str, str]) -> None:
-    lines = [
-        AuditLine(
-            time=utc_text(at.timestamp()),
-            caller=caller,
-            door="http",
-            tool=tool,
-            arguments=[],
-            hash="0",
-            code="OK",
-            ms=1.0,
-            call_id="1",
-        )
-        for at, caller, tool in calls
-    ]
-    (folder / "audit.jsonl").write_bytes(b"".join(line.encoded() for line in lines))
+    lines = [audit_line(tool, time=utc_text(at.timestamp()), caller=caller) for at, caller, tool in calls]
+    (folder / "audit.jsonl").write_bytes(b"".join(lines))
 
 
 def report(folder: Path, *words: str) -> Said:

@@ -1,4 +1,4 @@
-"""How a client with a token learns that a call needs more than the token allows.
+"""How a client with a token learns that what it asks for needs more than the token allows.
 
 Other callers get the refusal as a result, which a model can read. A client that signed its user in can do better: it
 takes the status 403 and the scope in `WWW-Authenticate` back to the authorization server, and calls again.
@@ -24,7 +24,7 @@ _MOST_PASSES: Final = 2
 
 
 class StepUp:
-    """Refuses calls for which a token lacks a scope."""
+    """Refuses calls, resources and prompts for which a token lacks a scope."""
 
     def __init__(self, inside: Inside) -> None:
         self._inside = inside
@@ -40,8 +40,7 @@ class StepUp:
             return await self._called(call, caller, send)
         named = params.get(_NAMED_BY.get(str(method), ""))
         if isinstance(method, str) and isinstance(named, str) and self._lacks_scope_to_read(method, named, caller):
-            await self._read(message["id"], method, named, caller, send, modern=modern)
-            return True
+            return await self._read(message["id"], method, named, caller, send, modern=modern)
         return False
 
     async def _called(self, call: PlainCall, caller: Caller, send: Send) -> bool:
@@ -59,7 +58,7 @@ class StepUp:
 
     async def _read(
         self, request_id: str | int, method: str, named: str, caller: Caller, send: Send, *, modern: bool
-    ) -> None:
+    ) -> bool:
         catalog = self._inside.catalog
         reading = catalog.read if method == "resources/read" else partial(catalog.render, arguments={})
         try:
@@ -70,6 +69,8 @@ class StepUp:
             else:
                 refusal = refusal_outside_tools(error, modern=modern)
                 await send_json(send, encode_message(refusal.answer(request_id)))
+            return True
+        return False
 
     async def _demand(self, error: AuthorizationError, request_id: str | int, send: Send) -> None:
         refusal = Refusal(INSUFFICIENT_SCOPE, error.message, error_facts(error))
