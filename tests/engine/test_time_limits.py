@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Mapping
+from itertools import count
 from types import SimpleNamespace
 from typing import Any
 
@@ -55,6 +56,17 @@ async def test_the_deadline_cuts_a_longer_timeout_short(monkeypatch: pytest.Monk
     result = await box_of(forever).call("forever", options=ExecutionOptions(timeout=10_000, deadline=40))
 
     assert (result.code, result.content[0]["text"]) == ("TIMEOUT", "Execution timeout after 40ms")
+
+
+async def test_a_deadline_that_is_over_before_the_tool_begins_is_no_negative_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # A second passes with every look at the clock.
+    monkeypatch.setattr("dogubako.engine.executor.time", SimpleNamespace(monotonic=map(float, count()).__next__))
+
+    result = await box_of(forever).call("forever", options=ExecutionOptions(timeout=10_000, deadline=40))
+
+    assert (result.code, result.content[0]["text"]) == ("TIMEOUT", "Execution timeout after 0ms")
 
 
 async def test_a_timeout_is_logged_as_the_tools_own_trouble() -> None:
