@@ -124,7 +124,7 @@ class HttpDoor:
 
     async def _edge(self, choose: Callable[[Scope], ASGIApp], scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
-        watched = _Started(send)
+        watched = _Answer(send)
         try:
             await choose(scope)(scope, receive, watched)
         except DogubakoError as error:
@@ -152,7 +152,7 @@ class HttpDoor:
         # With an app in its scope, the router raises instead of answering in words of its own.
         await self._router({**scope, "app": self}, receive, send)
 
-    async def _fail(self, error: DogubakoError, scope: Scope, send: "_Started", started: float) -> None:
+    async def _fail(self, error: DogubakoError, scope: Scope, send: "_Answer", started: float) -> None:
         error = self._inside.pipeline.responses.failure(error).error or error
         log_problem(error, scope)
         if not send.started:
@@ -222,8 +222,8 @@ _ALWAYS = (
 )
 
 
-class _Started:
-    """Remembers whether the answer has begun: then it is too late for another one."""
+class _Answer:
+    """How far the answer is: once it has begun, it is too late for another one. It gets what all answers have."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
