@@ -8,7 +8,7 @@ UV := $(BIN)/python -m uv
 WORKERS ?= logical
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-pages test-n8n test-searx test-redmine check lint types coverage docs docs-check bench bench-search load conformance lock clean
+.PHONY: help install run test test-pages test-n8n test-searx test-redmine attack check lint types coverage docs docs-check bench bench-search load conformance lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -60,6 +60,9 @@ test-searx: $(DEV)  ## the SearXNG provider against a real search server (Debian
 
 test-redmine: $(DEV)  ## the contract suite against a real Redmine (Debian's; root installs it when it is missing)
 	$(BIN)/python -m pytest -m real_redmine tests/redmine_contract
+
+attack: $(DEV)  ## hostile requests, crowds, oversized answers, a sick Redis, full disks, signals; a table of failures
+	$(BIN)/python -m pytest -m attack tests/attack
 
 docs: $(DEV)  ## write the generated tables again
 	$(BIN)/python scripts/generate_docs.py

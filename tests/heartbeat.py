@@ -1,0 +1,52 @@
+"""Measure how long the event loop stands still."""
+
+import asyncio
+import time
+from types import TracebackType
+from typing import Final, Self
+
+# No request and no answer may keep the loop for longer.
+MOST_SECONDS: Final = 0.1
+_BEAT_SECONDS: Final = 0.01
+
+
+class Heartbeat:
+    """A timer in the running loop that notes the longest stall.
+
+    A stall is the smaller of two numbers: how late a beat came by the clock, and the processor time that this process
+    used meanwhile. A busy machine makes the first large and not the second. Work in a thread that holds the
+    interpreter's lock makes both large, although it is not on the loop.
+    """
+
+    def __init__(self) -> None:
+        self.worst = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._due = self._used = 0.0
+
+    def __enter__(self) -> Self:
+        self._schedule()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._note()
+
+    def take(self) -> float:
+        """The longest stall since the last look, in seconds."""
+        self._note()
+        worst, self.worst = self.worst, 0.0
+        return worst
+
+    def _beat(self) -> None:
+        self._note()
+        self._schedule()
+
+    def _note(self) -> None:
+        late = time.perf_counter() - self._due
+        self.worst = max(self.worst, min(late, time.process_time() - self._used))
+
+    def _schedule(self) -> None:
+        self._due = time.perf_counter() + _BEAT_SECONDS
+        self._used = time.process_time()
+        self._timer = asyncio.get_running_loop().call_later(_BEAT_SECONDS, self._beat)

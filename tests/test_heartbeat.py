@@ -1,0 +1,59 @@
+"""The measure itself: it sees what holds the loop, on the loop and beside it, and nothing else."""
+
+import asyncio
+import time
+
+from tests.heartbeat import MOST_SECONDS, Heartbeat
+
+
+def busy(seconds: float) -> None:
+    """Uses so much processor time, however busy the machine is."""
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        pass
+
+
+def hold_the_lock() -> None:
+    """One call into C that does not let other threads run."""
+    sorted(range(3_000_000, 0, -1), key=str)
+
+
+async def test_work_on_the_loop_is_a_stall() -> None:
+    with Heartbeat() as heart:
+        await asyncio.sleep(0.05)
+        busy(3 * MOST_SECONDS)
+
+    assert heart.worst > 2 * MOST_SECONDS
+
+
+async def test_work_in_pieces_is_none() -> None:
+    with Heartbeat() as heart:
+        for _ in range(20):
+            busy(0.02)
+            await asyncio.sleep(0)
+
+    assert heart.worst < MOST_SECONDS
+
+
+async def test_waiting_is_none() -> None:
+    with Heartbeat() as heart:
+        # The loop stands still, and the processor is free: so it is on a machine that others keep busy.
+        time.sleep(3 * MOST_SECONDS)  # noqa: ASYNC251
+        await asyncio.sleep(0.05)
+
+    assert heart.worst < MOST_SECONDS
+
+
+async def test_a_thread_that_lets_others_run_is_none() -> None:
+    with Heartbeat() as heart:
+        await asyncio.to_thread(busy, 3 * MOST_SECONDS)
+
+    assert heart.worst < MOST_SECONDS
+
+
+async def test_a_thread_that_holds_the_interpreter_is_a_stall() -> None:
+    with Heartbeat() as heart:
+        await asyncio.sleep(0.05)
+        await asyncio.to_thread(hold_the_lock)
+
+    assert heart.worst > 2 * MOST_SECONDS
