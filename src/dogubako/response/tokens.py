@@ -31,7 +31,7 @@ _SECOND = ("", "a", "bgc", "df", "e", "h", "i", "jzkqxv", "l", "mu", "n", "o", "
 _KIND_COSTS = bytes(map(int, """
     14 52 60 48 60 60 60 60 60 56 60 59 60 60 60 60
     60  1 60 60 50 60  0  9 28 41 34 60 29 32 56 23
-    60 60 60 40  9 21  0 59 28 36  0  0 60  0  0 37
+    60 60 60 60 60 60 60 60 60 60 60 60 60 60 60 60
     60 42 60 60 42 42 29 19 42 42 42 60 42 42 60 42
     53 37 60 60 41 41 58 40 47 41 29  7  1 50 41 41
     58 60 60 60 60 60 60 58 59 60 59 57 60 60 54 59
@@ -94,6 +94,11 @@ _LONG_RUN = re.compile(rb"([ !-/:-IL-PR-TW-~])\1{15,}")
 _RUN_SHOWN = 16
 _RUN_COSTS = {**dict.fromkeys(b"%FXYfxy}", 15), **dict.fromkeys(b"_", 8), **dict.fromkeys(b".#/=*- ", 4)}
 _OTHER_RUN_COST = 32
+
+# A short pattern again and again (":-,:-,") may cost a token per byte, whatever its pairs cost in ordinary text. Texts
+# shorter than this are not worth the look.
+_PERIODS = range(2, 9)
+_SHORTEST_PERIODIC = 1_000
 
 # Three bytes, yet one token in both vocabularies: signs, kana, the commonest kanji and hangul.
 _CHEAP_CHARACTERS = (
@@ -184,6 +189,8 @@ def _bound(text: str) -> int:
     cost += _TOKEN * len(_BLANKS_BEFORE_DIGIT.findall(data))
     if not text.isascii():
         cost -= _savings(data)
+    if size >= _SHORTEST_PERIODIC:
+        cost += _TOKEN * _periodic_bytes(data)
     return min(size, 3 + isqrt(size) // 8 + -(-cost // _TOKEN))
 
 
@@ -233,6 +240,15 @@ def _has_run(data: bytes) -> bool:
     number = _number(data)
     differs = (number ^ (number >> 8)).to_bytes(len(data), "little")
     return _after_fifteen(differs.translate(_IS_ZERO)) != 0
+
+
+def _periodic_bytes(data: bytes) -> int:
+    """Count bytes that continue a pattern of a few bytes for the sixteenth time or more often."""
+    number, size, periodic = _number(data), len(data), 0
+    for period in _PERIODS:
+        differs = (number ^ (number >> 8 * period)).to_bytes(size, "little")
+        periodic |= _after_fifteen(differs.translate(_IS_ZERO))
+    return periodic.bit_count()
 
 
 def _after_fifteen(marks: bytes) -> int:
