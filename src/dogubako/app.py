@@ -65,6 +65,7 @@ class Toolbox:
         self.discovery = Discovery(settings.discovery, settings.pinned_tools)
         self.gate = Gate(settings, self.redactor)
         self.authenticator = self.gate.authenticator
+        self.once = self.gate.once
         self.catalog = Catalog(responses, self._surroundings, self.gate.policy, self.gate.audit)
         self.pipeline = Pipeline(
             self.registry,

@@ -37,10 +37,20 @@ NO_OPTIONS = ExecutionOptions()
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Caller:
-    """Who calls. The gate decides what a caller may do; the path only carries the name."""
+    """Who calls. The gate decides what a caller may do; the path only carries the name.
+
+    `id` stays the same for one API key, or for one subject of one issuer. A name can be given to a new key after the
+    old one was revoked, so nothing that belongs to a caller is found by name.
+    """
 
     name: str = "anonymous"
     scopes: frozenset[str] = frozenset()
+    id: str = ""
+
+    @property
+    def identity(self) -> str:
+        """What sessions, sealed states and counters belong to; callers made in Python code may have only a name."""
+        return self.id or self.name
 
 
 # Whoever reaches us where nobody has to prove anything: the parent of a stdio server, Python code, the command line.

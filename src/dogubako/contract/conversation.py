@@ -15,10 +15,14 @@ ClientLogLevel = Literal["debug", "info", "notice", "warning", "error", "critica
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Question:
-    """Something to ask the person: `schema` describes a flat form."""
+    """Something to ask the person: `schema` describes a flat form.
+
+    `subject` is not shown. It tells two questions apart that read the same, for example about two calls of one tool.
+    """
 
     message: str
     schema: Mapping[str, Any]
+    subject: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,7 +5,9 @@ The defaults live in this process; a deployment of many workers brings its own.
 
 import time
 from collections import OrderedDict
-from typing import Protocol
+from typing import Final, Protocol
+
+from dogubako.contract.errors import BusyError
 
 
 class Cache(Protocol):
@@ -84,3 +86,43 @@ class LocalSwitches:
 
     def forget(self, name: str, version: str) -> None:
         self._states.pop((name, version), None)
+
+
+# Of one caller, and of all callers together. An id is never forgotten before its time to make room for another.
+MOST_USED_PER_OWNER: Final = 2_000
+MOST_USED: Final = 20_000
+
+
+class OnceStore(Protocol):
+    """Remembers which one-time ids were used, until they expire by themselves."""
+
+    async def use(self, id_: str, *, owner: str, ttl: float) -> bool:
+        """Whether this is the first use of the id within `ttl` seconds.
+
+        Raises `BusyError` when too many ids are remembered already, and `ReadOnlyError` when nothing can be written.
+        """
+
+
+def check_room_for_id(owned: int, total: int) -> None:
+    """Refuse to remember another id where the owner, or all owners together, have too many."""
+    if owned >= MOST_USED_PER_OWNER or total >= MOST_USED:
+        message = "Too many questions were answered in the last minutes; this answer was not used."
+        raise BusyError(message, hint="Call again in some minutes; the user is asked again.")
+
+
+class MemoryOnceStore:
+    """One-time ids of this process only."""
+
+    def __init__(self) -> None:
+        self._used: dict[str, tuple[float, str]] = {}
+
+    async def use(self, id_: str, *, owner: str, ttl: float) -> bool:
+        now = time.monotonic()
+        # The oldest come first, so that what has not expired is not looked at.
+        while self._used and self._used[oldest := next(iter(self._used))][0] <= now:
+            del self._used[oldest]
+        if id_ in self._used:
+            return False
+        check_room_for_id(sum(entry[1] == owner for entry in self._used.values()), len(self._used))
+        self._used[id_] = (now + ttl, owner)
+        return True

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dogubako.contract.call import Resume, ToolCall, ToolResult, new_call_id
+from dogubako.contract.conversation import InputRequired
 from dogubako.contract.errors import ToolNotFoundError
 from dogubako.contract.metadata import Effect, ToolMetadata
 from dogubako.contract.other_tools import FoundTool
@@ -27,7 +28,11 @@ class Others:
 
     async def call(self, name: str, parameters: Mapping[str, Any], resume: Resume | None = None) -> ToolResult:
         inner = another(self._call, name, parameters, resume=resume, via=self._call.name, within=self._effect)
-        return await self._pipeline.handle(inner)
+        result = await self._pipeline.handle(inner)
+        if result.pending is not None:
+            # The question of the inner tool is one of the outer tool, which is run again with the answer.
+            raise InputRequired(result.pending)
+        return result
 
     def search(self, query: str, *, category: str | None = None) -> Sequence[FoundTool]:
         wanted = ListFilter(category=category, enabled=True)

@@ -71,7 +71,7 @@ class KeyAuthentication:
 
     def __init__(self, keys: KeyStore) -> None:
         self._keys = keys
-        self._callers: dict[tuple[str, tuple[str, ...]], Caller] = {}
+        self._callers: dict[tuple[str, str, tuple[str, ...]], Caller] = {}
         self._remembered: dict[bytes, tuple[float, Caller]] = {}
         self._unreadable = False
 
@@ -98,11 +98,11 @@ class KeyAuthentication:
         state = key.state(datetime.now(UTC))
         if state != "active":
             raise AuthenticationError(f"The API key is {state}.", hint="Ask the operator for a new one.")
-        who = (key.name, key.scopes)
+        who = (key.id, key.name, key.scopes)
         caller = self._callers.get(who)
         if caller is None:
             # The same object for the same key: what is decided for it once need not be decided again.
-            caller = self._callers[who] = Caller(name=key.name, scopes=frozenset(key.scopes))
+            caller = self._callers[who] = Caller(name=key.name, scopes=frozenset(key.scopes), id=key.id)
         return caller
 
     def _found(self, secret: str) -> ApiKey | None:

@@ -1,5 +1,6 @@
 """Is a deletion meant? Asked of the person where the client can ask, else of the caller by an argument."""
 
+import json
 from typing import Any, Final
 
 from dogubako.contract.call import ToolCall
@@ -23,9 +24,10 @@ def can_ask(call: ToolCall) -> bool:
     return call.conversation.supports("elicitation")
 
 
-async def ask(call: ToolCall, what_would_happen: str) -> None:
-    """Ask the person; anything but a clear yes is a no."""
-    question = Question(message=f"{what_would_happen} Go on?", schema=_FORM)
+async def ask(call: ToolCall, what_would_happen: str, version: str = "") -> None:
+    """Ask the person; anything but a clear yes is a no. A yes counts for this tool, version and arguments alone."""
+    subject = json.dumps([call.name, version, dict(call.parameters)], sort_keys=True, default=str)
+    question = Question(message=f"{what_would_happen} Go on?", schema=_FORM, subject=subject)
     answer = (await call.conversation.request({_QUESTION: question}))[_QUESTION]
     if not (isinstance(answer, Answer) and answer.accepted and answer.content.get(_KEY) is True):
         message = f"{what_would_happen} The user did not agree; nothing was done."

@@ -8,9 +8,11 @@ import structlog
 
 from dogubako.contract.pack import Finding
 from dogubako.contract.secrets import Redactor
+from dogubako.contract.state import MemoryOnceStore, OnceStore
 from dogubako.gate.audit import AuditLog
 from dogubako.gate.authentication import Authenticator, KeyAuthentication, NoAuthentication
 from dogubako.gate.keys import KeyStore
+from dogubako.gate.once_files import FileOnceStore
 from dogubako.gate.policy import GatePolicy
 from dogubako.gate.rates import Crowd, RateLimits
 from dogubako.gate.writable import trouble_in
@@ -26,6 +28,7 @@ class Gate:
     def __init__(self, settings: Settings, redactor: Redactor | None = None) -> None:
         self.audit = AuditLog(settings.data_dir, redactor) if settings.audited else None
         self.authenticator = _authenticator(settings)
+        self.once = _once(settings)
         self._rates = _rates(settings)
         self.policy = GatePolicy(
             read_only=settings.read_only,
@@ -84,6 +87,11 @@ def _authenticator(settings: Settings) -> Authenticator:
     # Heavy, and only those who take tokens need it.
     tokens: Authenticator = load("dogubako.gate.oauth").token_authentication(settings)
     return tokens
+
+
+def _once(settings: Settings) -> OnceStore:
+    """Only with a key that others have too can a state reach another process, or this one after a restart."""
+    return MemoryOnceStore() if settings.request_state_key is None else FileOnceStore(settings.data_dir)
 
 
 def _rates(settings: Settings) -> RateLimits | None:

@@ -89,7 +89,7 @@ class GatePolicy(HousePolicy):
         # Who types `confirm=true` at a terminal is the person whom we would ask.
         typed_by_a_person = confirmed and call.door == "cli"
         if self.may_ask(entry) and can_ask(call) and not typed_by_a_person:
-            await ask(call, await foresee())
+            await ask(call, await foresee(), entry.metadata.version)
         else:
             await super().confirm(entry, call, confirmed, foresee)
 
@@ -97,7 +97,7 @@ class GatePolicy(HousePolicy):
         # A call that a tool makes runs in the place of the call around it, which waits for it.
         if self._crowd is None or call.within is not None:
             return super().place(call)
-        return self._crowd.place(call.caller.name)
+        return self._crowd.place(call.caller.identity)
 
 
 def _missing(what: str, scope: str, caller: Caller) -> AuthorizationError:

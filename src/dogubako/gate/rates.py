@@ -50,11 +50,11 @@ class RateLimits:
 
     async def count(self, call: ToolCall) -> None:
         """Count a call against what its caller may ask for in all, or refuse it with the time to wait."""
-        await self._hit(self._all, "RATE_LIMIT_MAX", "all", call.caller.name)
+        await self._hit(self._all, "RATE_LIMIT_MAX", "all", call.caller.identity)
 
     async def count_tool(self, call: ToolCall) -> None:
         """Count a call against what its caller may ask of one tool."""
-        await self._hit(self._one, "RATE_LIMIT_TOOL_MAX", "tool", call.caller.name, call.name)
+        await self._hit(self._one, "RATE_LIMIT_TOOL_MAX", "tool", call.caller.identity, call.name)
 
     async def check(self) -> list[Finding]:
         """Whether the shared counter answers. Its address may hold a password, so only its place is told."""

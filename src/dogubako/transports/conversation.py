@@ -1,10 +1,10 @@
 """A tool's way back to an MCP client, in both protocol eras.
 
 Before 2026 the server sends a request and waits. Since 2026 the call ends with "input required", the client calls
-again with the answers, and the tool runs from the top; earlier answers travel in the sealed request state.
+again with the answers, and the tool runs from the top; earlier answers travel in the sealed request state. What
+counts as an answer is decided in `question_state.py`.
 """
 
-import json
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -30,6 +30,7 @@ from dogubako.contract.conversation import (
     capability_of,
 )
 from dogubako.contract.errors import CapabilityRequiredError
+from dogubako.transports.question_state import Answers
 from dogubako.transports.wire import MODERN_VERSION
 
 # Clients of the handshake era still use what the newest revision deprecates.
@@ -44,12 +45,10 @@ LOG_LEVEL_KEY = "dogubako.log_level"
 class McpConversation:
     """One request's way back. `answers` holds what the client has already told us."""
 
-    def __init__(self, ctx: Context, responses: Mapping[str, Any] | None = None, state: str | None = None) -> None:
+    def __init__(self, ctx: Context, answers: Answers) -> None:
         self._ctx = ctx
         self._modern = ctx.protocol_version == MODERN_VERSION
-        self.answers: dict[str, Any] = json.loads(state) if state else {}
-        for key, response in (responses or {}).items():
-            self.answers[key] = response.model_dump(by_alias=True, mode="json", exclude_none=True)
+        self._answers = answers
 
     def supports(self, capability: str) -> bool:
         capabilities = self._ctx.session.client_capabilities
@@ -75,15 +74,20 @@ class McpConversation:
                 raise CapabilityRequiredError(capability)
         if not self._modern:
             return {key: await self._ask_now(request) for key, request in requests.items()}
-        read = {key: _read(request, self.answers.get(key)) for key, request in requests.items()}
+        read = {key: _read(request, await self._answers.find(key, request)) for key, request in requests.items()}
         missing = {key: requests[key] for key, answer in read.items() if answer is None}
         if missing:
             raise InputRequired(missing)
         return {key: answer for key, answer in read.items() if answer is not None}
 
-    def state(self) -> str:
-        """What must come back with the next round."""
-        return json.dumps(self.answers)
+    def input_required(self, requests: InputRequests) -> dict[str, Any]:
+        """The result that asks a client of the modern era to come back with answers, and with the state."""
+        asked = {
+            key: {"method": _METHODS[capability_of(one)], "params": request_params(one)}
+            for key, one in requests.items()
+        }
+        state = self._answers.next_state(requests)
+        return {"resultType": "input_required", "inputRequests": asked, "requestState": state}
 
     async def _ask_now(self, request: InputRequest) -> InputAnswer:
         for _ in range(_ASK_AGAIN):
@@ -115,14 +119,6 @@ class McpConversation:
             related = ServerMessageMetadata(related_request_id=request_id)
             result = await session.send_request(types.ListRootsRequest(), types.ListRootsResult, metadata=related)
         return result.model_dump(by_alias=True, mode="json", exclude_none=True)
-
-
-def input_required(requests: InputRequests, state: str) -> dict[str, Any]:
-    """The result that asks a client of the modern era to come back with answers."""
-    asked = {
-        key: {"method": _METHODS[capability_of(one)], "params": request_params(one)} for key, one in requests.items()
-    }
-    return {"resultType": "input_required", "inputRequests": asked, "requestState": state}
 
 
 _METHODS = {"elicitation": "elicitation/create", "sampling": "sampling/createMessage", "roots": "roots/list"}

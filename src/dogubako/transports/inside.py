@@ -4,6 +4,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
 from dogubako.contract.pack import Finding
+from dogubako.contract.state import OnceStore
 from dogubako.engine.catalog import Catalog
 from dogubako.engine.discovery import Discovery
 from dogubako.engine.finding import Finder
@@ -35,6 +36,7 @@ class Inside(Protocol):
     finder: Finder
     switchboard: Switchboard
     authenticator: Authenticator
+    once: OnceStore
 
     def running(self) -> AbstractAsyncContextManager[Any]: ...
 

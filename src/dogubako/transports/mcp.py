@@ -21,9 +21,10 @@ from dogubako.contract.conversation import InputRequired
 from dogubako.contract.errors import DogubakoError, ValidationError
 from dogubako.transports import listing
 from dogubako.transports.callers import caller_in
-from dogubako.transports.conversation import LOG_LEVEL_KEY, Context, McpConversation, connection_state, input_required
+from dogubako.transports.conversation import LOG_LEVEL_KEY, Context, McpConversation, connection_state
 from dogubako.transports.inside import SERVER_NAME, Inside
 from dogubako.transports.listeners import SUBSCRIPTIONS_KEY, Listeners
+from dogubako.transports.question_state import STATE_SECONDS, Answers
 from dogubako.transports.wire import (
     INTERNAL_ERROR,
     MODERN_VERSION,
@@ -122,7 +123,7 @@ class McpDoor:
 
     async def _call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
         modern = ctx.protocol_version == MODERN_VERSION
-        conversation = McpConversation(ctx, params.input_responses, params.request_state)
+        conversation = self._conversation(ctx, params)
         pipeline = self._inside.pipeline
         call = ToolCall(
             name=params.name,
@@ -137,10 +138,14 @@ class McpDoor:
             return call_result(await pipeline.refuse(call, error), modern=modern)
         result = await pipeline.handle(msgspec.structs.replace(call, options=options))
         if result.pending is not None:
-            return input_required(result.pending, conversation.state())
+            return conversation.input_required(result.pending)
         if (refusal := refusal_of(result.error, modern=modern)) is not None:
             raise _raised(refusal)
         return call_result(result, modern=modern)
+
+    def _conversation(self, ctx: Context, params: types.InputResponseRequestParams) -> McpConversation:
+        owner = caller_of(ctx).identity
+        return McpConversation(ctx, Answers(self._inside.once, owner, params.input_responses, params.request_state))
 
     async def _list_resources(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
         return listing.resources(self._inside, caller_of(ctx), params.cursor)
@@ -152,21 +157,21 @@ class McpDoor:
         return listing.prompts(self._inside, caller_of(ctx), params.cursor)
 
     async def _read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> dict[str, Any]:
-        conversation = McpConversation(ctx, params.input_responses, params.request_state)
+        conversation = self._conversation(ctx, params)
         try:
             read = self._inside.catalog.read(str(params.uri), conversation, caller=caller_of(ctx), door=_door(ctx))
             return {"contents": [await read]}
         except InputRequired as needed:
-            return input_required(needed.requests, conversation.state())
+            return conversation.input_required(needed.requests)
 
     async def _get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> dict[str, Any]:
-        conversation = McpConversation(ctx, params.input_responses, params.request_state)
+        conversation = self._conversation(ctx, params)
         try:
             prompt, messages = await self._inside.catalog.render(
                 params.name, params.arguments or {}, conversation, caller=caller_of(ctx), door=_door(ctx)
             )
         except InputRequired as needed:
-            return input_required(needed.requests, conversation.state())
+            return conversation.input_required(needed.requests)
         return {"description": prompt.description, "messages": messages}
 
     async def _complete(self, ctx: Context, params: types.CompleteRequestParams) -> dict[str, Any]:
@@ -216,7 +221,7 @@ class McpDoor:
     def _state_security(self) -> RequestStateSecurity:
         key = self._inside.settings.request_state_key
         secret = key.get_secret_value() if key else token_bytes(32)
-        return RequestStateSecurity(keys=[secret], bind_principal=_principal)
+        return RequestStateSecurity(keys=[secret], ttl=STATE_SECONDS, bind_principal=_principal)
 
 
 def caller_of(ctx: Context) -> Caller:
@@ -227,7 +232,7 @@ def caller_of(ctx: Context) -> Caller:
 def _principal(ctx: Context) -> str | None:
     """Whose the sealed state is; where nobody has to prove anything, it is everybody's."""
     caller = caller_of(ctx)
-    return None if caller is TRUSTED else caller.name
+    return None if caller is TRUSTED else caller.identity
 
 
 def _door(ctx: Context) -> Door:

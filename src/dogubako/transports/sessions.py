@@ -60,4 +60,4 @@ def user_of(caller: Caller) -> AuthenticatedUser | None:
     """The caller as the SDK wants it, which lets nobody use another's session or sealed state."""
     if caller is TRUSTED:
         return None
-    return AuthenticatedUser(AccessToken(token="", client_id=caller.name, scopes=sorted(caller.scopes)))
+    return AuthenticatedUser(AccessToken(token="", client_id=caller.identity, scopes=sorted(caller.scopes)))
