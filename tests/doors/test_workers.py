@@ -55,6 +55,12 @@ def _process_in(marker: Path) -> str:
     return marker.read_text() if marker.exists() else ""
 
 
+def _answer(url: str, asked: dict[str, Any]) -> dict[str, Any]:
+    """Come back with what the person said."""
+    said = dict.fromkeys(asked["inputRequests"], {"action": "accept", "content": {"answer": "green"}})
+    return _call(url, "ask_as_worker", {}, inputResponses=said, requestState=asked["requestState"])
+
+
 def _text(answer: dict[str, Any]) -> str:
     return str(answer["result"]["content"][0]["text"])
 
@@ -76,14 +82,27 @@ async def test_a_question_of_one_worker_can_be_answered_to_another(server: Comma
     async with AsyncExitStack() as second:
         async with held(url, tmp_path / "first") as answerer:
             asked = _call(url, "ask_as_worker", {})["result"]
-            # While one is held, it is the other one that is held next.
+            # While one is held, it is the other one that has asked, and that is held next.
             asker = await second.enter_async_context(held(url, tmp_path / "second"))
-        [(key, question)] = asked["inputRequests"].items()
-        said = {key: {"action": "accept", "content": {"answer": "green"}}}
-        answer = _call(url, "ask_as_worker", {}, inputResponses=said, requestState=asked["requestState"])
+        answer = _answer(url, asked)
 
-    assert (asked["resultType"], question["params"]["message"]) == ("input_required", asker)
+    assert asked["resultType"] == "input_required"
     assert _text(answer) == f"{answerer} green" and asker != answerer
+
+
+async def test_an_answer_that_one_worker_has_heard_is_none_for_another(server: Command, tmp_path: Path) -> None:
+    url = server.url()
+    asked = _call(url, "ask_as_worker", {})["result"]
+    async with AsyncExitStack() as second:
+        async with held(url, tmp_path / "first"):
+            heard = _answer(url, asked)
+            hearer = await second.enter_async_context(held(url, tmp_path / "second"))
+        again = _answer(url, asked)["result"]
+        at_last = _answer(url, again)
+
+    assert _text(heard) == f"{hearer} green"
+    assert again["resultType"] == "input_required" and again["inputRequests"] == asked["inputRequests"]
+    assert _text(at_last).endswith(" green") and _text(at_last) != _text(heard)
 
 
 async def test_what_workers_do_is_in_the_log_and_not_on_stdout(server: Command) -> None:

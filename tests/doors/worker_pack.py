@@ -33,6 +33,6 @@ def _hold(marker: Path) -> None:
 
 @read
 async def ask_as_worker(context: ToolContext) -> str:
-    """Ask in the name of this process, and tell which process heard the answer."""
-    answer = await context.ask(str(os.getpid()))
+    """Ask for a colour, and tell which process heard the answer."""
+    answer = await context.ask("Which colour?")
     return f"{os.getpid()} {answer.content['answer']}"

@@ -44,6 +44,7 @@ class Interview(BaseTool):
 
     name = "interview"
     effect = Effect.READ
+    talks = True
 
     async def execute(self, args: Any) -> str:
         first = await self.context.ask("Which colour?")
