@@ -57,7 +57,7 @@ def _process_in(marker: Path) -> str:
 
 def _answer(url: str, asked: dict[str, Any]) -> dict[str, Any]:
     """Come back with what the person said."""
-    said = dict.fromkeys(asked["inputRequests"], {"action": "accept", "content": {"answer": "green"}})
+    said = {key: {"action": "accept", "content": {"answer": "green"}} for key in asked["inputRequests"]}
     return _call(url, "ask_as_worker", {}, inputResponses=said, requestState=asked["requestState"])
 
 

@@ -8,6 +8,11 @@ from pydantic import Field
 from dogubako import BaseTool, Effect, Pack, ToolArgs, ToolContext, ToolResult, tool
 
 
+def _note(path: Path) -> None:
+    with path.open("a") as log:
+        log.write("shredded\n")
+
+
 class ShredArgs(ToolArgs):
     log: str = Field(description="A file that gets one line for every run.")
 
@@ -19,8 +24,7 @@ class Shred(BaseTool[ShredArgs]):
     effect = Effect.DESTROY
 
     async def execute(self, args: ShredArgs) -> str:
-        with Path(args.log).open("a") as log:
-            log.write("shredded\n")
+        _note(Path(args.log))
         return "shredded"
 
     async def foresee(self, args: ShredArgs) -> str:

@@ -15,6 +15,7 @@ from tests.doors.asgi import Client, opened
 from tests.doors.processes import serving
 
 from . import consent_pack
+from .clock import Clock
 from .hostile import FORGED, FORMS
 from .speaking import Speaker, outcome
 from .users import User, over_http
@@ -100,16 +101,14 @@ async def test_a_state_is_used_up_by_a_call_that_was_refused_after_the_answer(tm
     async with opened(HttpDoor(box)) as web:
         person = Person(web, key_of(tmp_path), tmp_path / "log")
         state = await person.question()
-        declined = await person.call(
-            inputResponses={"dogubako_confirm": {"action": "decline"}}, requestState=state
-        )
+        declined = await person.call(inputResponses={"dogubako_confirm": {"action": "decline"}}, requestState=state)
         again = await person.agree(state)
 
     assert declined["_meta"]["code"] == "CONFIRMATION_REQUIRED"
     assert "inputRequests" in again and person.shredded == 0
 
 
-async def test_a_call_that_was_refused_before_anybody_looked_at_the_answer_may_be_repeated(tmp_path: Path) -> None:
+async def test_a_state_is_used_up_by_a_call_of_a_tool_that_was_switched_off_meanwhile(tmp_path: Path) -> None:
     box = box_in(tmp_path)
     async with opened(HttpDoor(box)) as web:
         person = Person(web, key_of(tmp_path), tmp_path / "log")
@@ -117,9 +116,21 @@ async def test_a_call_that_was_refused_before_anybody_looked_at_the_answer_may_b
         box.registry.disable("shred")
         refused = await person.agree(state)
         box.registry.enable("shred")
-        done = await person.agree(state)
+        again = await person.agree(state)
 
     assert refused["_meta"]["code"] == "TOOL_DISABLED"
+    assert "inputRequests" in again and person.shredded == 0
+
+
+async def test_a_caller_who_has_to_wait_keeps_the_answer(tmp_path: Path, clock: Clock) -> None:
+    async with opened(HttpDoor(box_in(tmp_path, rate_limit_max=1))) as web:
+        person = Person(web, key_of(tmp_path), tmp_path / "log")
+        state = await person.question()
+        refused = await person.agree(state)
+        clock.now += 61
+        done = await person.agree(state)
+
+    assert refused["_meta"]["code"] == "RATE_LIMIT_EXCEEDED"
     assert done["content"][0]["text"] == "shredded" and person.shredded == 1
 
 
@@ -175,9 +186,7 @@ async def test_a_new_key_of_an_old_name_inherits_no_state_and_no_session(
     assert refused["error"]["message"] == "Invalid or expired requestState" and person.shredded == 0
 
 
-async def test_a_new_key_of_an_old_name_has_its_own_counters(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_new_key_of_an_old_name_has_its_own_counters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dogubako.gate.keys._LOOK_AGAIN_SECONDS", 0.0)
     store = KeyStore(tmp_path)
     old, key = store.create("ann", ["admin"])

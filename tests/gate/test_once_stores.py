@@ -62,11 +62,9 @@ async def test_what_has_expired_makes_room(monkeypatch: pytest.MonkeyPatch) -> N
     assert await store.use("b", owner="ann", ttl=600)
 
 
-async def test_markers_that_have_expired_are_removed_and_strange_files_do_no_harm(
-    tmp_path: Path, clock: Clock
-) -> None:
+async def test_markers_that_have_expired_are_removed_and_strange_files_do_no_harm(tmp_path: Path, clock: Clock) -> None:
     store, folder = FileOnceStore(tmp_path), tmp_path / "used_states"
-    clock.now = os.stat(tmp_path).st_mtime
+    clock.now = tmp_path.stat().st_mtime
     await store.use("a", owner="ann", ttl=600)
     (folder / "a folder").mkdir()
     os.utime(folder / "a folder", (0, 0))

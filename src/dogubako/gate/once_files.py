@@ -55,7 +55,7 @@ class FileOnceStore:
                     if entry.stat(follow_symlinks=False).st_mtime + ttl >= now:
                         names.add(entry.name)
                     elif entry.is_file(follow_symlinks=False):
-                        os.unlink(entry.path)
+                        Path(entry.path).unlink()
                 except FileNotFoundError:
                     # Another process removed it meanwhile.
                     continue

@@ -80,6 +80,10 @@ class McpConversation:
             raise InputRequired(missing)
         return {key: answer for key, answer in read.items() if answer is not None}
 
+    async def refused(self) -> None:
+        """The call was refused for good: the answers that came with it count no more."""
+        await self._answers.discard()
+
     def input_required(self, requests: InputRequests) -> dict[str, Any]:
         """The result that asks a client of the modern era to come back with answers, and with the state."""
         asked = {

@@ -139,6 +139,8 @@ class McpDoor:
         result = await pipeline.handle(msgspec.structs.replace(call, options=options))
         if result.pending is not None:
             return conversation.input_required(result.pending)
+        if result.error is not None and not result.error.retryable:
+            await conversation.refused()
         if (refusal := refusal_of(result.error, modern=modern)) is not None:
             raise _raised(refusal)
         return call_result(result, modern=modern)

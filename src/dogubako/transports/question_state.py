@@ -12,11 +12,14 @@ What a request brings decides what its answers are worth:
 | a state for the first time | responses to questions that it names count, all others are ignored |
 | a state again | it counts as no state: the question is put again, so that nobody is stuck |
 | an answer to a question that reads differently by now | it does not count: the question is put again |
+
+A call that is refused uses its state up as well, unless the refusal says that a retry makes sense (too many calls).
 """
 
 import hashlib
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import fields
 from secrets import token_hex
 from typing import Any, Final
@@ -26,6 +29,7 @@ import msgspec
 import structlog
 
 from dogubako.contract.conversation import InputRequest, InputRequests
+from dogubako.contract.errors import DogubakoError
 from dogubako.contract.state import OnceStore
 
 log = structlog.get_logger("dogubako.mcp")
@@ -56,16 +60,26 @@ class Answers:
 
     async def find(self, key: str, request: InputRequest) -> Any:
         """What the client answered to this request, or nothing. The first look uses the state up."""
-        async with self._opening:
-            if self._found is None:
-                self._found = await self._open()
-        return self._found.get(_digest(key, request))
+        return (await self._all()).get(_digest(key, request))
+
+    async def discard(self) -> None:
+        """Use the state up, although nobody looked at its answers: the call was refused."""
+        if self._state is not None:
+            # What cannot be recorded is refused when it comes again.
+            with suppress(DogubakoError):
+                await self._all()
 
     def next_state(self, requests: InputRequests) -> str:
         """The state of a round that ends with these questions."""
         asked = {key: _digest(key, request) for key, request in requests.items()}
         # ASCII, because the answers may hold characters that cannot be encoded.
         return json.dumps({"id": token_hex(16), "asked": asked, "answers": self._found or {}})
+
+    async def _all(self) -> dict[str, Any]:
+        async with self._opening:
+            if self._found is None:
+                self._found = await self._open()
+        return self._found
 
     async def _open(self) -> dict[str, Any]:
         state = self._state
