@@ -64,7 +64,7 @@ async def test_what_has_expired_makes_room(monkeypatch: pytest.MonkeyPatch) -> N
 
 async def test_markers_that_have_expired_are_removed_and_strange_files_do_no_harm(tmp_path: Path, clock: Clock) -> None:
     store, folder = FileOnceStore(tmp_path), tmp_path / "used_states"
-    clock.now = tmp_path.stat().st_mtime
+    clock.now = _moment_of(tmp_path)
     await store.use("a", owner="ann", ttl=600)
     (folder / "a folder").mkdir()
     os.utime(folder / "a folder", (0, 0))
@@ -74,3 +74,8 @@ async def test_markers_that_have_expired_are_removed_and_strange_files_do_no_har
 
     assert (before, len(list(folder.iterdir()))) == (2, 2)
     assert all(one.stat().st_mode & 0o077 == 0 for one in folder.iterdir() if one.is_file())
+
+
+def _moment_of(path: Path) -> float:
+    """The time of day by the file system's clock."""
+    return path.stat().st_mtime

@@ -120,6 +120,10 @@ async def test_nothing_that_was_forged_gets_in() -> None:
 SCOPES = [
     pytest.param({"scope": "read redmine:write openid profile"}, {"read", "redmine:write"}, id="a text"),
     pytest.param({"scp": "read  write"}, {"read", "write"}, id="the other name"),
+    pytest.param({"scope": "profile\u00a0admin"}, set(), id="a space that does not break"),
+    pytest.param({"scope": "openid\tadmin\nwrite\u2003destroy\x1cread"}, set(), id="other white space"),
+    pytest.param({"scope": "\nadmin read\r"}, set(), id="white space at the ends"),
+    pytest.param({"scp": ["read admin", "write\n"]}, set(), id="white space in a list"),
     pytest.param({"scp": ["read", "tool:list_*", 5, None]}, {"read", "tool:list_*"}, id="a list"),
     pytest.param({"scope": "read", "scp": ["write"]}, {"read", "write"}, id="both"),
     pytest.param({"scope": "offline_access READ"}, set(), id="none of ours"),

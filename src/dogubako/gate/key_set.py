@@ -2,17 +2,19 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 import anyio
-import jwt
+import anyio.to_thread
 import structlog
 
 from dogubako.contract.errors import ApiError
 from dogubako.contract.loopback import crosses_a_network_unencrypted
+from dogubako.gate.jwk import SigningKey, signing_keys
+from dogubako.gate.unknown_keys import UnknownKeys
 from dogubako.outbound.bounds import SMALL_DOCUMENT
 from dogubako.outbound.http import Asked, ServiceHttp, connected
 
@@ -22,21 +24,28 @@ _KEPT_SECONDS: Final = 600.0
 # So long they are believed while no news can be had. A server that is down for a night locks nobody out; but somebody
 # who holds a key that was withdrawn, and can keep us from hearing of it, gets in for a day and not for ever.
 _BELIEVED_SECONDS: Final = 24 * 3600.0
-# Tokens with invented key ids must not make us ask for every one of them, nor a server that does not answer.
-_ASK_AGAIN_SECONDS: Final = 30.0
+# A server that does not answer is not asked again at once.
 _TRY_AGAIN_SECONDS: Final = 5.0
 _NEVER: Final = float("-inf")
 _ASKED: Final = Asked(operation="fetch the keys of the authorization server")
 
 
 class KeySet:
-    """Finds keys by id."""
+    """Finds keys by id and algorithm.
+
+    Every fetch reads the description of the server again, so that keys that moved to another address are found;
+    `jwks_url` stays what it is. Fetches are numbered, to tell whether one began after a token arrived.
+    """
 
     def __init__(self, issuer: str, jwks_url: str | None = None, transport: Any = None) -> None:
         self._issuer = issuer
-        self._url = jwks_url
+        self._configured_url = jwks_url
+        self._described_url: str | None = None
+        self._described = _NEVER
         self._transport = transport
-        self._keys: dict[str | None, Any] = {}
+        self._keys: dict[str | None, list[SigningKey]] = {}
+        self._unknown = UnknownKeys()
+        self._begun = self._answered = 0
         self._fetched = self._failed = _NEVER
         self._wanted, self._arrived = anyio.Event(), anyio.Event()
         self._http: ServiceHttp | None = None
@@ -54,35 +63,68 @@ class KeySet:
                 refreshing.cancel()
                 await asyncio.wait([refreshing])
 
-    async def find(self, kid: str | None) -> Any:
-        """The key, or nothing. Only for one that is not known the server is waited for: it may have been added now."""
+    async def find(self, kid: str | None, algorithm: str, *, renewed: bool = False) -> Sequence[SigningKey]:
+        """The keys that may have signed a token; none where the server has answered that there are none.
+
+        Only for a key that is not known the server is waited for: it may have been added now. `renewed` says that
+        those which we know did not fit the signature. Raises `ApiError` where the token cannot be checked now.
+        """
         self._forget_what_is_too_old()
-        if self._wants_news_of(kid):
-            news = self._asked_for_news()
-            if self._known(kid) is None:
-                await news.wait()
-        key = self._known(kid)
-        if key is None and (not self._keys or self._failed != _NEVER):
-            # It may be a new one, of which we could not hear.
-            raise _unanswered()
-        return key
+        before = self._begun
+        while True:
+            keys = self._fitting(kid, algorithm)
+            if self._answered > before:
+                return keys
+            if keys and not renewed:
+                if self._is_time_for_news():
+                    self._asked_for_news()
+                return keys
+            if not self._may_ask_for(kid, algorithm):
+                return ()
+            await self._wait_for_news()
 
-    def _known(self, kid: str | None) -> Any:
-        if kid is None and len(self._keys) == 1:
-            return next(iter(self._keys.values()))
-        return self._keys.get(kid)
+    async def check(self) -> None:
+        """Raise `ApiError` where no keys are known and none can be fetched."""
+        self._forget_what_is_too_old()
+        if not self._keys:
+            await self._wait_for_news()
 
-    def _wants_news_of(self, kid: str | None) -> bool:
+    def _fitting(self, kid: str | None, algorithm: str) -> list[SigningKey]:
+        named = [key for key in self._keys.get(kid, ()) if algorithm in key.algorithms]
+        if named or kid is not None:
+            return named
+        # A token that does not name its key can only be of the one that there is.
+        others = [key for keys in self._keys.values() for key in keys if algorithm in key.algorithms]
+        return others if len(others) == 1 else []
+
+    def _is_time_for_news(self) -> bool:
         now = time.monotonic()
-        if now - self._failed <= _TRY_AGAIN_SECONDS:
+        return now - self._failed > _TRY_AGAIN_SECONDS and now - self._fetched > _KEPT_SECONDS
+
+    def _may_ask_for(self, kid: str | None, algorithm: str) -> bool:
+        """Whether to wait for the server because of this key; False where it has answered for it already."""
+        if time.monotonic() - self._failed <= _TRY_AGAIN_SECONDS:
+            raise _unanswered()
+        # Who comes while a fetch runs waits for it; old keys are fetched again in any case.
+        if self._wanted.is_set() or self._failed != _NEVER or self._is_time_for_news():
+            return True
+        if self._unknown.may_fetch(kid, algorithm, self._begun):
+            return True
+        if self._unknown.was_looked_for(kid, algorithm, self._answered):
             return False
-        age = now - self._fetched
-        return age > _KEPT_SECONDS or (self._known(kid) is None and age > _ASK_AGAIN_SECONDS)
+        raise _not_yet(self._unknown.seconds_to_wait())
 
     def _forget_what_is_too_old(self) -> None:
         if self._keys and time.monotonic() - self._fetched > _BELIEVED_SECONDS:
             self._keys = {}
             log.error("The keys of the authorization server are too old to be believed", hours=_BELIEVED_SECONDS / 3600)
+
+    async def _wait_for_news(self) -> None:
+        last = self._answered
+        await self._asked_for_news().wait()
+        if self._answered == last:
+            # The fetch failed, or this server stops.
+            raise _unanswered()
 
     def _asked_for_news(self) -> anyio.Event:
         """All who want news want the same: one fetch is enough, also one that runs already."""
@@ -107,8 +149,11 @@ class KeySet:
 
     async def _fetch(self) -> None:
         """Better the keys that we know than to lock everybody out while the other server restarts."""
+        self._begun += 1
         try:
-            keys = _signing_keys(await self._json(await self._address()))
+            document = await self._json(await self._address())
+            # Each key takes a moment, and nobody knows how many there are.
+            keys = await anyio.to_thread.run_sync(signing_keys, document)
         except Exception as error:
             # The edge of a task of its own: there is nobody above to tell, and an odd document must not end it.
             if self._failed == _NEVER:
@@ -118,13 +163,29 @@ class KeySet:
             return
         if self._failed != _NEVER:
             log.info("The keys of the authorization server can be fetched again")
-        self._keys, self._fetched, self._failed = keys, time.monotonic(), _NEVER
+        self._keys, self._fetched, self._failed = _by_id(keys), time.monotonic(), _NEVER
+        self._answered = self._begun
 
     async def _address(self) -> str:
-        """Where the keys are: as configured, or as the server says of itself."""
-        if self._url is None:
-            self._url = await self._described_address()
-        return self._url
+        """Where the keys are: as configured, or as the server says of itself now, or as it last said."""
+        if self._configured_url is not None:
+            return self._configured_url
+        try:
+            address = await self._described_address()
+        except (ApiError, ValueError) as error:
+            if self._described_url is None or not self._may_use_last_address(self._described_url, error):
+                raise
+            return self._described_url
+        if self._described_url not in (None, address):
+            log.info("The keys of the authorization server have moved")
+        self._described_url, self._described = address, time.monotonic()
+        return address
+
+    def _may_use_last_address(self, address: str, error: Exception) -> bool:
+        """Keys may be kept at another host than the description; at the same one there is nobody to answer."""
+        same_host = urlsplit(address).netloc == urlsplit(self._issuer).netloc
+        gone = isinstance(error, ApiError) and error.unreachable and same_host
+        return not gone and time.monotonic() - self._described <= _BELIEVED_SECONDS
 
     async def _described_address(self) -> str:
         for well_known in _descriptions(self._issuer):
@@ -154,12 +215,17 @@ def _unanswered() -> ApiError:
     return ApiError(message, unreachable=True, retry_after=_TRY_AGAIN_SECONDS, hint="Try again later.")
 
 
-def _signing_keys(document: dict[str, Any]) -> dict[str | None, Any]:
-    found = jwt.PyJWKSet.from_dict(document).keys
-    keys = {key.key_id: key.key for key in found if key.public_key_use in (None, "sig")}
-    if not keys:
-        raise ValueError("none of the keys is for signatures")
-    return keys
+def _not_yet(seconds: float) -> ApiError:
+    """It may be signed with a key that appeared a moment ago: not the caller's fault either."""
+    message = "The access token cannot be checked yet: its key is not known, and the server was asked a moment ago."
+    return ApiError(message, unreachable=True, retry_after=seconds, hint="Try again later.")
+
+
+def _by_id(keys: Sequence[SigningKey]) -> dict[str | None, list[SigningKey]]:
+    found: dict[str | None, list[SigningKey]] = {}
+    for key in keys:
+        found.setdefault(key.kid, []).append(key)
+    return found
 
 
 def _keys_in(description: dict[str, Any], issuer: str) -> str:

@@ -2,6 +2,7 @@
 
 import hashlib
 import time
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ from dogubako.contract.errors import ApiError, AuthenticationError, Authorizatio
 from dogubako.contract.pack import Finding
 from dogubako.gate.authentication import Headers, step_up
 from dogubako.gate.credentials import bearer_of, proof_in
+from dogubako.gate.jwk import ALGORITHMS, SigningKey
 from dogubako.gate.key_set import KeySet
 from dogubako.gate.resource_metadata import metadata_url
 from dogubako.gate.scopes import known_scopes
@@ -20,14 +22,13 @@ from dogubako.settings import Settings
 
 log = structlog.get_logger("dogubako.gate")
 
-# Only signatures: with these nobody who can check a token can also make one.
-ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 _REQUIRED: Final = ("exp", "iss", "aud", "sub")
 _CLOCKS_DIFFER_SECONDS: Final = 30
 _MOST_REMEMBERED: Final = 10_000
 # Not longer than keys are kept: a token whose key was withdrawn must stop working, however long it was meant to last.
 _REMEMBERED_SECONDS: Final = 600.0
 _LONGEST_NAME: Final = 200
+_MOST_TRIED: Final = 4
 # What the library raises for a token, also for one that was made to confuse it.
 _UNREADABLE: Final = (jwt.PyJWTError, ValueError, TypeError, ArithmeticError, AttributeError)
 
@@ -50,7 +51,9 @@ class TokenAuthentication:
     async def find(self, headers: Headers) -> Caller:
         token = self._token(headers)
         claims = await self._claims(token)
-        caller = Caller(name=_name(str(claims["sub"])), scopes=known_scopes(_scopes_in(claims)))
+        subject = str(claims["sub"])
+        scopes = known_scopes(_scopes_in(claims))
+        caller = Caller(name=_name(subject), scopes=scopes, id=_digest(f"{self._issuer}\n{subject}"))
         if len(self._remembered) >= _MOST_REMEMBERED:
             self._remembered.clear()
         self._remembered[proof_in(headers)] = (min(int(claims["exp"]), time.time() + _REMEMBERED_SECONDS), caller)
@@ -65,7 +68,7 @@ class TokenAuthentication:
 
     async def check(self) -> list[Finding]:
         try:
-            await self._keys.find(None)
+            await self._keys.check()
         except ApiError as error:
             advice = "Look at DOGUBAKO_OAUTH_ISSUER and DOGUBAKO_OAUTH_JWKS_URL; the log has the reason."
             return [Finding(ok=False, subject="OAuth", message=error.message, advice=advice, severity="warning")]
@@ -82,30 +85,52 @@ class TokenAuthentication:
         return token
 
     async def _claims(self, token: str) -> dict[str, Any]:
-        try:
-            kid = jwt.get_unverified_header(token).get("kid")
-        except _UNREADABLE as error:
-            raise self._not_valid(error) from error
-        key = await self._keys.find(kid if isinstance(kid, str) else None)
-        if key is None:
-            raise self._not_valid(jwt.InvalidKeyError())
-        claims = self._verified(token, key)
+        kid, algorithm = self._header(token)
+        keys = await self._keys.find(kid, algorithm)
+        claims = self._verified(token, keys, algorithm)
+        if claims is None and keys and kid is None:
+            # The only key may have been exchanged for another one. A token that names its key is forged.
+            claims = self._verified(token, await self._keys.find(kid, algorithm, renewed=True), algorithm)
+        if claims is None:
+            raise self._not_valid(jwt.InvalidSignatureError() if keys else jwt.InvalidKeyError())
         # Nobody at all, and those who need no token: the audit log must not take anybody for them.
         if str(claims["sub"]).strip().casefold() in ("", TRUSTED.name):
             raise AuthenticationError("The access token names nobody.", hint="It needs a `sub`.")
         return claims
 
-    def _verified(self, token: str, key: Any) -> dict[str, Any]:
+    def _header(self, token: str) -> tuple[str | None, str]:
+        """The id of the key and the algorithm, as the token says. Nobody is asked for what can never be accepted."""
+        try:
+            header = jwt.get_unverified_header(token)
+        except _UNREADABLE as error:
+            raise self._not_valid(error) from error
+        kid, algorithm = header.get("kid"), header.get("alg")
+        if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
+            raise self._not_valid(jwt.InvalidAlgorithmError())
+        return kid if isinstance(kid, str) else None, algorithm
+
+    def _verified(self, token: str, keys: Sequence[SigningKey], algorithm: str) -> dict[str, Any] | None:
+        """The claims, if one of the keys fits the signature. Several keys may have one id."""
+        for key in keys[:_MOST_TRIED]:
+            try:
+                return self._decoded(token, key, algorithm)
+            except jwt.InvalidSignatureError:
+                continue
+        return None
+
+    def _decoded(self, token: str, key: SigningKey, algorithm: str) -> dict[str, Any]:
         try:
             return jwt.decode(
                 token,
-                key,
-                algorithms=list(ALGORITHMS),
+                key.key,
+                algorithms=[algorithm],
                 audience=self._audience,
                 issuer=self._issuer,
                 leeway=_CLOCKS_DIFFER_SECONDS,
                 options={"require": list(_REQUIRED)},
             )
+        except jwt.InvalidSignatureError:
+            raise
         except jwt.ExpiredSignatureError as error:
             raise AuthenticationError("The access token has expired.", hint="Get a new one.") from error
         except _UNREADABLE as error:
@@ -148,7 +173,8 @@ def _scopes_in(claims: dict[str, Any]) -> list[str]:
     for name in ("scope", "scp"):
         value = claims.get(name)
         if isinstance(value, str):
-            found += value.split()
+            # RFC 6749: one space, and no other white space.
+            found += value.split(" ")
         elif isinstance(value, list):
             found += [one for one in value if isinstance(one, str)]
     return found
