@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from dogubako import Answer, Question, RootsRequest, SampleRequest, ToolContext, tool
+from dogubako import Answer, Effect, Question, RootsRequest, SampleRequest, ToolContext, tool
 
 from .forms import COLOR, CONFIRMATION, DEFAULTS, ENUMS, NAME, Respondent
 
@@ -44,7 +44,7 @@ async def test_streaming_elicitation(context: ToolContext) -> str:
     return _told(await context.ask("What is your name?", NAME))
 
 
-@tool
+@tool(effect=Effect.READ)
 async def test_input_required_result_elicitation(context: ToolContext) -> str:
     """Greet the person by name."""
     answer = await context.ask("What is your name?", NAME, key="user_name")

@@ -16,6 +16,7 @@ from tests.doors.processes import serving
 
 from . import consent_pack
 from .clock import Clock
+from .guarded import guarded_box
 from .hostile import FORGED, FORMS
 from .speaking import Speaker, outcome
 from .users import User, over_http
@@ -49,6 +50,21 @@ async def test_a_yes_to_a_tool_is_none_to_a_tool_inside_of_it(url: str, tmp_path
 
     assert user.questions == ["Shred by assistant cannot be undone. Go on?", "Ten papers would be gone. Go on?"]
     assert (answer.text, (tmp_path / "log").read_text()) == ("shredded", "shredded\n")
+
+
+async def test_an_answer_that_comes_before_the_question_counts_only_where_nothing_is_changed(tmp_path: Path) -> None:
+    said = {"input_1": {"action": "accept", "content": {"answer": "green"}}}
+    async with opened(HttpDoor(guarded_box(tmp_path, consent_pack.ask_size, DOGUBAKO_AUTH="off"))) as web:
+        speaker = Speaker(web, {}, "2026", FORMS)
+        passed_on = {"name": "ask_size", "arguments": {}}
+        calls: dict[str, Any] = {"ask_size": {}, "ask_colour": {}, "call_tool": passed_on}
+        answers = {}
+        for name, arguments in calls.items():
+            params = {"name": name, "arguments": arguments, "inputResponses": said}
+            answers[name] = outcome((await speaker.ask("tools/call", params, name)).response)
+
+    assert answers["ask_size"]["content"][0]["text"] == "green"
+    assert "inputRequests" in answers["ask_colour"] and "inputRequests" in answers["call_tool"]
 
 
 def box_in(folder: Path, **settings: Any) -> Toolbox:

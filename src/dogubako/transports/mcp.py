@@ -18,7 +18,8 @@ from pydantic import BaseModel
 from dogubako import __version__
 from dogubako.contract.call import TRUSTED, Caller, Door, ToolCall
 from dogubako.contract.conversation import InputRequired
-from dogubako.contract.errors import DogubakoError, ValidationError
+from dogubako.contract.errors import DogubakoError, ToolNotFoundError, ValidationError
+from dogubako.contract.metadata import Effect
 from dogubako.transports import listing
 from dogubako.transports.callers import caller_in
 from dogubako.transports.conversation import LOG_LEVEL_KEY, Context, McpConversation, connection_state
@@ -123,8 +124,9 @@ class McpDoor:
 
     async def _call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
         modern = ctx.protocol_version == MODERN_VERSION
-        conversation = self._conversation(ctx, params)
         pipeline = self._inside.pipeline
+        unasked = params.input_responses is not None and self._only_reads(params.name)
+        conversation = self._conversation(ctx, params, unasked=unasked)
         call = ToolCall(
             name=params.name,
             parameters=params.arguments or {},
@@ -145,9 +147,19 @@ class McpDoor:
             raise _raised(refusal)
         return call_result(result, modern=modern)
 
-    def _conversation(self, ctx: Context, params: types.InputResponseRequestParams) -> McpConversation:
-        owner = caller_of(ctx).identity
-        return McpConversation(ctx, Answers(self._inside.once, owner, params.input_responses, params.request_state))
+    def _conversation(
+        self, ctx: Context, params: types.InputResponseRequestParams, *, unasked: bool = False
+    ) -> McpConversation:
+        responses, state = params.input_responses, params.request_state
+        return McpConversation(
+            ctx, Answers(self._inside.once, caller_of(ctx).identity, responses, state, unasked=unasked)
+        )
+
+    def _only_reads(self, name: str) -> bool:
+        try:
+            return self._inside.registry.get(name).metadata.effect is Effect.READ
+        except ToolNotFoundError:
+            return False
 
     async def _list_resources(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
         return listing.resources(self._inside, caller_of(ctx), params.cursor)

@@ -13,6 +13,8 @@ What a request brings decides what its answers are worth:
 | a state again | it counts as no state: the question is put again, so that nobody is stuck |
 | an answer to a question that reads differently by now | it does not count: the question is put again |
 
+Tools that only read are an exception to the first line: no consent depends on their questions, and the conformance
+suite of the protocol answers such a tool before it asks. What they call in turn only reads, too.
 A call that is refused uses its state up as well, unless the refusal says that a retry makes sense (too many calls).
 """
 
@@ -50,17 +52,30 @@ class QuestionState(msgspec.Struct, frozen=True, kw_only=True):
 class Answers:
     """The answers that one request may use."""
 
-    def __init__(self, once: OnceStore, owner: str, responses: Mapping[str, Any] | None, state: str | None) -> None:
+    def __init__(
+        self,
+        once: OnceStore,
+        owner: str,
+        responses: Mapping[str, Any] | None,
+        state: str | None,
+        *,
+        unasked: bool = False,
+    ) -> None:
         self._once = once
         self._owner = owner
         self._responses = responses or {}
         self._state = _decoded(state)
+        # Whether responses count without a state, for whatever is asked under their key.
+        self._unasked = unasked and state is None
         self._found: dict[str, Any] | None = None
         self._opening = anyio.Lock()
 
     async def find(self, key: str, request: InputRequest) -> Any:
         """What the client answered to this request, or nothing. The first look uses the state up."""
-        return (await self._all()).get(_digest(key, request))
+        digest, answers = _digest(key, request), await self._all()
+        if self._unasked and digest not in answers and key in self._responses:
+            answers[digest] = _plain(self._responses[key])
+        return answers.get(digest)
 
     async def discard(self) -> None:
         """Use the state up, although nobody looked at its answers: the call was refused."""
