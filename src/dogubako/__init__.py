@@ -12,6 +12,7 @@ from dogubako.contract.guidance import Guidance, example_call, parse_call
 from dogubako.contract.metadata import Effect, ToolExample, ToolMetadata, ToolParameter
 from dogubako.contract.output import (
     Audio,
+    Blocks,
     Content,
     Embedded,
     Image,
@@ -41,6 +42,7 @@ __all__ = [
     "Answer",
     "Audio",
     "BaseTool",
+    "Blocks",
     "Caller",
     "Content",
     "Effect",

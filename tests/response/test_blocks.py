@@ -149,8 +149,17 @@ def test_an_answer_that_is_not_valid_does_not_leave(answer: Content) -> None:
         SMALL.success(answer)
 
 
-def test_an_answer_of_another_tool_passes_unchanged() -> None:
+def test_a_picture_that_contains_a_secret_does_not_leave() -> None:
+    builder = ToolResponseBuilder(redactor=Redactor(["hunter22"]))
+
+    with pytest.raises(ValueError, match="secret"):
+        builder.success(Embedded(uri="x:a", body=b"\x00 key=hunter22"))
+
+
+def test_an_answer_of_another_tool_is_built_again() -> None:
     result = ToolResponseBuilder().success("text")
 
-    assert SMALL.success(result) is result
-    assert_mcp_tool_response(result.to_mcp())
+    again = SMALL.success(result)
+
+    assert again == result and again is not result
+    assert_mcp_tool_response(again.to_mcp())

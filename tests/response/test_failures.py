@@ -56,7 +56,9 @@ def test_messages_and_hints_are_masked(message: str, shown: str) -> None:
     result = ToolResponseBuilder(redactor=Redactor(["hunter22"])).failure(error)
 
     assert [block["text"] for block in result.content] == [shown, shown]
-    assert error.message == error.hint == shown, "what a door writes from the error is masked as well"
+    assert result.error is not None
+    assert result.error.message == result.error.hint == shown, "what a door writes from the error is masked as well"
+    assert error.message == error.hint == str(error) == message, "the log and a second raise see the original"
 
 
 @given(LONG, st.none() | LONG, st.integers(100, 2_000))

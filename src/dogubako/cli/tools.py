@@ -139,6 +139,8 @@ def call(
             name=tool_name, parameters=parameters, options=options, version=version, door="cli", conversation=talk
         )
         result = _run(box, box.pipeline.handle(request))
+        if result.pending is not None:
+            result = box.pipeline.unanswerable(result.pending)
     _print_result(result, as_json, save)
     if result.is_error:
         raise typer.Exit(1)

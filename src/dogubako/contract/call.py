@@ -1,5 +1,6 @@
 """A request on its way in, and its outcome on the way out."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from random import getrandbits
@@ -148,8 +149,8 @@ def error_facts(error: DogubakoError) -> dict[str, Any]:
         facts["hint"] = error.hint
     if error.error_id:
         facts["errorId"] = error.error_id
-    if error.retry_after is not None:
+    if error.retry_after is not None and math.isfinite(error.retry_after):
         facts["retryAfter"] = error.retry_after
-    if error.details:
-        facts["details"] = error.details
+    if details := error.details if error.shown_details is None else error.shown_details:
+        facts["details"] = details
     return facts

@@ -127,3 +127,15 @@ class Mixed(Content):
     """Several parts in one answer."""
 
     parts: Sequence[Content | str]
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks(Content):
+    """MCP content blocks that come from elsewhere: from another MCP server, or from another tool.
+
+    Every block is checked. One that is not valid is replaced by a text that names it and the reason. `structured` is
+    kept where the tool declares an output schema; where there are no blocks at all, it becomes the answer.
+    """
+
+    content: Sequence[Mapping[str, Any]]
+    structured: Any = None

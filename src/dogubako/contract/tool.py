@@ -2,7 +2,7 @@
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import cache, cached_property
 from inspect import cleandoc
 from typing import Any, ClassVar, Generic, Self, get_args, get_origin
@@ -83,14 +83,7 @@ class BaseTool(ABC, Generic[ArgsT, ClientT]):
 
     async def handler(self, args: ArgsT) -> ToolResult:
         """Run `execute` and answer, whatever happens. Only a cancellation passes through."""
-        try:
-            return self.context.responses.success(await self.execute(args))
-        except asyncio.CancelledError:
-            if _really_cancelled():
-                raise
-            return self._failed(RuntimeError("the tool raised CancelledError although nobody cancelled it"))
-        except BaseException as error:
-            return self._failed(error)
+        return await answered(self, self.execute, args)
 
     def bind(self, context: ToolContext[ClientT]) -> Self:
         """The same tool, made ready for one call. Tools keep no state between calls."""
@@ -172,6 +165,18 @@ class BaseTool(ABC, Generic[ArgsT, ClientT]):
             **shown.log_fields,
         )
         return self.context.responses.failure(shown)
+
+
+async def answered(tool: BaseTool[ArgsT, Any], run: Callable[[ArgsT], Awaitable[Any]], args: ArgsT) -> ToolResult:
+    """Build the answer from what `run` returns or raises; `run` is the tool's `execute`, or a handler of its own."""
+    try:
+        return tool.context.responses.success(await run(args))
+    except asyncio.CancelledError:
+        if _really_cancelled():
+            raise
+        return tool._failed(RuntimeError("the tool raised CancelledError although nobody cancelled it"))
+    except BaseException as error:
+        return tool._failed(error)
 
 
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}

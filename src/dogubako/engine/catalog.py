@@ -8,11 +8,12 @@ from typing import Any, Literal, TypeVar
 
 import anyio
 
-from dogubako.contract.call import Caller, Door, ToolCall
+from dogubako.contract.call import Caller, Door, ToolCall, ToolResult
 from dogubako.contract.context import Surroundings, ToolContext
-from dogubako.contract.conversation import SILENCE, Conversation
+from dogubako.contract.conversation import SILENCE, Conversation, capability_of
 from dogubako.contract.errors import (
     AnswerTooLargeError,
+    CapabilityRequiredError,
     NotFoundError,
     ToolTimeoutError,
     ValidationError,
@@ -27,9 +28,10 @@ from dogubako.engine.recording import Recorder, recorded
 from dogubako.engine.subscribers import Subscribers
 from dogubako.response.builder import ToolResponseBuilder
 from dogubako.response.fitting import plain_text
-from dogubako.response.plain import clean_text
+from dogubako.response.media import check_bytes
+from dogubako.response.plain import clean_text, encode
 from dogubako.response.tokens import count_tokens
-from dogubako.response.trim import share_out
+from dogubako.response.trim import share_out, take_whole
 
 Kind = Literal["resources", "prompts", "updated"]
 
@@ -38,6 +40,11 @@ ResultT = TypeVar("ResultT")
 
 _MOST_COMPLETIONS = 100
 _LONGEST_COMPLETION = 500
+_LONGEST_URI = 2_000
+_MOST_WRONG_ARGUMENTS = 20
+_LONGEST_NAME = 64
+# What stands around a text or around bytes: an address, a media type, a role.
+_FRAME_TOKENS = 30
 # As long as a call of a tool may take with all its attempts.
 _MOST_SECONDS = 120.0
 
@@ -125,14 +132,16 @@ class Catalog:
             return self._shown(uri, resource, body)
 
     def _shown(self, uri: str, resource: Resource | ResourceTemplate, body: str | bytes) -> dict[str, Any]:
+        mask = self._responses.redactor.known
+        head = {"uri": mask(clean_text(uri)), "mimeType": resource.mime_type}
+        room = self._responses.max_tokens - count_tokens(encode(head)) - _FRAME_TOKENS
         if isinstance(body, str):
-            mask = self._responses.redactor.known
-            text = plain_text(Text(text=body), self._responses.max_tokens, lambda _page, _cuts: None, mask).text
-            return {"uri": uri, "mimeType": resource.mime_type, "text": text}
+            return {**head, "text": plain_text(Text(text=body), room, lambda _page, _cuts: None, mask).text}
         blob = base64.b64encode(body).decode()
-        if count_tokens(blob) > self._responses.max_tokens:
+        if count_tokens(blob) > room:
             raise AnswerTooLargeError(f"The resource has {len(body):,} bytes, which does not fit the response budget.")
-        return {"uri": uri, "mimeType": resource.mime_type, "blob": blob}
+        check_bytes(blob, mask)
+        return {**head, "blob": blob}
 
     async def render(
         self,
@@ -153,13 +162,25 @@ class Catalog:
 
     def _fitted(self, messages: Sequence[PromptMessage]) -> list[dict[str, Any]]:
         """The messages share the budget of one answer."""
-        built = [self._responses.success(message.content) for message in messages]
-        shares = share_out([result.tokens for result in built], self._responses.max_tokens)
+        room = self._responses.max_tokens - len(messages) * _FRAME_TOKENS
+        if room < 0:
+            raise AnswerTooLargeError(f"The prompt has {len(messages):,} messages, which do not fit the budget.")
+        built = [self._built(message, None) for message in messages]
+        shares = share_out([result.tokens for result in built], room)
         if any(share < result.tokens for share, result in zip(shares, built, strict=True)):
             fitted = zip(messages, shares, strict=True)
-            built = [self._responses.for_call(max(share, 1)).success(message.content) for message, share in fitted]
+            built = [self._built(message, max(share, 1)) for message, share in fitted]
         rendered = zip(messages, built, strict=True)
         return [{"role": message.role, "content": block} for message, result in rendered for block in result.content]
+
+    def _built(self, message: PromptMessage, share: int | None) -> ToolResult:
+        """One message. The result of a call that failed, or that asks something, is no message."""
+        result = self._responses.for_call(share).success(message.content)
+        if result.error is not None:
+            raise result.error
+        if result.pending is not None:
+            raise CapabilityRequiredError(*map(capability_of, list(result.pending.values())[:1]))
+        return result
 
     async def complete(
         self, reference: str, argument: str, value: str, others: Mapping[str, str], *, caller: Caller, door: Door
@@ -171,7 +192,8 @@ class Catalog:
             if complete is None:
                 return []
             values = await _in_time(complete(self._context(pack, SILENCE), value, others))
-            return [self._short(one) for one in values[:_MOST_COMPLETIONS]]
+            shown = [self._short(one) for one in values[:_MOST_COMPLETIONS]]
+            return shown[: take_whole((count_tokens(encode(one)) + 1 for one in shown), self._responses.max_tokens)]
 
     def _short(self, completion: str) -> str:
         return self._responses.redactor.known(clean_text(completion))[:_LONGEST_COMPLETION]
@@ -198,7 +220,8 @@ class Catalog:
         if uri in self._resources:
             pack, resource = self._resources[uri]
             return pack, resource, {}
-        for pack, template in self._templates.values():
+        # The address is repeated in the answer, so a longer one is nobody's.
+        for pack, template in self._templates.values() if len(uri) <= _LONGEST_URI else ():
             if (variables := template.match(uri)) is not None:
                 return pack, template, variables
         return None
@@ -222,7 +245,7 @@ class Catalog:
 
     def _context(self, pack: str, conversation: Conversation) -> ToolContext[Any]:
         client, settings = self._surroundings(pack)
-        discreet = Discreet(conversation, self._responses.redactor)
+        discreet = Discreet(conversation, self._responses)
         return ToolContext(client=client, settings=settings, responses=self._responses, conversation=discreet)
 
 
@@ -240,12 +263,12 @@ def _put(table: dict[str, Any], key: str, value: Any) -> None:
 
 def _check_arguments(prompt: Prompt, arguments: Mapping[str, str]) -> None:
     known = {argument.name for argument in prompt.arguments}
-    missing: Sequence[str] = [one.name for one in prompt.arguments if one.required and not arguments.get(one.name)]
-    errors = [ValidationErrorContext(field=name, message=f"Required parameter missing: {name}") for name in missing]
-    errors += [
-        ValidationErrorContext(field=name[:64], message=f"Unknown parameter: {name[:64]}")
-        for name in arguments
-        if name not in known
-    ]
+    missing = [one.name for one in prompt.arguments if one.required and not arguments.get(one.name)]
+    unknown = [name for name in arguments if name not in known]
+    wrong = [f"Required parameter missing: {name}" for name in missing]
+    wrong += [f"Unknown parameter: {name[:_LONGEST_NAME]}" for name in unknown[:_MOST_WRONG_ARGUMENTS]]
+    named = zip([*missing, *unknown], wrong[:_MOST_WRONG_ARGUMENTS], strict=False)
+    errors = [ValidationErrorContext(field=name[:_LONGEST_NAME], message=message) for name, message in named]
     if errors:
-        raise ValidationError(errors)
+        more = len(missing) + len(unknown) - len(errors)
+        raise ValidationError(errors, hint=f"{more} more fields are wrong too." if more else None)

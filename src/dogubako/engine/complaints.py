@@ -18,6 +18,7 @@ _TYPE_ERRORS = frozenset({"int_from_float", "is_instance_of", "none_required"})
 _TELL_NO_VALUE = frozenset(get_args(ErrorType)) - {"value_error", "assertion_error"}
 
 _LONGEST_NAME = 64
+_LONGEST_PATH = 200
 
 Path = Sequence[str | int]
 
@@ -94,7 +95,8 @@ class Complaints:
 
     def _dotted(self, path: Path) -> str:
         # The caller wrote these names, and may have written a very long one.
-        return ".".join(str(key)[:_LONGEST_NAME] for key in (*self._prefix, *path)) or "parameters"
+        dotted = ".".join(str(key)[:_LONGEST_NAME] for key in (*self._prefix, *path)) or "parameters"
+        return dotted if len(dotted) <= _LONGEST_PATH else f"{dotted[:_LONGEST_PATH]}…"
 
     def _at(self, path: Path) -> Mapping[str, Any]:
         """The schema of a field, as far down as it can be followed."""

@@ -15,7 +15,7 @@ from dogubako.contract.call import Resume, ToolCall, ToolResult
 from dogubako.contract.errors import ToolTimeoutError
 from dogubako.contract.metadata import Effect
 from dogubako.contract.state import Cache, NoCache
-from dogubako.contract.tool import BaseTool
+from dogubako.contract.tool import BaseTool, answered
 from dogubako.engine.attempt import Attempt, TimedOut
 from dogubako.engine.bulkhead import Bulkhead
 from dogubako.engine.entry import ToolRegistryEntry
@@ -128,9 +128,17 @@ async def _tried(tool: BaseTool[Any, Any], args: Any, window: float) -> ToolResu
     if tool.talks:
         tool.context.conversation = running.patient(tool.context.conversation)
     try:
-        return await running.run(tool.handler(args))
+        return await running.run(_handled(tool, args))
     except TimedOut:
         return _timed_out(tool, window)
+
+
+def _handled(tool: BaseTool[Any, Any], args: Any) -> Coroutine[Any, Any, ToolResult]:
+    """What the tool's handler returns; the result of a handler that is not ours is built and checked again."""
+    handler = tool.handler
+    if getattr(handler, "__func__", None) is BaseTool.handler:
+        return handler(args)
+    return answered(tool, handler, args)
 
 
 def _pause(result: ToolResult, plan: Plan, attempt: int) -> float | None:

@@ -13,8 +13,9 @@ import structlog
 
 from dogubako.contract.call import ToolCall, ToolResult
 from dogubako.contract.context import Surroundings, ToolContext
-from dogubako.contract.conversation import SILENCE, Conversation, InputRequired
+from dogubako.contract.conversation import SILENCE, Conversation, InputRequests, InputRequired, capability_of
 from dogubako.contract.errors import (
+    CapabilityRequiredError,
     ConfirmationRequiredError,
     DogubakoError,
     InternalError,
@@ -25,7 +26,7 @@ from dogubako.contract.metadata import Effect
 from dogubako.contract.passing_tool import PassingTool
 from dogubako.contract.tool import BaseTool
 from dogubako.engine.attempt import PERSON_SECONDS
-from dogubako.engine.discretion import Discreet
+from dogubako.engine.discretion import Discreet, presentable_requests
 from dogubako.engine.entry import ToolRegistryEntry
 from dogubako.engine.executor import ToolExecutor
 from dogubako.engine.limits import Plan
@@ -86,6 +87,8 @@ class Pipeline:
             await self.policy.check_rate(call)
             entry = self.registry.get(call.name, call.version, may_see=lambda one: self.policy.shows(one, call.caller))
             result = await self._answer(entry, call)
+            if isinstance(result, ToolResult) and result.pending is not None:
+                result = self._asking(call, result.pending)
         except InputRequired as needed:
             # A question before the tool runs: the client answers it and calls again.
             result = ToolResult(content=(), pending=needed.requests)
@@ -147,8 +150,19 @@ class Pipeline:
         )
         return entry.implementation.bind(context)
 
+    def _asking(self, call: ToolCall, requests: InputRequests) -> ToolResult:
+        """A tool's question to the client. It may be made by hand, and for a client that cannot be asked."""
+        for request in requests.values():
+            if not call.conversation.supports(capability := capability_of(request)):
+                raise CapabilityRequiredError(capability)
+        return ToolResult(content=(), pending=presentable_requests(requests, self.responses))
+
+    def unanswerable(self, requests: InputRequests) -> ToolResult:
+        """The answer of a door that asks at once and cannot carry a question that is answered by a second call."""
+        return self.responses.failure(CapabilityRequiredError(*map(capability_of, list(requests.values())[:1])))
+
     def _discreet(self, conversation: Conversation) -> Conversation:
-        return Discreet(conversation, self.responses.redactor)
+        return Discreet(conversation, self.responses)
 
     def broken(self, error: BaseException, **fields: Any) -> ToolResult:
         """Something of ours failed: the log gets all of it, the caller a reference to it."""

@@ -1,21 +1,15 @@
 """`ToolResponseBuilder`: from what a tool returned to an answer that is valid, fits, and keeps our secrets."""
 
-import base64
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 
 from dogubako.contract.call import ToolResult
-from dogubako.contract.errors import (
-    AnswerTooLargeError,
-    DogubakoError,
-    ValidationError,
-    ValidationErrorContext,
-)
+from dogubako.contract.errors import AnswerTooLargeError, DogubakoError
 from dogubako.contract.output import (
     Audio,
+    Blocks,
     Content,
     Embedded,
     Image,
@@ -30,23 +24,25 @@ from dogubako.contract.output import (
     Xml,
 )
 from dogubako.contract.secrets import Redactor
-from dogubako.response import envelope, fitting
+from dogubako.response import envelope, failures, fitting
+from dogubako.response.blocks import BLOCK_TOKENS as _BLOCK_TOKENS
+from dogubako.response.blocks import block_cost, fit_foreign, text_block
 from dogubako.response.check import assert_mcp_tool_response
 from dogubako.response.continuation import Continuation
-from dogubako.response.plain import clean_text
+from dogubako.response.foreign_block import NOT_JSON, plain_copy
+from dogubako.response.media import media_block, too_large
+from dogubako.response.plain import clean_text, encode, masked_json
+from dogubako.response.taken_apart import contents_of, envelope_of, failure_in, shared_facts
 from dogubako.response.tokens import count_tokens, far_above
-from dogubako.response.trim import Cut, cut_text, sentence_for, share_out, take_whole
+from dogubako.response.trim import Cut, sentence_for, share_out, take_whole
 
 DEFAULT_MAX_TOKENS = 25_000
-
-# What the frame around a block costs: its type and the punctuation.
-_BLOCK_TOKENS = 12
 
 # Of a text among others, less than this would be all note and no text.
 _SMALLEST_PART = 200
 _NOTE_ROOM = 60
-
-_BASE64 = ("data", "blob")
+# Beside structured data there is room for one text that says what was left out.
+_SMALLEST_CONTENT = 60
 
 CheckStructured = Callable[[Any], None]
 _NO_SECRETS = Redactor()
@@ -88,9 +84,9 @@ class ToolResponseBuilder:
         )
 
     def success(self, answer: Any) -> ToolResult:
-        """Build the answer to a call that worked. What another tool has answered already passes unchanged."""
+        """Build the answer to a call that worked. The result of another call is taken apart and built again."""
         if isinstance(answer, ToolResult):
-            return answer
+            return self._rebuilt(answer)
         if self.continuation is not None:
             answer = self.continuation.begin(answer, self.redactor.known)
         result = self._build(answer, self.max_tokens - _BLOCK_TOKENS)
@@ -105,24 +101,35 @@ class ToolResponseBuilder:
 
     def failure(self, error: DogubakoError) -> ToolResult:
         """The message is the first block, exactly; the hint, if there is room, is the second."""
-        room = self.max_tokens - 2 * _BLOCK_TOKENS
-        error.message = self._short(self.redactor.mask(clean_text(error.message)), room * 2 // 3)
-        error.hint = self._short(self.redactor.mask(clean_text(error.hint)), room // 3) if error.hint else None
-        if isinstance(error, ValidationError):
-            error.errors = [self._discreet(one) for one in error.errors]
-        texts = [error.message or error.code, *([error.hint] if error.hint else [])]
-        return ToolResult(
-            content=tuple({"type": "text", "text": text} for text in texts),
-            kind="text",
-            is_error=error.is_error,
-            error=error if error.is_error else None,
-            tokens=sum(count_tokens(text) + _BLOCK_TOKENS for text in texts),
-            count=None if error.is_error else 0,
-        )
+        return failures.failed(error, self.redactor.mask, self.max_tokens)
 
-    def _discreet(self, wrong: ValidationErrorContext) -> ValidationErrorContext:
-        mask = self.redactor.mask
-        return replace(wrong, field=mask(clean_text(wrong.field)), message=mask(clean_text(wrong.message)))
+    def presentable(self, error: DogubakoError) -> DogubakoError:
+        """A copy of the error without secrets and inside the budget, for what is no answer of a tool."""
+        return failures.presentable(error, self.redactor.mask, self.max_tokens)
+
+    def _rebuilt(self, result: ToolResult) -> ToolResult:
+        """Whoever made the result: it fits, is valid and holds no secret afterwards."""
+        if result.pending is not None:
+            return ToolResult(content=(), pending=result.pending)
+        if (error := failure_in(result)) is not None:
+            return self.failure(error)
+        built = self._note_kept(result)
+        if built is None:
+            built = self.success(contents_of(result, structured=self.check_structured is not None))
+        # A text that consists of several blocks is still read as a text.
+        kind = "text" if result.kind == "text" and built.content[0]["type"] == "text" else built.kind
+        return msgspec.structs.replace(built, kind=kind, trimmed=built.trimmed or result.trimmed is True)
+
+    def _note_kept(self, result: ToolResult) -> ToolResult | None:
+        """A JSON answer that was cut before and still fits: its note names the call that shows the rest."""
+        plain = self.check_structured is None and (self.continuation is None or not self.continuation.resumes)
+        cut = envelope_of(result) if plain else None
+        if cut is None or cut.keys() != {"success", "message", "data", envelope.TRUNCATED}:
+            return None
+        text = masked_json(encode(cut), self.redactor.known)
+        if far_above(text, self.max_tokens) or (tokens := count_tokens(text) + _BLOCK_TOKENS) > self.max_tokens:
+            return None
+        return ToolResult(content=(text_block(text),), kind="json", tokens=tokens, trimmed=True, **shared_facts(result))
 
     def _build(self, answer: Any, budget: int) -> ToolResult:
         mask = self.redactor.known
@@ -137,6 +144,8 @@ class ToolResponseBuilder:
                 return self._text_result(fitting.xml(answer, budget, self._next, mask), answer)
             case Image() | Audio() | Embedded() | Link():
                 return self._block_result(answer, budget)
+            case Blocks():
+                return self._blocks(answer, budget)
             case Mixed():
                 return self._mixed(answer.parts, answer, budget)
             case list() | tuple() if answer and all(isinstance(part, Content) for part in answer):
@@ -149,13 +158,13 @@ class ToolResponseBuilder:
     def _plain_text(self, answer: str, budget: int) -> ToolResult:
         text = self.redactor.known(clean_text(answer))
         if not far_above(text, budget) and (tokens := count_tokens(text)) <= budget:
-            return ToolResult(content=({"type": "text", "text": text},), kind="text", tokens=tokens + _BLOCK_TOKENS)
+            return ToolResult(content=(text_block(text),), kind="text", tokens=tokens + _BLOCK_TOKENS)
         fitted = fitting.plain_text(Text(text=text), budget, self._next, self.redactor.known)
         return self._text_result(fitted, answer=None)
 
     def _text_result(self, fitted: fitting.Fitted, answer: Content | None) -> ToolResult:
         return ToolResult(
-            content=({"type": "text", "text": fitted.text},),
+            content=(text_block(fitted.text),),
             kind="text",
             tokens=fitted.tokens + _BLOCK_TOKENS,
             count=answer.count if answer else None,
@@ -169,7 +178,7 @@ class ToolResponseBuilder:
         share = budget // 2 if structured else budget
         built = envelope.build(output, self._message(output), share, self._next, self.redactor.known)
         result = ToolResult(
-            content=({"type": "text", "text": built.text},),
+            content=(text_block(built.text),),
             kind="json",
             tokens=built.tokens + _BLOCK_TOKENS,
             count=output.count,
@@ -184,24 +193,55 @@ class ToolResponseBuilder:
         except ValueError:
             if not built.trimmed:
                 raise
-            raise _too_large("The answer, cut to fit, would break the tool's own output schema.") from None
+            raise too_large("The answer, cut to fit, would break the tool's own output schema.") from None
         return msgspec.structs.replace(result, structured=data, tokens=result.tokens * 2)
 
-    def _block_result(self, answer: Image | Audio | Embedded | Link, budget: int) -> ToolResult:
-        block = self._clean(_block(answer))
-        tokens = _block_tokens(block)
-        if tokens > budget:
-            block = self._clean(_stand_in(answer, tokens, budget))
-            tokens = _block_tokens(block)
+    def _blocks(self, answer: Blocks, budget: int) -> ToolResult:
+        """Blocks from elsewhere: each is checked, and they share the budget."""
+        content, structured, spent, next_call = answer.content, None, 0, self._next
+        if self.check_structured is not None:
+            structured, spent = self._structured(answer.structured, budget)
+            # The text repeats the data, which is there as a whole.
+            next_call = _no_next
+        elif not content and answer.structured is not None:
+            try:
+                data = plain_copy(answer.structured, self.redactor.known)
+            except NOT_JSON:
+                content = [text_block("[The structured data was left out: not JSON.]")]
+            else:
+                return self._json(Output(data=data, count=answer.count, cacheable=answer.cacheable), budget)
+        fitted = fit_foreign(content, budget - spent, next_call, self.redactor.known)
         return ToolResult(
-            content=(block,), tokens=tokens + _BLOCK_TOKENS, count=answer.count, cacheable=answer.cacheable
+            content=fitted.content,
+            structured=structured,
+            tokens=fitted.tokens + spent,
+            count=answer.count,
+            cacheable=answer.cacheable,
+            trimmed=fitted.trimmed,
         )
+
+    def _structured(self, structured: Any, budget: int) -> tuple[Any, int]:
+        """Data that was promised, checked and without secrets, and what it costs."""
+        if structured is None or self.check_structured is None:
+            return None, 0
+        if far_above(encode(structured), budget):
+            raise too_large("The structured data does not fit the response budget.")
+        data = plain_copy(structured, self.redactor.known)
+        cost = count_tokens(encode(data)) + _BLOCK_TOKENS
+        if cost > budget - _SMALLEST_CONTENT:
+            raise too_large("The structured data does not fit the response budget.")
+        self.check_structured(data)
+        return data, cost
+
+    def _block_result(self, answer: Image | Audio | Embedded | Link, budget: int) -> ToolResult:
+        block = media_block(answer, budget, self.redactor.known)
+        return ToolResult(content=(block,), tokens=block_cost(block), count=answer.count, cacheable=answer.cacheable)
 
     def _mixed(self, parts: Sequence[Content | str], whole: Content | None, budget: int) -> ToolResult:
         """Pictures and files keep their place or fail; texts share what is left."""
         results: dict[int, ToolResult] = {}
         for index, part in enumerate(parts):
-            if not isinstance(part, str | Text | Markdown | Xml | Output):
+            if not isinstance(part, str | Text | Markdown | Xml | Output | Blocks):
                 results[index] = self._build(part, budget - _BLOCK_TOKENS)
                 budget -= results[index].tokens
         results |= self._share({index: part for index, part in enumerate(parts) if index not in results}, budget)
@@ -233,15 +273,6 @@ class ToolResponseBuilder:
             results[max(texts) + 1] = msgspec.structs.replace(note, trimmed=True)
         return results
 
-    def _clean(self, block: dict[str, Any]) -> dict[str, Any]:
-        """The texts of a block without secrets and half characters; base64 stays as it is."""
-        return {key: self._clean_value(key, value) for key, value in block.items()}
-
-    def _clean_value(self, key: str, value: Any) -> Any:
-        if isinstance(value, dict):
-            return self._clean(value)
-        return self.redactor.known(clean_text(value)) if isinstance(value, str) and key not in _BASE64 else value
-
     def _next(self, page: Page | None, cuts: Sequence[Cut]) -> str | None:
         """The call that gets what was left out: the tool's own paging where it has one, else the general way."""
         if page is not None:
@@ -254,45 +285,6 @@ class ToolResponseBuilder:
     def _message(self, output: Output) -> str:
         return output.message.text(self.language) if isinstance(output.message, Message) else output.message
 
-    def _short(self, text: str, budget: int) -> str:
-        return text if count_tokens(text) <= budget else cut_text(text, budget)
 
-
-def _block(answer: Image | Audio | Embedded | Link) -> dict[str, Any]:
-    match answer:
-        case Link():
-            named = {"title": answer.title, "description": answer.description, "size": answer.size}
-            known = {key: value for key, value in named.items() if value is not None}
-            return {"type": "resource_link", "uri": answer.uri, "name": answer.name} | known | _mime(answer)
-        case Embedded(body=str(text)):
-            resource: dict[str, Any] = {"uri": answer.uri, "text": text} | _mime(answer)
-            return {"type": "resource", "resource": resource}
-        case Embedded(body=bytes(blob)):
-            resource = {"uri": answer.uri, "blob": base64.b64encode(blob).decode()} | _mime(answer)
-            return {"type": "resource", "resource": resource}
-        case Image() | Audio():
-            kind = "image" if isinstance(answer, Image) else "audio"
-            return {"type": kind, "data": base64.b64encode(answer.data).decode(), "mimeType": answer.mime_type}
-    raise TypeError(f"a tool returned {type(answer).__name__}, which is no content")
-
-
-def _stand_in(answer: Content, tokens: int, budget: int) -> dict[str, Any]:
-    """Half a picture is no picture: show where the whole one is, or say that it does not fit."""
-    uri = getattr(answer, "uri", None)
-    if uri is None or isinstance(answer, Link):
-        raise _too_large(f"The answer needs about {tokens:,} tokens and the response budget is {budget:,}.")
-    return {"type": "resource_link", "uri": uri, "name": uri.rsplit("/", 1)[-1] or uri} | _mime(answer)
-
-
-def _too_large(message: str) -> AnswerTooLargeError:
-    return AnswerTooLargeError(message, hint="Ask for a smaller version, or for a link instead of the content.")
-
-
-def _mime(answer: Content) -> dict[str, str]:
-    mime_type = getattr(answer, "mime_type", None)
-    return {"mimeType": mime_type} if mime_type else {}
-
-
-def _block_tokens(block: dict[str, Any]) -> int:
-    parts = {**block, **block.get("resource", {})}
-    return sum(count_tokens(value) for value in parts.values() if isinstance(value, str))
+def _no_next(page: Page | None, cuts: Sequence[Cut]) -> str | None:
+    return None

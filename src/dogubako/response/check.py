@@ -24,16 +24,24 @@ def assert_mcp_tool_response(response: object) -> None:
     if not isinstance(content, list | tuple) or not content:
         raise AssertionError("content is empty" if content in ([], ()) else "content is not a list")
     for index, block in enumerate(content):
-        _check_block(block, index)
+        _check_block(block, f"content[{index}]")
     if "_meta" in response:
         _require(isinstance(response["_meta"], Mapping), "_meta is not an object")
 
 
-def _check_block(block: object, index: int) -> None:
-    if type(block) is dict and block.get("type") == "text" and type(block.get("text")) is str:
+def fault_of(block: object) -> str | None:
+    """What is wrong with one content block, or nothing. No received value is repeated."""
+    try:
+        _check_block(block, "it")
+    except AssertionError as fault:
+        return str(fault).removeprefix("it.")
+    return None
+
+
+def _check_block(block: object, where: str) -> None:
+    if type(block) is dict and len(block) == 2 and block.get("type") == "text" and type(block.get("text")) is str:
         # Nearly every block of every answer.
         return
-    where = f"content[{index}]"
     _require(isinstance(block, Mapping), f"{where} is not an object")
     assert isinstance(block, Mapping)
     kind = block.get("type")
@@ -41,6 +49,25 @@ def _check_block(block: object, index: int) -> None:
     _require(check is not None, f"{where}.type is none of {', '.join(_CHECKS)}")
     if check is not None:
         check(block, where)
+    _check_common(block, where)
+
+
+def _check_common(block: Mapping[str, Any], where: str) -> None:
+    if (meta := block.get("_meta")) is not None:
+        _require(isinstance(meta, Mapping), f"{where}._meta is not an object")
+    if (annotations := block.get("annotations")) is not None:
+        _require(isinstance(annotations, Mapping), f"{where}.annotations is not an object")
+        for name, value in annotations.items():
+            fits = _ANNOTATIONS.get(name)
+            _require(value is None or fits is None or fits(value), f"{where}.annotations.{name} is not valid")
+
+
+def is_audience(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(one in ("user", "assistant") for one in value)
+
+
+def is_priority(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
 def _check_text(block: Mapping[str, Any], where: str) -> None:
@@ -69,14 +96,22 @@ def _check_resource(block: Mapping[str, Any], where: str) -> None:
 def _check_link(block: Mapping[str, Any], where: str) -> None:
     _check_uri(block.get("uri"), f"{where}.uri")
     _require(isinstance(block.get("name"), str) and bool(block["name"]), f"{where}.name is not a name")
+    for name in ("title", "description", "mimeType"):
+        _require(isinstance(block.get(name), str | None), f"{where}.{name} is not a string")
+    size = block.get("size")
+    _require(size is None or (isinstance(size, int) and not isinstance(size, bool)), f"{where}.size is not a number")
 
 
 def _check_uri(value: object, where: str) -> None:
     _require(isinstance(value, str) and _SCHEME.match(value) is not None, f"{where} is not a URI")
 
 
+def is_media_type(value: object) -> bool:
+    return isinstance(value, str) and _MIME.fullmatch(value) is not None
+
+
 def _check_mime(value: object, where: str) -> None:
-    _require(isinstance(value, str) and _MIME.fullmatch(value) is not None, f"{where} is not a media type")
+    _require(is_media_type(value), f"{where} is not a media type")
 
 
 def _check_base64(value: object, where: str) -> None:
@@ -91,6 +126,12 @@ def _require(condition: bool, message: str) -> None:
     if not condition:
         raise AssertionError(message)
 
+
+_ANNOTATIONS: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "audience": is_audience,
+    "priority": is_priority,
+    "lastModified": lambda value: isinstance(value, str),
+}
 
 _CHECKS: Final[Mapping[str, Callable[[Mapping[str, Any], str], None]]] = {
     "text": _check_text,

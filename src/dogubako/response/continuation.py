@@ -6,6 +6,7 @@ that it works with any number of servers and after a restart.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -13,8 +14,8 @@ import msgspec
 from dogubako.contract.call import FROM_THE_START, Resume
 from dogubako.contract.errors import ValidationError
 from dogubako.contract.guidance import example_call
-from dogubako.contract.output import Markdown, Output, Text, Xml, XmlElement
-from dogubako.response.plain import clean_text, encode
+from dogubako.contract.output import Blocks, Markdown, Output, Text, Xml, XmlElement
+from dogubako.response.plain import clean_text, encode, masked_json
 from dogubako.response.trim import Cut
 from dogubako.response.xml import masked
 
@@ -33,6 +34,11 @@ class Continuation:
         self._arguments = arguments
         self._resume = FROM_THE_START if resume is None or resume == FROM_THE_START else resume
 
+    @property
+    def resumes(self) -> bool:
+        """Whether the call reads on in an answer."""
+        return self._resume is not FROM_THE_START
+
     def begin(self, answer: Any, mask: Callable[[str], str] = str) -> Any:
         """The answer from where the last one ended. `mask` takes secrets out first: a caller may begin anywhere."""
         if self._resume is FROM_THE_START:
@@ -48,6 +54,8 @@ class Continuation:
                 return Xml(root=_xml_rest(masked(answer.root, mask), self._resume))
             case Output():
                 return Output(data=_json_rest(_masked_data(answer.data, mask), self._resume), message=answer.message)
+            case Blocks(content=list() | tuple() as content):
+                return self._blocks_rest(answer, content, mask)
             case dict() | list():
                 return Output(data=_json_rest(_masked_data(answer, mask), self._resume))
         return answer
@@ -55,6 +63,18 @@ class Continuation:
     def _text_rest(self, blocks: Sequence[str], mask: Callable[[str], str]) -> Text:
         text = "\n\n".join(mask(clean_text(block)) for block in blocks)
         return Text(text=text[self._resume.offset :])
+
+    def _blocks_rest(self, answer: Blocks, content: Sequence[Any], mask: Callable[[str], str]) -> Blocks | Text:
+        """The blocks from one on, or the rest of the text of one block."""
+        if not self._resume.path:
+            return replace(answer, content=content[self._resume.offset :])
+        index = int(self._resume.path) if self._resume.path.isdecimal() else len(content)
+        block = content[index] if index < len(content) else None
+        source = block.get("resource", block) if isinstance(block, Mapping) else None
+        text = source.get("text") if isinstance(source, Mapping) else None
+        if not isinstance(text, str):
+            raise _no_such_path()
+        return self._text_rest([text], mask)
 
     def next_call(self, cut: Cut) -> str | None:
         """The call that shows what this cut left out."""
@@ -79,7 +99,7 @@ class Continuation:
 
 
 def _masked_data(data: Any, mask: Callable[[str], str]) -> Any:
-    return msgspec.json.decode(mask(encode(data)))
+    return msgspec.json.decode(masked_json(encode(data), mask))
 
 
 def _json_rest(data: Any, resume: Resume) -> Any:

@@ -8,17 +8,18 @@ import msgspec
 from dogubako.contract.output import Output
 from dogubako.response.fitting import Fitted, Mask, Next, whole_or_cut
 from dogubako.response.json_fit import cost_of, fit_json, fit_page
-from dogubako.response.plain import encode, to_plain
+from dogubako.response.plain import encode, masked_json, to_plain
 from dogubako.response.tokens import count_tokens
 from dogubako.response.trim import Cut, cut_text, named_of, sentence_for, worth_saying
 
 _GUIDANCE = "_guidance"
 _NEXT = "next"
+TRUNCATED = "_truncated"
 
 
 def build(output: Output, message: str, budget: int, next_call: Next, mask: Mask) -> Fitted:
     """Encode whole if it fits, else leave out the least and say what."""
-    whole = mask(encode({"success": True, "message": message, "data": _with_next(output)}))
+    whole = masked_json(encode({"success": True, "message": message, "data": _with_next(output)}), mask)
 
     def cut_to(target: int) -> str:
         # Read back, because it is plain and without secrets now, whatever the tool returned.
@@ -79,4 +80,4 @@ def _encode(frame: dict[str, Any], data: Any, cuts: Sequence[Cut], call: str | N
     note: dict[str, Any] = {"message": sentence_for(cuts, budget), "leftOut": named}
     if call is not None and worth_saying(encode(call), budget):
         note["next"] = call
-    return encode({**frame, "data": data, "_truncated": note})
+    return encode({**frame, "data": data, TRUNCATED: note})

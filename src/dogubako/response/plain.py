@@ -2,11 +2,13 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 from pydantic import BaseModel
+
+from dogubako.contract.secrets import MASK
 
 _MAX_DEPTH = 100
 
@@ -37,11 +39,39 @@ def to_plain(value: Any) -> Any:
 
 def clean_text(text: str) -> str:
     """Replace half characters (lone surrogates), which no encoding can carry."""
+    if type(text) is not str:
+        # Parsers return subclasses of str, which the JSON encoder refuses.
+        text = str.__str__(text)
     try:
         text.encode()
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
+
+
+def masked_json(text: str, mask: Callable[[str], str]) -> str:
+    """JSON text without secrets. It stays JSON, also where a secret looks like a number."""
+    masked = mask(text)
+    if masked is text:
+        return text
+    try:
+        msgspec.json.decode(masked)
+    except msgspec.DecodeError:
+        return encode(masked_data(msgspec.json.decode(text), mask))
+    return masked
+
+
+def masked_data(value: Any, mask: Callable[[str], str]) -> Any:
+    """Plain JSON data without secrets in its strings, names and numbers."""
+    if isinstance(value, str):
+        return mask(value)
+    if isinstance(value, dict):
+        return {mask(key): masked_data(item, mask) for key, item in value.items()}
+    if isinstance(value, list):
+        return [masked_data(item, mask) for item in value]
+    if isinstance(value, bool) or value is None:
+        return value
+    return value if mask(written := str(value)) == written else MASK
 
 
 def _plain(value: Any, depth: int) -> Any:

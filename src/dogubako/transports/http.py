@@ -153,7 +153,7 @@ class HttpDoor:
         await self._router({**scope, "app": self}, receive, send)
 
     async def _fail(self, error: DogubakoError, scope: Scope, send: "_Answer", started: float) -> None:
-        error = self._inside.pipeline.responses.failure(error).error or error
+        error = self._inside.pipeline.responses.presentable(error)
         log_problem(error, scope)
         if not send.started:
             await problem(error, started, challenge(error, self._inside.authenticator))(scope, _nothing_more, send)

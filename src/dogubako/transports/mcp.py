@@ -110,7 +110,7 @@ class McpDoor:
             except MCPError:
                 raise
             except DogubakoError as error:
-                failed = self._inside.pipeline.responses.failure(error).error or error
+                failed = self._inside.pipeline.responses.presentable(error)
                 raise _raised(refusal_outside_tools(failed, modern=modern, uri=getattr(params, "uri", None))) from error
             except Exception as error:
                 shown = self._inside.pipeline.broken(error, method=ctx.method)
@@ -140,7 +140,9 @@ class McpDoor:
             return call_result(await pipeline.refuse(call, error), modern=modern)
         result = await pipeline.handle(msgspec.structs.replace(call, options=options))
         if result.pending is not None:
-            return conversation.input_required(result.pending)
+            if modern:
+                return conversation.input_required(result.pending)
+            result = pipeline.unanswerable(result.pending)
         if result.error is not None and not result.error.retryable:
             await conversation.refused()
         if (refusal := refusal_of(result.error, modern=modern)) is not None:
@@ -203,7 +205,8 @@ class McpDoor:
         try:
             self._check_subscriptions(params.notifications.resource_subscriptions or (), caller_of(ctx))
         except DogubakoError as error:
-            raise _raised(refusal_outside_tools(error, modern=True)) from error
+            shown = self._inside.pipeline.responses.presentable(error)
+            raise _raised(refusal_outside_tools(shown, modern=True)) from error
         return await self.listen(ctx, params)
 
     async def _subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> dict[str, Any]:

@@ -34,8 +34,8 @@ def problem(error: DogubakoError, started: float, headers: dict[str, str] | None
         "success": False,
         "error": error.message,
         "code": error.code,
+        "details": [],
         **facts,
-        "details": error.details,
         "executionTime": elapsed_ms(started),
         "timestamp": utc_text(),
     }
@@ -83,7 +83,7 @@ def elapsed_ms(started: float) -> int:
 
 def _headers(error: DogubakoError) -> dict[str, str]:
     headers = {}
-    if error.retry_after is not None:
+    if error.retry_after is not None and math.isfinite(error.retry_after):
         headers["Retry-After"] = str(math.ceil(error.retry_after))
     if isinstance(error, MethodNotAllowedError) and error.allowed:
         headers["Allow"] = error.allowed

@@ -37,6 +37,9 @@ UNREADABLE: Final = object()
 
 encode_message: Final = msgspec.json.Encoder().encode
 
+# An error repeats no more of an address.
+_LONGEST_URI: Final = 200
+
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
 INVALID_PARAMS: Final = -32602
@@ -78,7 +81,7 @@ def refusal_outside_tools(error: DogubakoError, *, modern: bool, uri: str | None
     known = refusal_of(error, modern=modern)
     if known is not None:
         return known
-    data = error_facts(error) | ({"uri": uri} if uri is not None else {})
+    data = error_facts(error) | ({"uri": uri[:_LONGEST_URI]} if uri is not None else {})
     code = INTERNAL_ERROR
     if isinstance(error, NotFoundError | ValidationError):
         code = INVALID_PARAMS

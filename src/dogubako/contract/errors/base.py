@@ -14,6 +14,8 @@ class DogubakoError(Exception):
     log_level: ClassVar[LogLevel] = "error"
     is_error: ClassVar[bool] = True
     retryable: bool = False
+    # Set on the copy that a caller is shown: `details` without secrets, and no more than fit the budget.
+    shown_details: list[dict[str, str]] | None = None
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)

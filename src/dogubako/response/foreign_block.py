@@ -1,0 +1,160 @@
+"""Check one MCP content block that comes from elsewhere, and take our secrets out of it."""
+
+import base64
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from dogubako.contract.visible import visible
+from dogubako.response.check import fault_of, is_audience, is_media_type, is_priority
+from dogubako.response.plain import clean_text, encode, masked_data, to_plain
+from dogubako.response.tokens import count_tokens, far_above
+
+Mask = Callable[[str], str]
+
+_LONGEST_TYPE: Final = 40
+_LONGEST_DATE: Final = 64
+# `_meta` is for programs. It is left out where it needs more than this part of the budget.
+_META_SHARE: Final = 4
+
+# The fields that MCP knows of each block. Others are left out, as clients would ignore them.
+_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "text": ("text",),
+    "image": ("data", "mimeType"),
+    "audio": ("data", "mimeType"),
+    "resource": ("resource",),
+    "resource_link": ("uri", "name", "title", "description", "mimeType", "size"),
+}
+_RESOURCE_FIELDS: Final = ("uri", "mimeType", "text", "blob")
+_ROLES: Final = ("user", "assistant")
+_BASE64: Final = frozenset({"data", "blob"})
+
+TOO_LARGE: Final = "too large for the response budget"
+
+# What the encoder raises for data that JSON cannot say.
+NOT_JSON: Final = (TypeError, ValueError, OverflowError, RecursionError)
+
+
+class Fault(NamedTuple):
+    """Why a block is left out: its type, shortened and cleaned, and the reason."""
+
+    kind: str
+    reason: str
+
+    def sentence(self, count: int) -> str:
+        of_type = f" of type '{self.kind}'" if self.kind else ""
+        blocks = f"A block{of_type} was" if count == 1 else f"{count:,} blocks{of_type} were"
+        return f"[{blocks} left out: {self.reason}.]"
+
+
+def examined(raw: object, mask: Mask, budget: int) -> dict[str, Any] | Fault:
+    """The block with the fields that MCP knows, clean and without secrets, or the reason why it cannot be shown."""
+    if not isinstance(raw, Mapping):
+        return Fault("", "not an object")
+    kind = raw.get("type")
+    if not isinstance(kind, str):
+        return Fault("", "type is missing")
+    if kind not in _FIELDS:
+        return Fault(_short(kind, mask), "MCP has no such type")
+    block = {"type": kind, **_fields(raw, _FIELDS[kind], mask), **_extras(raw, mask, budget)}
+    if kind == "resource_link":
+        _drop_wrong(block, {"title": _is_text, "description": _is_text, "mimeType": _is_text, "size": _is_size})
+    if isinstance(resource := block.get("resource"), Mapping):
+        block["resource"] = {**_fields(resource, _RESOURCE_FIELDS, mask), **_meta(resource, mask, budget)}
+        _drop_wrong(block["resource"], {"mimeType": is_media_type})
+    return _refused(block, mask, budget) or block
+
+
+def plain_copy(value: Any, mask: Mask) -> Any:
+    """Data of others as plain JSON data without secrets; `NOT_JSON` where it is none, or nested too deeply."""
+    return masked_data(to_plain(msgspec.json.decode(encode(value))), mask)
+
+
+def _refused(block: dict[str, Any], mask: Mask, budget: int) -> Fault | None:
+    kind = block["type"]
+    encoded = _base64_in(block)
+    if encoded is not None and far_above(encoded, budget):
+        # Whether it is base64 does not matter any more.
+        return Fault(kind, TOO_LARGE)
+    if (reason := fault_of(block)) is not None:
+        return Fault(kind, reason)
+    if encoded is not None and holds_secret(encoded, mask):
+        return Fault(kind, "contains a secret of this server")
+    return None
+
+
+def _fields(raw: Mapping[str, Any], names: tuple[str, ...], mask: Mask) -> dict[str, Any]:
+    present = {name: raw[name] for name in names if raw.get(name) is not None}
+    return {name: _cleaned(name, value, mask) for name, value in present.items()}
+
+
+def _cleaned(name: str, value: Any, mask: Mask) -> Any:
+    if not isinstance(value, str):
+        return value
+    # A secret within base64 cannot be masked; `_refused` looks for it.
+    return clean_text(value) if name in _BASE64 else mask(clean_text(value))
+
+
+def _extras(raw: Mapping[str, Any], mask: Mask, budget: int) -> dict[str, Any]:
+    annotations = _annotations(raw.get("annotations"), mask)
+    return {**({"annotations": annotations} if annotations else {}), **_meta(raw, mask, budget)}
+
+
+def _annotations(raw: object, mask: Mask) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if not isinstance(raw, Mapping):
+        return found
+    audience, priority = raw.get("audience") or (), raw.get("priority", -1)
+    if audience and is_audience(audience):
+        found["audience"] = [role for role in _ROLES if role in audience]
+    if is_priority(priority):
+        found["priority"] = float(priority)
+    if isinstance(date := raw.get("lastModified"), str) and len(date) <= _LONGEST_DATE:
+        found["lastModified"] = mask(clean_text(date))
+    return found
+
+
+def _meta(raw: Mapping[str, Any], mask: Mask, budget: int) -> dict[str, Any]:
+    meta = raw.get("_meta")
+    if not isinstance(meta, Mapping) or not meta:
+        return {}
+    try:
+        if far_above(encode(meta), budget // _META_SHARE):
+            return {}
+        copied = plain_copy(meta, mask)
+    except NOT_JSON:
+        return {}
+    return {"_meta": copied} if count_tokens(encode(copied)) <= budget // _META_SHARE else {}
+
+
+def _drop_wrong(block: dict[str, Any], wanted: Mapping[str, Callable[[Any], bool]]) -> None:
+    """A block is not lost for a field that it need not have."""
+    for name, fits in wanted.items():
+        if name in block and not fits(block[name]):
+            del block[name]
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _base64_in(block: Mapping[str, Any]) -> str | None:
+    resource = block.get("resource")
+    encoded = block.get("data") if resource is None else resource.get("blob") if isinstance(resource, dict) else None
+    return encoded if isinstance(encoded, str) else None
+
+
+def holds_secret(encoded: str, mask: Mask) -> bool:
+    """Whether base64 spells a secret itself, or holds one."""
+    held = base64.b64decode(encoded).decode("utf-8", "surrogateescape")
+    return mask(encoded) != encoded or mask(held) != held
+
+
+def _short(kind: str, mask: Mask) -> str:
+    cleaned = visible(mask(clean_text(kind)))
+    return cleaned if len(cleaned) <= _LONGEST_TYPE else f"{cleaned[:_LONGEST_TYPE]}…"
