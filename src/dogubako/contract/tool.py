@@ -2,7 +2,7 @@
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import cache, cached_property
 from inspect import cleandoc
 from typing import Any, ClassVar, Generic, Self, get_args, get_origin
@@ -81,9 +81,10 @@ class BaseTool(ABC, Generic[ArgsT, ClientT]):
     async def execute(self, args: ArgsT) -> Any:
         """Do the work; return anything of `contract.output`, or plain text, or JSON data. Raise when it fails."""
 
-    async def handler(self, args: ArgsT) -> ToolResult:
+    def handler(self, args: ArgsT) -> Coroutine[Any, Any, ToolResult]:
         """Run `execute` and answer, whatever happens. Only a cancellation passes through."""
-        return await answered(self, self.execute, args)
+        # Not a coroutine around `answered`: Python would throw a GeneratorExit of the tool into the outer one only.
+        return answered(self, self.execute, args)
 
     def bind(self, context: ToolContext[ClientT]) -> Self:
         """The same tool, made ready for one call. Tools keep no state between calls."""

@@ -43,8 +43,9 @@ _LONGEST_COMPLETION = 500
 _LONGEST_URI = 2_000
 _MOST_WRONG_ARGUMENTS = 20
 _LONGEST_NAME = 64
-# What stands around a text or around bytes: an address, a media type, a role.
-_FRAME_TOKENS = 30
+# What stands around the contents of a resource, and around a message of a prompt.
+_CONTENTS_TOKENS = 12
+_MESSAGE_TOKENS = 8
 # As long as a call of a tool may take with all its attempts.
 _MOST_SECONDS = 120.0
 
@@ -134,7 +135,7 @@ class Catalog:
     def _shown(self, uri: str, resource: Resource | ResourceTemplate, body: str | bytes) -> dict[str, Any]:
         mask = self._responses.redactor.known
         head = {"uri": mask(clean_text(uri)), "mimeType": resource.mime_type}
-        room = self._responses.max_tokens - count_tokens(encode(head)) - _FRAME_TOKENS
+        room = self._responses.max_tokens - count_tokens(encode(head)) - _CONTENTS_TOKENS
         if isinstance(body, str):
             return {**head, "text": plain_text(Text(text=body), room, lambda _page, _cuts: None, mask).text}
         blob = base64.b64encode(body).decode()
@@ -162,7 +163,7 @@ class Catalog:
 
     def _fitted(self, messages: Sequence[PromptMessage]) -> list[dict[str, Any]]:
         """The messages share the budget of one answer."""
-        room = self._responses.max_tokens - len(messages) * _FRAME_TOKENS
+        room = self._responses.max_tokens - len(messages) * _MESSAGE_TOKENS
         if room < 0:
             raise AnswerTooLargeError(f"The prompt has {len(messages):,} messages, which do not fit the budget.")
         built = [self._built(message, None) for message in messages]
