@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from dogubako.contract.output import Page, Text
 from dogubako.response.fitting import Next, plain_text
-from dogubako.response.foreign_block import TOO_LARGE, Fault, Mask, examined
+from dogubako.response.foreign_block import Fault, Mask, base64_of, examined
 from dogubako.response.plain import encode
 from dogubako.response.tokens import count_tokens, far_above
 from dogubako.response.trim import Cut, sentence_for, share_out, take_whole, worth_saying
@@ -27,6 +27,7 @@ _MOST_EXAMINED: Final = 10_000
 # So many reasons are named one by one.
 _MOST_FAULTS: Final = 5
 _OTHER_FAULTS: Final = Fault("", "not valid")
+_TOO_LARGE: Final = "too large for the response budget"
 _ROUNDS: Final = 6
 _NO_LIST: Final = "[The content was left out: not a list of blocks.]"
 _EMPTY: Final = "[The tool answered without any content.]"
@@ -103,12 +104,14 @@ def _examined(content: Sequence[object], budget: int, mask: Mask) -> tuple[list[
 
 def _part(index: int, block: dict[str, Any], budget: int) -> _Part | Fault:
     text = _text_of(block)
+    if far_above(base64_of(block), budget):
+        return _stand_in(index, block)
     if text is None:
         whole = _whole(index, block)
         return whole if whole.cost <= budget else _stand_in(index, block)
     frame = block_cost(_with_text(block, ""))
     if frame > budget // 2:
-        return Fault(block["type"], TOO_LARGE)
+        return Fault(block["type"], _TOO_LARGE)
     # Of a text that cannot fit anyway, any number that is too large will do.
     cost = len(text) + frame if far_above(text, budget) else max(block_cost(block), frame)
     return _Part(index=index, block=block, cost=cost, text_tokens=cost - frame)
@@ -122,11 +125,11 @@ def _stand_in(index: int, block: dict[str, Any]) -> _Part | Fault:
     """Half a file is no file: show where the whole one is, or say that it does not fit."""
     resource = block.get("resource")
     if resource is None:
-        return Fault(block["type"], TOO_LARGE)
+        return Fault(block["type"], _TOO_LARGE)
     uri = resource["uri"]
     mime = {"mimeType": resource["mimeType"]} if "mimeType" in resource else {}
     link = _whole(index, {"type": "resource_link", "uri": uri, "name": uri.rsplit("/", 1)[-1] or uri, **mime})
-    return link if link.cost <= _LONGEST_LINK else Fault(block["type"], TOO_LARGE)
+    return link if link.cost <= _LONGEST_LINK else Fault(block["type"], _TOO_LARGE)
 
 
 def _cut(parts: Sequence[_Part], looked_at: int, total: int, budget: int, next_call: Next) -> FittedBlocks:

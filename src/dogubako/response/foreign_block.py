@@ -30,8 +30,6 @@ _RESOURCE_FIELDS: Final = ("uri", "mimeType", "text", "blob")
 _ROLES: Final = ("user", "assistant")
 _BASE64: Final = frozenset({"data", "blob"})
 
-TOO_LARGE: Final = "too large for the response budget"
-
 # What the encoder raises for data that JSON cannot say.
 NOT_JSON: Final = (TypeError, ValueError, OverflowError, RecursionError)
 
@@ -71,17 +69,27 @@ def plain_copy(value: Any, mask: Mask) -> Any:
     return masked_data(to_plain(msgspec.json.decode(encode(value))), mask)
 
 
+def base64_of(block: Mapping[str, Any]) -> str:
+    """The bytes that a block carries, as they are encoded; empty where it has none."""
+    resource = block.get("resource")
+    encoded = resource.get("blob") if isinstance(resource, Mapping) else block.get("data")
+    return encoded if isinstance(encoded, str) else ""
+
+
 def _refused(block: dict[str, Any], mask: Mask, budget: int) -> Fault | None:
-    kind = block["type"]
-    encoded = _base64_in(block)
-    if encoded is not None and far_above(encoded, budget):
-        # Whether it is base64 does not matter any more.
-        return Fault(kind, TOO_LARGE)
+    kind, encoded = block["type"], base64_of(block)
+    if far_above(encoded, budget):
+        # It will not be shown, so it need not be decoded.
+        block, encoded = _without_base64(block), ""
     if (reason := fault_of(block)) is not None:
         return Fault(kind, reason)
-    if encoded is not None and holds_secret(encoded, mask):
-        return Fault(kind, "contains a secret of this server")
-    return None
+    return Fault(kind, "contains a secret of this server") if holds_secret(encoded, mask) else None
+
+
+def _without_base64(block: dict[str, Any]) -> dict[str, Any]:
+    if "resource" in block:
+        return {**block, "resource": {**block["resource"], "blob": ""}}
+    return {**block, "data": ""}
 
 
 def _fields(raw: Mapping[str, Any], names: tuple[str, ...], mask: Mask) -> dict[str, Any]:
@@ -141,12 +149,6 @@ def _is_text(value: Any) -> bool:
 
 def _is_size(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _base64_in(block: Mapping[str, Any]) -> str | None:
-    resource = block.get("resource")
-    encoded = block.get("data") if resource is None else resource.get("blob") if isinstance(resource, dict) else None
-    return encoded if isinstance(encoded, str) else None
 
 
 def holds_secret(encoded: str, mask: Mask) -> bool:

@@ -6,7 +6,7 @@ from typing import Any, Final
 from dogubako.contract.errors import AnswerTooLargeError
 from dogubako.contract.output import Audio, Content, Embedded, Image, Link
 from dogubako.response.blocks import block_cost
-from dogubako.response.foreign_block import Mask, holds_secret
+from dogubako.response.foreign_block import Mask, base64_of, holds_secret
 from dogubako.response.plain import clean_text
 
 _BASE64: Final = ("data", "blob")
@@ -17,7 +17,7 @@ def media_block(answer: Image | Audio | Embedded | Link, budget: int, mask: Mask
     block = _clean(_block(answer), mask)
     if (tokens := block_cost(block)) > budget:
         return _clean(_stand_in(answer, tokens, budget), mask)
-    check_bytes(block.get("data") or block.get("resource", {}).get("blob") or "", mask)
+    check_bytes(base64_of(block), mask)
     return block
 
 
