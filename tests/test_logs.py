@@ -234,3 +234,25 @@ def test_our_own_colours_stay_on_a_line_with_others(tmp_path: Path) -> None:
     logs.Sinks(Redactor(), None, stderr=terminal).write({"event": "\x1b[32mx\x1b[0m", "level": "ERROR"})
 
     assert terminal.getvalue()[9:] == "\x1b[31mERROR\x1b[0m \\x1b[32mx\\x1b[0m\n"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        pytest.param({"cookie": "session=Zc0okie"}, id="a field"),
+        pytest.param({"headers": {"Set-Cookie": "session=Zc0okie"}}, id="a mapping"),
+        pytest.param({"headers": {b"set-cookie": b"session=Zc0okie"}}, id="a mapping of bytes"),
+        pytest.param({"headers": [(b"Set-Cookie", b"session=Zc0okie")]}, id="pairs of bytes"),
+        pytest.param({"headers": [["set-cookie", "session=Zc0okie"]]}, id="pairs"),
+        pytest.param({"headers": {"Set-Cookie": ["a=1", "session=Zc0okie"]}}, id="a list of them"),
+        pytest.param({"headers": {"password": "Zc0okie", "X-API-Key": "Zc0okie"}}, id="other secrets by name"),
+    ],
+)
+def test_cookies_in_fields_are_masked(tmp_path: Path, fields: dict[str, Any]) -> None:
+    stderr = _configure(tmp_path)
+    structlog.get_logger().info("Answered", age=0, **fields)
+
+    [line] = _lines(tmp_path)
+    assert "Zc0okie" not in json.dumps(line) and "***" in json.dumps(line)
+    assert "Zc0okie" not in stderr.getvalue()
+    assert line["age"] == 0

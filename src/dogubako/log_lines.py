@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from dogubako.contract.moment import local_text, utc_text
-from dogubako.contract.secrets import Redactor
+from dogubako.contract.secrets import MASK, Redactor, names_secret
 from dogubako.contract.visible import visible
 from dogubako.response.plain import clean_text
 
@@ -39,7 +39,7 @@ class Lines:
         """The event as it is now, whatever its parts turn into before it is rendered."""
         for value in event.values():
             if type(value) not in _UNCHANGING:
-                return {key: value if key == "exc_info" else self._clean(value) for key, value in event.items()}
+                return {key: value if key == "exc_info" else self._named(key, value) for key, value in event.items()}
         return event
 
     def render(self, entry: Entry) -> tuple[str, bytes]:
@@ -51,7 +51,7 @@ class Lines:
         for key, value in entry.event.items():
             # Numbers are nearly half of all values, and have nothing to hide.
             kind = type(value)
-            clean = value if kind in _NUMBERS else self._text(value) if kind is str else self._clean(value)
+            clean = value if kind in _NUMBERS else self._named(key, value)
             line[key] = clean
             if clean is not None:
                 shown += f" {key}={clean}"
@@ -66,15 +66,22 @@ class Lines:
         masked = self._redactor.mask(text)
         return masked if masked.isascii() else clean_text(masked)
 
+    def _named(self, name: Any, value: Any) -> Any:
+        """The value of a field, a header or a pair; its name may say that it is a secret."""
+        name = name if isinstance(name, str) else name.decode("latin-1") if isinstance(name, bytes) else ""
+        return MASK if value is not None and names_secret(name) else self._clean(value)
+
     def _clean(self, value: Any) -> Any:
         if isinstance(value, str):
             return self._text(value)
         if isinstance(value, int | float | None):
             return value
         if isinstance(value, list | tuple):
+            if len(value) == 2 and isinstance(value[0], str | bytes):
+                return [self._clean(value[0]), self._named(*value)]
             return [self._clean(item) for item in value]
         if isinstance(value, dict):
-            return {clean_text(str(key)): self._clean(item) for key, item in value.items()}
+            return {clean_text(str(key)): self._named(key, item) for key, item in value.items()}
         return clean_text(self._redactor.mask(str(value)))
 
 

@@ -95,3 +95,49 @@ def test_a_secret_learnt_later_is_masked_from_then_on() -> None:
 def test_what_looks_like_a_secret_is_masked_in_messages_and_logs(text: str, expected: str) -> None:
     assert Redactor().mask(text) == expected
     assert Redactor().mask(f"{text} {'and more ' * 20}").startswith(expected)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Set-Cookie: session=Zc0okie; Path=/; HttpOnly",
+        "cookie: theme=dark; session=Zc0okie",
+        "COOKIE:session=Zc0okie",
+        "refused, it sent cookie = Zc0okie",
+        "[(b'Date', b'now'), (b'Set-Cookie', b'session=Zc0okie; Path=/'), (b'Age', b'0')]",
+        """[(b"Set-Cookie", b"a='Zc0okie'; Path=/")]""",
+        """[(b'Set-Cookie', b'a="x"; b=\\'y\\'; c=Zc0okie')]""",
+        "Headers([('set-cookie', 'session=Zc0okie')])",
+        "Headers({'cookie': 'session=Zc0okie', 'age': '0'})",
+        "{'Set-Cookie': ['a=1', 'session=Zc0okie]', 'b=Zc0okie'], 'age': '0'}",
+        '{"set-cookie":"session=Zc0okie; Path=/","age":"0"}',
+        '{"set-cookie":["a=1","session=Zc0okie"],"age":"0"}',
+        '["set-cookie","session=Zc0okie"]',
+        r'{"said": "{\"set-cookie\": \"a=\\\"1\\\"; session=Zc0okie\"}"}',
+        r"b'HTTP/1.1 200 OK\r\nSet-Cookie: session=Zc0okie\r\n\r\n'",
+        "cookies={'session': 'Zc0okie'}",
+        "<CookieJar[<Cookie session=Zc0okie for localhost.local/>]>",
+        "set-cookie2: session=Zc0okie",
+        "X-Session-Cookie: Zc0okie",
+    ],
+)
+def test_cookies_are_masked_in_every_spelling(text: str) -> None:
+    for whole in (text, f"{text}\nand more {'words ' * 20}"):
+        masked = Redactor().mask(whole)
+
+        assert "Zc0okie" not in masked and MASK in masked
+        assert Redactor().mask(masked) == masked
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Set-Cookie: a=b; Path=/\nAge: 0", f"Set-Cookie: {MASK}\nAge: 0"),
+        ("(b'Set-Cookie', b'a=b'), (b'Age', b'0')", f"(b'Set-Cookie', b'{MASK}'), (b'Age', b'0')"),
+        ('{"set-cookie":"a=b","age":"0"}', f'{{"set-cookie":"{MASK}","age":"0"}}'),
+        ("{'set-cookie': ['a', 'b'], 'age': 0}", f"{{'set-cookie': {MASK}, 'age': 0}}"),
+        ("A cookie jar, and cookies for all", "A cookie jar, and cookies for all"),
+    ],
+)
+def test_only_the_value_of_a_cookie_is_masked(text: str, expected: str) -> None:
+    assert Redactor().mask(text) == expected

@@ -29,6 +29,21 @@ _KEY_OF_OURS = re.compile(r"\bdgb_[0-9a-f]{8}_[\w-]{16,}+")
 # full of beginnings takes no longer than any other.
 _ACCESS_TOKEN = re.compile(r"(?<![\w-])((?>[\w-]*?\beyJ))[\w-]{8,}+\.[\w-]{8,}+\.[\w-]*+")
 
+# `Set-Cookie: a=b` up to the end of the line; of pairs, mappings and JSON the quoted text or the list that follows.
+_COOKIE = re.compile(
+    r"""(?ix) ( cookies?2? (?: \\*+["'] \s*+ [:=,] | \s*+ [:=] ) [^\S\r\n]*+ )
+    ( b?" (?: [^"\\\r\n] | \\. )*+ "? | b?' (?: [^'\\\r\n] | \\. )*+ '?
+    | [\[{(] (?: " (?: [^"\\\r\n] | \\. )*+ "? | ' (?: [^'\\\r\n] | \\. )*+ '? | [^\]})"'\r\n] )*+ [\]})]?
+    | \*\*\* (?= [\],})] ) | [^\r\n]*+ )"""
+)
+_COOKIE_OBJECT = re.compile(r"(?i)(<cookie\s)[^>]*+")
+_QUOTED = re.compile(r"""(?i)(b?["']).*(["'])""", re.DOTALL)
+# The name of a field or of a header whose value is a secret, whatever it looks like.
+_SECRET_NAME = re.compile(
+    r"(?i)(?:.*cookies?2?|(?:x-)?(?:[a-z0-9]+-)?api[_-]?key|(?:access|auth)[_-]?token|secret|password|passwd"
+    r"|(?:proxy-)?authorization)"
+)
+
 
 class Redactor:
     """Knows the secrets of this process and how secrets look in general."""
@@ -67,8 +82,21 @@ class Redactor:
             text = _ACCESS_TOKEN.sub(lambda match: f"{match[1].removesuffix('eyJ')}{MASK}", text)
         if "dgb_" in text:
             text = _KEY_OF_OURS.sub(MASK, text)
+        if "ookie" in text.lower():
+            text = _COOKIE_OBJECT.sub(lambda match: f"{match[1]}{MASK}", _COOKIE.sub(_masked_cookie, text))
         text = _BEARER.sub(lambda match: f"{match[1]} {MASK}", text)
         return _NAMED_SECRET.sub(lambda match: f"{match[1]}{MASK}", text)
+
+
+@lru_cache(maxsize=1024)
+def names_secret(name: str) -> bool:
+    """Whether a field of this name holds a secret: `Set-Cookie`, `X-API-Key`, `password`."""
+    return len(name) <= _SHORT_TEXT and _SECRET_NAME.fullmatch(name) is not None
+
+
+def _masked_cookie(match: re.Match[str]) -> str:
+    quoted = _QUOTED.fullmatch(match[2])
+    return f"{match[1]}{quoted[1]}{MASK}{quoted[2]}" if quoted else f"{match[1]}{MASK}"
 
 
 def _spellings(secret: str) -> set[str]:
