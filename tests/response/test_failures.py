@@ -1,12 +1,26 @@
 """A failure reads as its message, then its hint; it fits, and it keeps our secrets."""
 
+import json
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dogubako import ToolResponseBuilder, assert_mcp_tool_response
-from dogubako.contract.errors import ApiError, DogubakoError, NoResults, NotFoundError, RateLimitError
+from dogubako.contract.errors import (
+    ApiError,
+    DogubakoError,
+    NoResults,
+    NotFoundError,
+    RateLimitError,
+    ValidationError,
+    ValidationErrorContext,
+)
 from dogubako.contract.secrets import Redactor
+from dogubako.outbound.http import Asked
+from dogubako.packs.redmine.errors import RedmineRefused
+from dogubako.response.plain import encode
 from dogubako.response.tokens import count_tokens
 
 ANY_TEXT = st.one_of(st.text(max_size=50), st.sampled_from(["\ud800", "\x00", "Bearer abcdefgh12345678"]))
@@ -68,6 +82,74 @@ def test_any_failure_fits_any_budget(message: str, hint: str | None, max_tokens:
 
     assert sum(count_tokens(block["text"]) for block in result.content) <= result.tokens <= max_tokens
     assert_mcp_tool_response(result.to_mcp())
+
+
+class Boastful(ApiError):
+    """An error of somebody else, whose facts are anything."""
+
+    def __init__(self, message: str, listed: Any = (), **facts: Any) -> None:
+        super().__init__(message)
+        self.listed = listed
+        self.__dict__.update(facts)
+
+    @property
+    def details(self) -> list[dict[str, str]]:
+        found: list[dict[str, str]] = self.listed
+        return found
+
+
+ODD = st.none() | st.integers() | st.floats() | ANY_TEXT | st.just("hunter22") | st.lists(ANY_TEXT, max_size=2)
+DETAILS = st.lists(st.dictionaries(st.sampled_from(["field", "message", "x"]), ODD | LONG) | ODD, max_size=200) | ODD
+
+
+@given(LONG, st.none() | LONG, DETAILS, ODD, ODD, ODD, st.integers(100, 2_000))
+@settings(max_examples=200, deadline=None)
+def test_details_of_any_error_are_masked_and_fit_with_its_words(
+    message: str, hint: str | None, listed: Any, code: Any, status: Any, error_id: Any, max_tokens: int
+) -> None:
+    error = Boastful(message, listed, hint=hint, code=code, http_status=status, error_id=error_id, _retry_after=2e400)
+    builder = ToolResponseBuilder(max_tokens=max_tokens, redactor=Redactor(["hunter22"]))
+
+    result = builder.failure(error)
+
+    shown = result.to_mcp()
+    assert_mcp_tool_response(shown)
+    said = json.dumps(shown, allow_nan=False)
+    assert "hunter22" not in said
+    texts = sum(count_tokens(block["text"]) for block in shown["content"])
+    assert texts + count_tokens(encode(shown["_meta"])) <= result.tokens <= max_tokens
+    assert result.error is not None and 400 <= result.error.http_status < 600
+    assert (error.message, error.hint, error.code, error.listed) == (message, hint, code, listed)
+
+
+def test_details_of_an_upstream_error_are_masked() -> None:
+    refused = RedmineRefused(
+        Asked(operation="update issue"), "no", status=422, reasons=["key hunter22", "Set-Cookie: session=abcdef123"]
+    )
+    result = ToolResponseBuilder(redactor=Redactor(["hunter22"])).failure(refused)
+
+    assert result.to_mcp()["_meta"]["details"] == [
+        {"field": "", "message": "key ***"},
+        {"field": "", "message": "Set-Cookie: ***"},
+    ]
+    assert refused.details[0]["message"] == "key hunter22"
+
+
+def test_many_details_are_counted() -> None:
+    wrong = [ValidationErrorContext(field=f"field_{number}", message="is wrong") for number in range(5_000)]
+    details = ToolResponseBuilder().failure(ValidationError(wrong)).to_mcp()["_meta"]["details"]
+
+    assert len(details) == 101
+    assert details[-1] == {"field": "", "message": "4,900 more were left out."}
+
+
+def test_a_failure_keeps_no_frames_alive() -> None:
+    try:
+        raise NotFoundError("gone")
+    except NotFoundError as error:
+        shown = ToolResponseBuilder().failure(error).error
+
+    assert shown is not None and shown.__traceback__ is None and shown.__context__ is None
 
 
 def test_a_long_message_ends_with_how_much_is_missing() -> None:

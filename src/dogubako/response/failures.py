@@ -9,16 +9,16 @@ from dogubako.contract.errors import DogubakoError, ToolExecutionError, Validati
 from dogubako.response.blocks import BLOCK_TOKENS, text_block
 from dogubako.response.plain import clean_text, encode
 from dogubako.response.tokens import count_tokens, fits
-from dogubako.response.trim import cut_text
+from dogubako.response.trim import cut_text, take_whole
 
 Mask = Callable[[str], str]
 
 _CODE = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
+_ERROR_ID = re.compile(r"[\w-]{1,32}", re.ASCII)
 _ERROR_STATUS: Final = range(400, 600)
 _MOST_DETAILS: Final = 100
 _LONGEST_FIELD: Final = 200
 _LONGEST_DETAIL: Final = 1_000
-_LONGEST_ID: Final = 64
 _SMALLEST_ROOM: Final = 30
 # Estimates of parts do not add up exactly; each round aims a little lower until the whole fits.
 _ROUNDS: Final = 8
@@ -28,13 +28,13 @@ _NOTE_TOKENS: Final = 25
 
 def failed(error: DogubakoError, mask: Mask, budget: int) -> ToolResult:
     """The message is the first block, exactly; the hint, if there is one, is the second."""
-    shown = presentable(error, mask, budget)
+    shown, tokens = _presented(error, mask, budget)
     return ToolResult(
         content=tuple(map(text_block, _texts(shown))),
         kind="text",
         is_error=shown.is_error,
         error=shown if shown.is_error else None,
-        tokens=_cost(shown),
+        tokens=tokens,
         count=None if shown.is_error else 0,
     )
 
@@ -44,27 +44,32 @@ def presentable(error: DogubakoError, mask: Mask, budget: int) -> DogubakoError:
 
     The copy has no traceback, which would keep the values of every frame alive.
     """
+    return _presented(error, mask, budget)[0]
+
+
+def _presented(error: DogubakoError, mask: Mask, budget: int) -> tuple[DogubakoError, int]:
     shown = _copy(error)
     _repair(shown, mask)
-    message, hint = mask(_text(error.message)), mask(_text(error.hint)) if error.hint else None
-    shown.hint, shown.message, shown.shown_details = None, "", []
-    room = max(budget - _cost(shown), _SMALLEST_ROOM)
+    message, hint = mask(_text(error.message)), mask(_text(error.hint)) if error.hint else ""
+    details, total = _details(error, mask)
+    cost = budget + 1
     for attempt in range(_ROUNDS):
-        _fill(shown, error, message, hint, mask, room * (_ROUNDS - attempt) // _ROUNDS)
-        if _cost(shown) <= budget:
+        room = _fill(shown, message, hint, max(budget * (_ROUNDS - attempt) // _ROUNDS, _SMALLEST_ROOM))
+        shown.shown_details = _fitting(details, total, room - _NOTE_TOKENS)
+        if (cost := _cost(shown)) <= budget:
             break
     shown.args = (shown.message,)
-    return shown
+    return shown, cost
 
 
-def _fill(shown: DogubakoError, error: DogubakoError, message: str, hint: str | None, mask: Mask, room: int) -> None:
-    """Give the message up to two thirds of the room, then the hint what it needs, then the details the rest."""
+def _fill(shown: DogubakoError, message: str, hint: str, room: int) -> int:
+    """Give the message up to two thirds of the room, then the hint what it needs; what is left is for the details."""
     shown.message, shown.hint = _short(message, room * 2 // 3), None
     room -= count_tokens(shown.message)
     if hint and room > _SMALLEST_ROOM:
-        shown.hint = _short(hint, max(room - BLOCK_TOKENS, 1), _twice)
-        room -= count_tokens(_twice(shown.hint)) + BLOCK_TOKENS
-    shown.shown_details = _details(error, mask, room)
+        shown.hint = _short(hint, room, _twice)
+        room -= count_tokens(_twice(shown.hint))
+    return room
 
 
 def _twice(hint: str) -> str:
@@ -91,14 +96,18 @@ def _copy(error: DogubakoError) -> DogubakoError:
 def _repair(shown: DogubakoError, mask: Mask) -> None:
     """Classes of others may say anything; what programs read must have its form."""
     facts = shown.__dict__
-    if not (isinstance(shown.code, str) and _CODE.fullmatch(shown.code) and mask(shown.code) == shown.code):
+    if not _is_plain(shown.code, _CODE, mask):
         facts["code"] = ToolExecutionError.code
     if shown.is_error and not (isinstance(shown.http_status, int) and shown.http_status in _ERROR_STATUS):
         facts["http_status"] = ToolExecutionError.http_status
-    if shown.error_id is not None:
-        shown.error_id = mask(_text(shown.error_id))[:_LONGEST_ID]
+    if shown.error_id is not None and not _is_plain(shown.error_id, _ERROR_ID, mask):
+        shown.error_id = None
     if isinstance(shown, ValidationError):
         shown.errors = [_discreet(one, mask) for one in shown.errors[:_MOST_DETAILS]]
+
+
+def _is_plain(value: object, form: re.Pattern[str], mask: Mask) -> bool:
+    return isinstance(value, str) and form.fullmatch(value) is not None and mask(value) == value
 
 
 def _discreet(wrong: ValidationErrorContext, mask: Mask) -> ValidationErrorContext:
@@ -111,20 +120,19 @@ def _discreet(wrong: ValidationErrorContext, mask: Mask) -> ValidationErrorConte
     )
 
 
-def _details(error: DogubakoError, mask: Mask, room: int) -> list[dict[str, str]]:
-    found: Sequence[Any] = error.details if error.shown_details is None else error.shown_details
-    found = found if isinstance(found, list | tuple) else ()
-    shown: list[dict[str, str]] = []
-    room -= _NOTE_TOKENS
-    for one in found[:_MOST_DETAILS]:
-        detail = _detail(one, mask)
-        room -= count_tokens(encode(detail)) + 1
-        if room < 0:
-            break
-        shown.append(detail)
-    if shown and len(shown) < len(found):
-        shown.append({"field": "", "message": f"{len(found) - len(shown):,} more were left out."})
-    return shown
+def _details(error: DogubakoError, mask: Mask) -> tuple[list[dict[str, str]], int]:
+    """The first details without secrets, and how many there are."""
+    found = error.details if error.shown_details is None else error.shown_details
+    if not isinstance(found, list | tuple):
+        return [], 0
+    return [_detail(one, mask) for one in found[:_MOST_DETAILS]], len(found)
+
+
+def _fitting(details: Sequence[dict[str, str]], total: int, room: int) -> list[dict[str, str]]:
+    shown = take_whole((count_tokens(encode(detail)) + 1 for detail in details), room)
+    if shown in (0, total):
+        return list(details[:shown])
+    return [*details[:shown], {"field": "", "message": f"{total - shown:,} more were left out."}]
 
 
 def _detail(one: Any, mask: Mask) -> dict[str, str]:
