@@ -72,10 +72,10 @@ def kept(answer: Answer) -> None:
     mcp_types.CallToolResult.model_validate({"content": blocks, "isError": answer.is_error})
 
 
-@pytest.mark.parametrize("way", _WAYS)
 @pytest.mark.parametrize("how", LIES)
-def test_a_hand_made_result_keeps_the_promises(lying_door: Speaker, how: str, way: str) -> None:
-    kept(lying_door.call(way, {"how": how}))
+def test_a_hand_made_result_keeps_the_promises(lying_door: Speaker, how: str) -> None:
+    for way in _WAYS:
+        kept(lying_door.call(way, {"how": how}))
 
 
 def test_a_large_text_is_cut_and_says_so(lying_door: Speaker) -> None:

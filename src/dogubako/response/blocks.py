@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from dogubako.contract.output import Page, Text
 from dogubako.response.fitting import Next, plain_text
-from dogubako.response.foreign_block import Fault, Mask, base64_of, examined
+from dogubako.response.foreign_block import Fault, Mask, examined
 from dogubako.response.plain import encode
 from dogubako.response.tokens import count_tokens, far_above
 from dogubako.response.trim import Cut, sentence_for, share_out, take_whole, worth_saying
@@ -22,6 +22,7 @@ BLOCK_TOKENS: Final = 12
 _SMALLEST_TEXT: Final = 200
 _NOTE_TOKENS: Final = 60
 _LONGEST_LINK: Final = 200
+_LONGEST_URI: Final = 1_000
 # A budget shows fewer blocks than this. More are looked at only because some of them may have to be left out.
 _MOST_EXAMINED: Final = 10_000
 # So many reasons are named one by one.
@@ -104,17 +105,18 @@ def _examined(content: Sequence[object], budget: int, mask: Mask) -> tuple[list[
 
 def _part(index: int, block: dict[str, Any], budget: int) -> _Part | Fault:
     text = _text_of(block)
-    if far_above(base64_of(block), budget):
+    frame = block if text is None else _with_text(block, "")
+    if far_above(encode(frame), budget):
+        # Megabytes are not worth counting.
         return _stand_in(index, block)
     if text is None:
         whole = _whole(index, block)
         return whole if whole.cost <= budget else _stand_in(index, block)
-    frame = block_cost(_with_text(block, ""))
-    if frame > budget // 2:
+    if (frame_cost := block_cost(frame)) > budget // 2:
         return Fault(block["type"], _TOO_LARGE)
     # Of a text that cannot fit anyway, any number that is too large will do.
-    cost = len(text) + frame if far_above(text, budget) else max(block_cost(block), frame)
-    return _Part(index=index, block=block, cost=cost, text_tokens=cost - frame)
+    cost = len(text) + frame_cost if far_above(text, budget) else max(block_cost(block), frame_cost)
+    return _Part(index=index, block=block, cost=cost, text_tokens=cost - frame_cost)
 
 
 def _whole(index: int, block: dict[str, Any]) -> _Part:
@@ -124,7 +126,7 @@ def _whole(index: int, block: dict[str, Any]) -> _Part:
 def _stand_in(index: int, block: dict[str, Any]) -> _Part | Fault:
     """Half a file is no file: show where the whole one is, or say that it does not fit."""
     resource = block.get("resource")
-    if resource is None:
+    if resource is None or len(resource["uri"]) > _LONGEST_URI:
         return Fault(block["type"], _TOO_LARGE)
     uri = resource["uri"]
     mime = {"mimeType": resource["mimeType"]} if "mimeType" in resource else {}

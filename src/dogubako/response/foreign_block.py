@@ -28,6 +28,8 @@ _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 _RESOURCE_FIELDS: Final = ("uri", "mimeType", "text", "blob")
 _ROLES: Final = ("user", "assistant")
+# A list of roles has two of them; who repeats them is not read to the end.
+_MOST_ROLES: Final = 10
 _BASE64: Final = frozenset({"data", "blob"})
 
 # What the encoder raises for data that JSON cannot say.
@@ -113,9 +115,9 @@ def _annotations(raw: object, mask: Mask) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if not isinstance(raw, Mapping):
         return found
-    audience, priority = raw.get("audience") or (), raw.get("priority", -1)
-    if audience and is_audience(audience):
-        found["audience"] = [role for role in _ROLES if role in audience]
+    audience, priority = raw.get("audience"), raw.get("priority", -1)
+    if isinstance(audience, list | tuple) and is_audience(audience[:_MOST_ROLES]):
+        found["audience"] = [role for role in _ROLES if role in audience[:_MOST_ROLES]]
     if is_priority(priority):
         found["priority"] = float(priority)
     if isinstance(date := raw.get("lastModified"), str) and len(date) <= _LONGEST_DATE:
