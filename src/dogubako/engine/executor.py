@@ -14,6 +14,7 @@ import structlog
 from dogubako.contract.call import Resume, ToolCall, ToolResult
 from dogubako.contract.errors import ToolTimeoutError
 from dogubako.contract.metadata import Effect
+from dogubako.contract.repetition import AttemptState, attempt_state
 from dogubako.contract.state import Cache, NoCache
 from dogubako.contract.tool import BaseTool, answered
 from dogubako.engine.attempt import Attempt, TimedOut
@@ -127,10 +128,11 @@ async def _tried(tool: BaseTool[Any, Any], args: Any, window: float) -> ToolResu
     running = Attempt(window, tool.name)
     if tool.talks:
         tool.context.conversation = running.patient(tool.context.conversation)
-    try:
-        return await running.run(_handled(tool, args))
-    except TimedOut:
-        return _timed_out(tool, window)
+    with attempt_state() as state:
+        try:
+            return await running.run(_handled(tool, args))
+        except TimedOut:
+            return _timed_out(tool, window, state)
 
 
 def _handled(tool: BaseTool[Any, Any], args: Any) -> Coroutine[Any, Any, ToolResult]:
@@ -151,11 +153,15 @@ def _pause(result: ToolResult, plan: Plan, attempt: int) -> float | None:
     return max(backoff, error.retry_after or 0)
 
 
-def _timed_out(tool: BaseTool[Any, Any], window: float) -> ToolResult:
-    repeatable = tool.metadata.repeatable
-    hint = "Try again, or ask for less at once." if repeatable else "It may have been done all the same: look first."
-    error = ToolTimeoutError(f"Execution timeout after {round(window * 1000)}ms", hint=hint)
-    error.retryable = repeatable
+def _timed_out(tool: BaseTool[Any, Any], window: float, state: AttemptState) -> ToolResult:
+    if not tool.metadata.repeatable:
+        hint = "It may have been done all the same: look first."
+    elif state.repeatable:
+        hint = "Try again, or ask for less at once."
+    else:
+        hint = "It would take as long again: ask for less at once, or allow more time."
+    message = f"Execution timeout after {round(window * 1000)}ms"
+    error = ToolTimeoutError(message, hint=hint, repeatable=tool.metadata.repeatable and state.repeatable)
     log.warning(f"[{tool.name}] Error", call_id=tool.context.call_id, code=error.code)
     return tool.context.responses.failure(error)
 

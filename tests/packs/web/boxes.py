@@ -6,7 +6,10 @@ from typing import Any, Final
 
 from dogubako.app import Toolbox, build
 from dogubako.contract.call import ToolResult
+from dogubako.packs.core.pack import CORE
 from dogubako.settings import Sources
+
+from .in_process import WEB_IN_PROCESS
 
 _HIT: Final = re.compile(r"^(\d+)\. \[.*\]\(<(.*)>\)$", re.MULTILINE)
 
@@ -14,7 +17,7 @@ _HIT: Final = re.compile(r"^(\d+)\. \[.*\]\(<(.*)>\)$", re.MULTILINE)
 def sandbox(folder: Path, **settings: Any) -> Toolbox:
     """A toolbox on a fresh sandbox, in a hurry: nobody there minds being asked often."""
     environ = {"DOGUBAKO_SANDBOX": "true", "DOGUBAKO_DATA_DIR": str(folder)}
-    box = build(Sources(environ=environ, env_file=None))
+    box = build(Sources(environ=environ, env_file=None), packs=[CORE, WEB_IN_PROCESS])
     state = box.packs["web"]
     state.settings = state.settings.model_copy(update={"searches_per_second": 50.0, **settings})
     return box

@@ -75,9 +75,13 @@ class ToolTimeoutError(DogubakoError):
     log_level = "warning"
     retryable = True
 
+    def __init__(self, message: str, *, hint: str | None = None, repeatable: bool = True) -> None:
+        super().__init__(message, hint=hint)
+        self.retryable = repeatable
+
     @property
     def transient(self) -> bool:
-        return True
+        return self.retryable
 
 
 class BusyError(DogubakoError):

@@ -3,14 +3,12 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
-
-import anyio.to_thread
 
 from dogubako.contract.pack import Host
-from dogubako.packs.web.pages.reading import PageFormat, Readable, read_page
+from dogubako.packs.web.pages.parts import PagePart, PartWanted, SectionMissing
 from dogubako.packs.web.pages.robots import Robots
 from dogubako.packs.web.pages.visiting import Visitor, require_good, visitor
+from dogubako.packs.web.parsing.parser import OpenPerformer, Parser
 from dogubako.packs.web.searching import Searching
 from dogubako.packs.web.settings import WebSettings
 from dogubako.packs.web.wire import search_wire
@@ -23,18 +21,23 @@ class WebClient:
     searching: Searching
     visitor: Visitor
     robots: Robots | None
+    parser: Parser
 
-    async def page(self, url: str, wanted: PageFormat) -> tuple[str, Readable]:
-        """Where the page really was, and how it reads."""
+    async def page(self, wanted: PartWanted) -> tuple[str, PagePart | SectionMissing]:
+        """Where the page really was, and the part that is wanted of it."""
         permit = self.robots.require if self.robots is not None else None
-        page = require_good(await self.visitor.visit(url, permit=permit))
-        # Reading a long page takes a while, and others want to be served meanwhile.
-        return page.url, await anyio.to_thread.run_sync(partial(read_page, page, wanted), abandon_on_cancel=True)
+        page = require_good(await self.visitor.visit(wanted.url, permit=permit))
+        return page.url, await self.parser.page(page, wanted)
 
 
 @asynccontextmanager
-async def connect(settings: WebSettings, host: Host) -> AsyncIterator[WebClient]:
+async def connect(settings: WebSettings, host: Host, open_performer: OpenPerformer) -> AsyncIterator[WebClient]:
     """A client for as long as the server runs."""
-    async with search_wire(settings, host.transport) as wire, visitor(settings, host.transport) as visits:
-        robots = Robots(visits, settings.user_agent) if settings.robots else None
-        yield WebClient(searching=Searching(settings, wire), visitor=visits, robots=robots)
+    async with (
+        search_wire(settings, host.transport) as wire,
+        visitor(settings, host.transport) as visits,
+        open_performer() as performer,
+    ):
+        parser = Parser(performer)
+        robots = Robots(visits, settings.user_agent, parser) if settings.robots else None
+        yield WebClient(searching=Searching(settings, wire, parser), visitor=visits, robots=robots, parser=parser)

@@ -5,6 +5,8 @@ from contextlib import asynccontextmanager
 
 from dogubako.contract.pack import Finding, Host, Pack, Unconfigured
 from dogubako.packs.web.client import WebClient, connect
+from dogubako.packs.web.parsing.parser import OpenPerformer
+from dogubako.packs.web.parsing.pool import WorkerPool
 from dogubako.packs.web.settings import WebSettings
 from dogubako.packs.web.tools import TOOLS
 
@@ -17,6 +19,10 @@ class WebPack(Pack[WebSettings, WebClient]):
     settings = WebSettings
     default_retry = 2
 
+    def __init__(self, open_performer: OpenPerformer = WorkerPool) -> None:
+        # Where pages are parsed. No process is started before the first one.
+        self._open_performer = open_performer
+
     def unconfigured(self, settings: WebSettings) -> Unconfigured | None:
         if "searxng" in settings.providers and settings.searxng_url is None:
             return Unconfigured(reason="WEB_PROVIDERS names searxng, which has no address.", setting="SEARXNG_URL")
@@ -26,7 +32,7 @@ class WebPack(Pack[WebSettings, WebClient]):
 
     @asynccontextmanager
     async def connect(self, settings: WebSettings, host: Host) -> AsyncIterator[WebClient]:
-        async with connect(settings, host) as client:
+        async with connect(settings, host, self._open_performer) as client:
             yield client
 
     async def check(self, settings: WebSettings, client: WebClient) -> Sequence[Finding]:

@@ -16,6 +16,7 @@ from dogubako.contract.errors import (
 )
 from dogubako.packs.web.models import Found, InstantAnswer, Query
 from dogubako.packs.web.pace import Pace
+from dogubako.packs.web.parsing.parser import Parser
 from dogubako.packs.web.providers.base import Provider
 from dogubako.packs.web.providers.brave import Brave
 from dogubako.packs.web.providers.duckduckgo import DuckDuckGo
@@ -32,10 +33,12 @@ INSTANT_URL: Final = "https://api.duckduckgo.com/"
 class Searching:
     """Asks the engines in the operator's order. Without an order there is one engine, and nobody stands in."""
 
-    def __init__(self, settings: WebSettings, wire: SearchWire) -> None:
+    def __init__(self, settings: WebSettings, wire: SearchWire, parser: Parser) -> None:
         self._wire = wire
         self._instant_pace = Pace(settings.searches_per_second)
-        self.providers: Mapping[str, Provider] = {name: _made(name, settings, wire) for name in settings.providers}
+        self.providers: Mapping[str, Provider] = {
+            name: _made(name, settings, wire, parser) for name in settings.providers
+        }
 
     async def search(self, query: Query, only: str | None = None) -> Found:
         if not query.text.strip():
@@ -94,7 +97,7 @@ class Searching:
         return [self.providers[only]]
 
 
-def _made(name: str, settings: WebSettings, wire: SearchWire) -> Provider:
+def _made(name: str, settings: WebSettings, wire: SearchWire, parser: Parser) -> Provider:
     pace = Pace(settings.searches_per_second)
     match name:
         case "searxng":
@@ -102,7 +105,7 @@ def _made(name: str, settings: WebSettings, wire: SearchWire) -> Provider:
         case "brave":
             return Brave(wire, pace, settings.brave_key)
         case _:
-            return DuckDuckGo(wire, pace, lite=name == "duckduckgo-lite")
+            return DuckDuckGo(wire, pace, parser, lite=name == "duckduckgo-lite")
 
 
 def _reason(error: WebSearchError) -> str:

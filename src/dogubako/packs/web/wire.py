@@ -26,7 +26,7 @@ class Page:
 
     status: int
     body: bytes
-    text: str
+    charset: str | None
 
     @property
     def ok(self) -> bool:
@@ -62,8 +62,7 @@ class SearchWire:
         except (self._library.HTTPError, self._library.InvalidURL) as error:
             raise HttpError(f"{type(error).__name__}: {error}", passing=_is_network(error, self._library)) from error
         log.debug("Received", status=response.status_code, size=len(body))
-        encoding = response.charset_encoding or "utf-8"
-        return Page(status=response.status_code, body=body, text=_decoded(body, encoding))
+        return Page(status=response.status_code, body=body, charset=response.charset_encoding)
 
 
 @asynccontextmanager
@@ -88,16 +87,10 @@ async def _bounded(response: Any) -> bytes:
     async for chunk in response.aiter_bytes():
         body += chunk
         if len(body) > MAX_PAGE_BYTES:
+            # The error remembers this frame.
+            body.clear()
             raise HttpError(f"more than {MAX_PAGE_BYTES:,} bytes")
     return bytes(body)
-
-
-def _decoded(body: bytes, encoding: str) -> str:
-    try:
-        return body.decode(encoding, "replace")
-    except (LookupError, ValueError):
-        # No such encoding, or one that is not for pages.
-        return body.decode("utf-8", "replace")
 
 
 def _is_network(error: Exception, library: ModuleType) -> bool:

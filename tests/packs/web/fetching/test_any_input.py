@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from pypdf import PdfWriter
 
 from dogubako.contract.errors import DogubakoError, HtmlParseError, UrlNotAllowed
-from dogubako.packs.web.formatters.page import PartWanted, page_text
+from dogubako.packs.web.formatters.page import page_text
 from dogubako.packs.web.pages.addresses import destination
 from dogubako.packs.web.pages.headings import headings_of
-from dogubako.packs.web.pages.reading import PageFormat, Readable, read_page
+from dogubako.packs.web.pages.parts import PageFormat, PartWanted, Readable, part_of
+from dogubako.packs.web.pages.reading import read_page
 from dogubako.packs.web.pages.robots_rules import read_rules
 from dogubako.packs.web.pages.visiting import Visited
 
@@ -93,7 +94,8 @@ def read_or_refused(page: Visited, wanted: PageFormat) -> None:
 def test_paging_shows_every_character_once(text: str, length: int) -> None:
     shown, start = "", 0
     for _ in range(len(text) + 1):
-        part = page_text(Readable(title="", text=text, kind="text/plain"), URL, wanted_from(start, length))
+        wanted = PartWanted(url=URL, start=start, length=length)
+        part = page_text(part_of(Readable(title="", text=text, kind="text/plain"), wanted), URL, wanted)
         framed = FRAMED.search(part)
         shown += framed[1] if framed else ""
         if "Next: fetch_page(" not in part:
@@ -101,10 +103,6 @@ def test_paging_shows_every_character_once(text: str, length: int) -> None:
         start += length
 
     assert shown == text.strip()
-
-
-def wanted_from(start: int, length: int) -> PartWanted:
-    return PartWanted(url=URL, start=start, length=length)
 
 
 @settings(max_examples=200)

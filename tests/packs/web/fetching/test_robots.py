@@ -5,6 +5,8 @@ import pytest
 from dogubako.contract.errors import HttpError, Timeout, UrlNotAllowed
 from dogubako.packs.web.pages import visiting as visiting_module
 from dogubako.packs.web.pages.robots import Robots
+from dogubako.packs.web.pages.visiting import Visitor
+from tests.packs.web.in_process import PARSER
 
 from .conftest import Visiting
 from .names import Resolver
@@ -15,6 +17,10 @@ pytestmark = pytest.mark.usefixtures("a_public_web")
 AGENT = "dogubako (tool server for AI agents)"
 PAGE = answer(b"page")
 FORBIDDEN = "the site's robots.txt does not allow it"
+
+
+def robots_of(visitor: Visitor) -> Robots:
+    return Robots(visitor, AGENT, PARSER)
 
 
 def plain(text: str) -> bytes:
@@ -43,7 +49,7 @@ def public_names(resolver: Resolver) -> None:
 )
 async def test_a_page_that_nobody_forbids_is_fetched(visiting: Visiting, robots: bytes) -> None:
     async with serving(by_path({"/robots.txt": robots, "/page": PAGE})) as place, visiting() as visitor:
-        page = await visitor.visit(f"http://one.example.com:{place.port}/page", permit=Robots(visitor, AGENT).require)
+        page = await visitor.visit(f"http://one.example.com:{place.port}/page", permit=robots_of(visitor).require)
 
     assert (page.body, place.paths) == (b"page", ["/robots.txt", "/page"])
 
@@ -62,7 +68,7 @@ async def test_a_page_that_nobody_forbids_is_fetched(visiting: Visiting, robots:
 async def test_a_forbidden_page_is_not_asked_for(visiting: Visiting, robots: str) -> None:
     async with serving(by_path({"/robots.txt": plain(robots), "/page": PAGE})) as place, visiting() as visitor:
         with pytest.raises(UrlNotAllowed, match=FORBIDDEN) as refused:
-            await visitor.visit(f"http://one.example.com:{place.port}/page", permit=Robots(visitor, AGENT).require)
+            await visitor.visit(f"http://one.example.com:{place.port}/page", permit=robots_of(visitor).require)
 
     assert place.paths == ["/robots.txt"]
     assert "WEB_ROBOTS" in (refused.value.hint or "")
@@ -70,7 +76,7 @@ async def test_a_forbidden_page_is_not_asked_for(visiting: Visiting, robots: str
 
 async def test_a_site_is_asked_once(visiting: Visiting) -> None:
     async with serving(by_path({"/robots.txt": plain("User-agent: *\nDisallow: /no")})) as place, visiting() as visitor:
-        robots = Robots(visitor, AGENT)
+        robots = robots_of(visitor)
         await robots.require(f"http://one.example.com:{place.port}/a")
         await robots.require(f"http://ONE.example.com:{place.port}/b")
         with pytest.raises(UrlNotAllowed):
@@ -89,7 +95,7 @@ async def test_a_redirect_to_a_forbidden_page_is_not_followed(visiting: Visiting
     ):
         answers["/page"] = answer(status=302, location=f"http://two.example.com:{first.port}/page")
         with pytest.raises(UrlNotAllowed, match=FORBIDDEN):
-            await visitor.visit(f"http://one.example.com:{first.port}/page", permit=Robots(visitor, AGENT).require)
+            await visitor.visit(f"http://one.example.com:{first.port}/page", permit=robots_of(visitor).require)
 
     assert second.paths == ["/robots.txt"]
 
@@ -101,7 +107,7 @@ async def test_rules_that_moved_are_read_where_they_are(visiting: Visiting) -> N
     }
     async with serving(by_path(answers)) as place, visiting() as visitor:
         with pytest.raises(UrlNotAllowed, match=FORBIDDEN):
-            await Robots(visitor, AGENT).require(f"http://one.example.com:{place.port}/page")
+            await robots_of(visitor).require(f"http://one.example.com:{place.port}/page")
 
 
 async def test_rules_that_moved_to_a_private_address_are_not_fetched(visiting: Visiting) -> None:
@@ -113,7 +119,7 @@ async def test_rules_that_moved_to_a_private_address_are_not_fetched(visiting: V
     ):
         answers["/robots.txt"] = answer(status=302, location=f"http://private.example.com:{public.port}/robots.txt")
         with pytest.raises(UrlNotAllowed, match="not on the public web"):
-            await Robots(visitor, AGENT).require(f"http://one.example.com:{public.port}/page")
+            await robots_of(visitor).require(f"http://one.example.com:{public.port}/page")
 
     assert private.connections == 0
 
@@ -122,7 +128,7 @@ async def test_rules_that_moved_to_a_private_address_are_not_fetched(visiting: V
 async def test_a_site_that_cannot_say_is_asked_again_next_time(visiting: Visiting, status: int, passing: bool) -> None:
     answers = {"/robots.txt": answer(b"", status)}
     async with serving(by_path(answers)) as place, visiting() as visitor:
-        robots = Robots(visitor, AGENT)
+        robots = robots_of(visitor)
         with pytest.raises(HttpError, match=f"status {status} for robots.txt") as failed:
             await robots.require(f"http://one.example.com:{place.port}/page")
         answers["/robots.txt"] = plain("")
@@ -138,7 +144,7 @@ async def test_a_site_that_is_not_there_is_not_said_to_forbid_anything(
         await guest.gone_within(60)
 
     async with serving(silence) as place, visiting() as visitor:
-        robots = Robots(visitor, AGENT)
+        robots = robots_of(visitor)
         with pytest.raises(HttpError, match="its host was not found"):
             await robots.require("http://nowhere.example.com/")
         monkeypatch.setattr(visiting_module, "VISIT_SECONDS", 0.1)
@@ -152,4 +158,4 @@ async def test_a_site_that_is_not_there_is_not_said_to_forbid_anything(
 async def test_what_is_no_url_is_refused_like_everywhere(visiting: Visiting, url: str) -> None:
     async with visiting() as visitor:
         with pytest.raises(UrlNotAllowed):
-            await Robots(visitor, AGENT).require(url)
+            await robots_of(visitor).require(url)

@@ -11,10 +11,10 @@ import httpx2
 from dogubako import ExecutionOptions, ToolResult
 from dogubako.app import Toolbox, build
 from dogubako.contract.call import NO_OPTIONS
-from dogubako.packs.web.pack import WEB
 from dogubako.packs.web.searching import Searching
 from dogubako.settings import Sources
 from tests.packs.through import Through
+from tests.packs.web.in_process import WEB_IN_PROCESS
 
 Answers = Callable[[httpx2.Request], httpx2.Response]
 # As often as may be asked for, so that nobody waits in a test.
@@ -69,7 +69,7 @@ class Bench:
 @asynccontextmanager
 async def bench(answers: Answers, environ: Mapping[str, str] | None = None) -> AsyncIterator[Bench]:
     wire = Wire(answers)
-    box = build(Sources(environ={**QUICK, **(environ or {})}, env_file=None), packs=[WEB])
+    box = build(Sources(environ={**QUICK, **(environ or {})}, env_file=None), packs=[WEB_IN_PROCESS])
     box.packs["web"].sandbox = Through(settings={}, app=lambda: None, wire=wire)
     async with box.running():
         yield Bench(box=box, wire=wire)

@@ -4,26 +4,24 @@ import logging
 import re
 import struct
 import zlib
-from dataclasses import dataclass
 from io import BytesIO
-from typing import Final, Literal
+from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser
 
 from dogubako.contract.errors import HtmlParseError
 from dogubako.packs.web.pages.decoding import decoded
 from dogubako.packs.web.pages.nesting import require_flat
+from dogubako.packs.web.pages.parts import PageFormat, Readable
 from dogubako.packs.web.pages.visiting import Visited
-
-PageFormat = Literal["markdown", "text", "html"]
 
 _HTML: Final = frozenset({"text/html", "application/xhtml+xml", ""})
 _TEXTUAL: Final = frozenset({"application/json", "application/xml", "application/rss+xml", "application/atom+xml"})
 _TEXTUAL_ENDINGS: Final = ("+json", "+xml", "/javascript", "/yaml", "/x-yaml", "/toml")
 _KIND: Final = re.compile(r"[a-z0-9.+-]{1,60}/[a-z0-9.+-]{1,60}")
 _MOST_PDF_PAGES: Final = 300
-# Finding the main part of a page takes seconds per million characters; all of its text is found at once.
-_LONGEST_FOR_EXTRACTION: Final = 3_000_000
+# Finding the main part takes up to 10 s and 300 MB per million characters; all of its text is found at once.
+_LONGEST_FOR_EXTRACTION: Final = 1_500_000
 # What a damaged file makes the PDF reader stumble over, besides its own errors.
 _STUMBLES: Final = (
     ArithmeticError,
@@ -41,17 +39,8 @@ _STUMBLES: Final = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Readable:
-    """A page as somebody reads it."""
-
-    title: str
-    text: str
-    kind: str
-
-
 def read_page(page: Visited, wanted: PageFormat) -> Readable:
-    """Slow for long pages: call it in a thread."""
+    """Slow for long pages, and for ever for some: a worker process does it."""
     if page.content_type == "application/pdf" or page.body.startswith(b"%PDF-"):
         return _pdf(page.body)
     text = decoded(page.body, page.charset)
@@ -112,4 +101,6 @@ def _pdf(body: bytes) -> Readable:
         cause = f"{type(error).__name__}: {error}"
         raise HtmlParseError(cause, message="The page could not be read: the PDF is damaged or locked.") from error
     text = "\n\n".join(f"## Page {number}\n\n{text.strip()}" for number, text in enumerate(pages, 1))
-    return Readable(title=title, text=text, kind="application/pdf")
+    # The reader makes halves of characters out of a wrong character map.
+    whole, name = (value.encode("utf-8", "replace").decode() for value in (text, title))
+    return Readable(title=name, text=whole, kind="application/pdf")

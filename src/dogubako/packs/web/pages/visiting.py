@@ -162,6 +162,8 @@ async def _bounded(response: Any, largest: int, too_large: TooLarge) -> bytes:
         if len(body) > largest and too_large == "cut":
             return bytes(body[:largest])
         if len(body) > largest:
+            # The error remembers this frame.
+            body.clear()
             raise HttpError("too large", message=f"The page could not be fetched: it is larger than {largest:,} bytes.")
     return bytes(body)
 

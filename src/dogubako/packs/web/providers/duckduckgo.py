@@ -2,13 +2,14 @@
 
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from dogubako.contract.errors import Blocked, HtmlParseError, HttpError, ValidationError
 from dogubako.packs.web.models import Found, Hit, Query
 from dogubako.packs.web.pace import Pace
-from dogubako.packs.web.providers.duckduckgo_pages import ResultPage, offset_of, read_html_page, read_lite_page
+from dogubako.packs.web.parsing.parser import Parser
+from dogubako.packs.web.providers.duckduckgo_pages import ResultPage, offset_of
 from dogubako.packs.web.wire import SearchWire
 
 HTML_URL: Final = "https://html.duckduckgo.com/html/"
@@ -26,12 +27,13 @@ _READABLE: Final = frozenset({200, 202, 403, 418, 429})
 class DuckDuckGo:
     """Walks result pages through the forms that they hold."""
 
-    def __init__(self, wire: SearchWire, pace: Pace, *, lite: bool = False) -> None:
+    def __init__(self, wire: SearchWire, pace: Pace, parser: Parser, *, lite: bool = False) -> None:
         self.name = "duckduckgo-lite" if lite else "duckduckgo"
         self._wire = wire
         self._pace = pace
         self._url = LITE_URL if lite else HTML_URL
-        self._read: Callable[[str], ResultPage] = read_lite_page if lite else read_html_page
+        self._parser = parser
+        self._lite = lite
         # The way to a page leads through the pages before it; the last steps are kept.
         self._forms: OrderedDict[tuple[str, ...], tuple[int, Mapping[str, str]]] = OrderedDict()
 
@@ -67,7 +69,7 @@ class DuckDuckGo:
         if answer.status not in _READABLE:
             raise answer.refused()
         try:
-            page = self._read(answer.text)
+            page = await self._parser.results(answer.body, answer.charset, lite=self._lite)
         except Blocked:
             self._pace.blocked()
             raise

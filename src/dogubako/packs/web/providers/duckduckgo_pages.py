@@ -5,11 +5,12 @@ none of these is an `HtmlParseError`: better no answer than a wrong one.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
+import msgspec
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from dogubako.contract.errors import Blocked, HtmlParseError
@@ -27,8 +28,7 @@ _MOST_ELEMENTS: Final = 300
 _LONG_NUMBER: Final = 9
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ResultPage:
+class ResultPage(msgspec.Struct, frozen=True, kw_only=True, tag="results"):
     """What a page holds, and the form that leads to the next one."""
 
     hits: tuple[Hit, ...]

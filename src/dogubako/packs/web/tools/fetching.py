@@ -8,7 +8,8 @@ from dogubako.contract.metadata import Effect, ToolExample
 from dogubako.contract.output import Text
 from dogubako.contract.tool import BaseTool, ToolArgs
 from dogubako.packs.web.client import WebClient
-from dogubako.packs.web.formatters.page import LONG, PartWanted, page_text
+from dogubako.packs.web.formatters.page import page_text
+from dogubako.packs.web.pages.parts import LONG, PartWanted
 
 
 class FetchPageArgs(ToolArgs):
@@ -31,7 +32,6 @@ class FetchPage(BaseTool[FetchPageArgs, WebClient]):
     keywords = {"ja": "ページ 取得 読む URL"}
 
     async def execute(self, args: FetchPageArgs) -> Text:
-        url, page = await self.client.page(args.url, args.format)
         wanted = PartWanted(
             url=args.url,
             start=args.start_index,
@@ -40,7 +40,8 @@ class FetchPage(BaseTool[FetchPageArgs, WebClient]):
             headings_only=args.headings_only,
             format=args.format,
         )
-        return Text(text=page_text(page, url, wanted))
+        url, part = await self.client.page(wanted)
+        return Text(text=page_text(part, url, wanted))
 
 
 TOOLS = (FetchPage,)

@@ -1,0 +1,1 @@
+"""Parsing of strangers' pages in worker processes."""
