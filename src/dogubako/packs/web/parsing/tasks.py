@@ -1,5 +1,7 @@
 """The work of a worker process: one request and the bytes of a page in, one reply out."""
 
+from selectolax.lexbor import SelectolaxError
+
 from dogubako.contract.errors import Blocked, HtmlParseError
 from dogubako.packs.web.pages.decoding import decoded
 from dogubako.packs.web.pages.parts import PagePart, SectionMissing, part_of
@@ -36,8 +38,9 @@ def perform(request: Request, body: bytes) -> Reply:
         return ChallengeFound(cause=_sendable(error.cause))
     except HtmlParseError as error:
         return ParseFailure(reason="refused", cause=_sendable(error.cause), message=_sendable(error.message))
-    except MemoryError:
-        return ParseFailure(reason="memory")
+    except (MemoryError, SelectolaxError) as error:
+        # The HTML parser refuses no page; it fails only when there is no memory.
+        return ParseFailure(reason="memory", cause=type(error).__name__)
 
 
 def _page(request: PageRequest, body: bytes) -> PagePart | SectionMissing:

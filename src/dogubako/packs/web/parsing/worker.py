@@ -33,6 +33,7 @@ _PR_SET_PDEATHSIG: Final = 1
 # Parsing gives way to the server's event loop where both want the processor.
 _NICENESS: Final = 5
 _LONGEST_TRACEBACK: Final = 4_000
+_MOST_FILES: Final = 65_536
 
 
 def main() -> None:
@@ -72,10 +73,13 @@ def _send(reply: Reply, replies: IO[bytes], *, retire: bool) -> None:
 
 def _take_pipes() -> tuple[IO[bytes], IO[bytes]]:
     """The pipes to the server for us alone: whatever else is written to stdout goes nowhere."""
+    # uvloop leaves files open that the server may hand on, a listening socket among them.
+    os.closerange(3, _MOST_FILES)
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     os.dup2(nothing, 1)
+    os.close(nothing)
     return requests, replies
 
 
