@@ -4,11 +4,13 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+import anyio
 import pytest
 
 from dogubako import BaseTool, Effect, ExecutionOptions, NoArgs, Pack, ToolPack
 from dogubako.contract import errors
 from dogubako.contract.errors import ApiError, BusyError, DogubakoError, NotFoundError, ToolTimeoutError
+from dogubako.contract.repetition import never_repeated
 
 from .boxes import box_of
 
@@ -238,3 +240,49 @@ async def test_all_wishes_that_are_too_large_are_named_at_once() -> None:
         "options.deadline",
         "options.retry",
     ]
+
+
+class Slow(BaseTool[NoArgs]):
+    """Never finish, inside or after work that must not be repeated."""
+
+    name = "slow"
+    effect = Effect.READ
+
+    def __init__(self, *, inside: bool) -> None:
+        super().__init__()
+        self.inside = inside
+        self.runs = [0]
+
+    async def execute(self, args: NoArgs) -> Any:
+        self.runs[0] += 1
+        with never_repeated():
+            if self.inside:
+                await anyio.sleep_forever()
+        await anyio.sleep_forever()
+
+
+class Caller(BaseTool[NoArgs]):
+    """Call the slow tool."""
+
+    name = "caller"
+    effect = Effect.READ
+
+    async def execute(self, args: NoArgs) -> Any:
+        return await self.context.tools.call("slow", {})
+
+
+@pytest.mark.parametrize(
+    ("inside", "runs", "retryable"),
+    [pytest.param(True, 1, False, id="inside"), pytest.param(False, 3, True, id="after it")],
+)
+@pytest.mark.parametrize("name", ["slow", "caller"])
+async def test_a_timeout_is_repeated_unless_it_came_in_the_middle_of_work_that_takes_as_long_again(
+    name: str, inside: bool, runs: int, retryable: bool
+) -> None:
+    slow = Slow(inside=inside)
+
+    options = ExecutionOptions(retry=2, retry_delay=1, timeout=50)
+    result = await box_of(slow, Caller()).call(name, options=options)
+
+    assert (result.code, slow.runs) == ("TIMEOUT", [runs])
+    assert result.error is not None and result.error.retryable is retryable

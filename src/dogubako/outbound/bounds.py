@@ -5,7 +5,7 @@ from typing import Final
 
 MEGABYTE: Final = 1024 * 1024
 # Less than this holds too few values to be any trouble.
-_NEVER_TOO_MANY: Final = MEGABYTE
+_NEVER_TOO_MANY: Final = 64 * 1024
 # Each of these begins a value or stands before one. Those inside of texts count too: it is an upper bound.
 _BEFORE_VALUES: Final = b"[{,"
 

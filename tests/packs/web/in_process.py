@@ -13,8 +13,8 @@ from dogubako.packs.web.parsing.tasks import perform
 class InProcess:
     """Performs each request at once, in the process of the test."""
 
-    async def run(self, request: Request, body: bytes, seconds: float) -> Reply:
-        return perform(request, body)
+    async def run(self, request: Request, body: bytes | bytearray, seconds: float) -> Reply:
+        return perform(request, bytes(body))
 
 
 @asynccontextmanager

@@ -18,6 +18,7 @@ class ServedPage:
 
     body: bytes
     content_type: str = "text/html"
+    status: int = 200
 
 
 class PageServer:
@@ -35,7 +36,7 @@ def page_server(pages: Mapping[str, ServedPage]) -> Iterator[PageServer]:
         def do_GET(self) -> None:
             place.requests[self.path] += 1
             page = place.pages.get(self.path)
-            self.send_response(200 if page else 404)
+            self.send_response(page.status if page else 404)
             body = page.body if page else b""
             self.send_header("Content-Type", page.content_type if page else "text/plain")
             self.send_header("Content-Length", str(len(body)))

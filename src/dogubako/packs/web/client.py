@@ -27,7 +27,10 @@ class WebClient:
         """Where the page really was, and the part that is wanted of it."""
         permit = self.robots.require if self.robots is not None else None
         page = require_good(await self.visitor.visit(wanted.url, permit=permit))
-        return page.url, await self.parser.page(page, wanted)
+        try:
+            return page.url, await self.parser.page(page, wanted)
+        finally:
+            page.release()
 
 
 @asynccontextmanager

@@ -1,7 +1,7 @@
 """Requests to search engines: honest, bounded, and with the failures that the error table names."""
 
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Final
@@ -84,13 +84,14 @@ async def search_wire(settings: WebSettings, transport: Any = None) -> AsyncIter
 
 async def _bounded(response: Any) -> bytes:
     body = bytearray()
-    async for chunk in response.aiter_bytes():
-        body += chunk
-        if len(body) > MAX_PAGE_BYTES:
-            # The error remembers this frame.
-            body.clear()
-            raise HttpError(f"more than {MAX_PAGE_BYTES:,} bytes")
-    return bytes(body)
+    with ExitStack() as stack:
+        # An exception would keep this frame, and the frame the body.
+        stack.callback(body.clear)
+        async for chunk in response.aiter_bytes():
+            body += chunk
+            if len(body) > MAX_PAGE_BYTES:
+                raise HttpError(f"more than {MAX_PAGE_BYTES:,} bytes")
+        return bytes(body)
 
 
 def _is_network(error: Exception, library: ModuleType) -> bool:

@@ -42,8 +42,8 @@ _STUMBLES: Final = (
 def read_page(page: Visited, wanted: PageFormat) -> Readable:
     """Slow for long pages, and for ever for some: a worker process does it."""
     if page.content_type == "application/pdf" or page.body.startswith(b"%PDF-"):
-        return _pdf(page.body)
-    text = decoded(page.body, page.charset)
+        return _pdf(bytes(page.body))
+    text = decoded(bytes(page.body), page.charset)
     if page.content_type in _HTML or text.lstrip()[:15].lower().startswith(("<!doctype html", "<html")):
         return _html(text, page.url, wanted)
     if page.content_type.startswith("text/") or page.content_type in _TEXTUAL:

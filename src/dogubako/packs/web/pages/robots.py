@@ -60,4 +60,4 @@ class Robots:
             raise HttpError(f"status {page.status}", passing=page.status in PASSING, message=message)
         if page.status >= 400:
             return b""
-        return page.body
+        return bytes(page.body)

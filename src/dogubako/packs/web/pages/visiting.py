@@ -2,7 +2,7 @@
 
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import ModuleType
@@ -42,7 +42,12 @@ class Visited:
     status: int
     content_type: str
     charset: str | None
-    body: bytes
+    body: bytes | bytearray
+
+    def release(self) -> None:
+        """Free the body now. An exception keeps its frames and they keep the page, often until a rare collection."""
+        if isinstance(self.body, bytearray):
+            self.body.clear()
 
 
 async def resolve_by_system(host: str, port: int) -> list[str]:
@@ -92,7 +97,7 @@ class Visitor:
             async with self._client.stream("GET", url, **how) as response:
                 # A redirect to nowhere is a page like any other.
                 onward = (response.headers.get("location") or None) if response.status_code in _REDIRECTS else None
-                body = b"" if onward else await _bounded(response, largest, too_large)
+                body = bytearray() if onward else await _bounded(response, largest, too_large)
         except self._library.TimeoutException as error:
             raise Timeout(type(error).__name__) from error
         except (self._library.HTTPError, self._library.InvalidURL) as error:
@@ -155,17 +160,22 @@ def _joined(url: str, onward: str) -> str:
         raise HttpError("bad redirect", message=message) from None
 
 
-async def _bounded(response: Any, largest: int, too_large: TooLarge) -> bytes:
+async def _bounded(response: Any, largest: int, too_large: TooLarge) -> bytearray:
     body = bytearray()
-    async for chunk in response.aiter_bytes(65_536):
-        body += chunk
-        if len(body) > largest and too_large == "cut":
-            return bytes(body[:largest])
-        if len(body) > largest:
-            # The error remembers this frame.
-            body.clear()
-            raise HttpError("too large", message=f"The page could not be fetched: it is larger than {largest:,} bytes.")
-    return bytes(body)
+    with ExitStack() as on_failure:
+        # The exception would keep this frame, and the frame the body.
+        on_failure.callback(body.clear)
+        async for chunk in response.aiter_bytes(65_536):
+            body += chunk
+            if len(body) <= largest:
+                continue
+            if too_large == "refused":
+                message = f"The page could not be fetched: it is larger than {largest:,} bytes."
+                raise HttpError("too large", message=message)
+            del body[largest:]
+            break
+        on_failure.pop_all()
+    return body
 
 
 def _failed(error: Exception, library: ModuleType) -> HttpError:
@@ -182,5 +192,6 @@ def require_good(page: Visited) -> Visited:
     """A page that is an error page is not what was asked for."""
     if page.status < 400:
         return page
+    page.release()
     message = f"The page could not be fetched: its server answered with status {page.status}."
     raise HttpError(f"status {page.status}", passing=page.status in PASSING, message=message)

@@ -32,7 +32,7 @@ _SENTENCES: Final = {
 class Performer(Protocol):
     """Something that performs requests: in worker processes, or, in tests of content, right here."""
 
-    async def run(self, request: Request, body: bytes, seconds: float) -> Reply: ...
+    async def run(self, request: Request, body: bytes | bytearray, seconds: float) -> Reply: ...
 
 
 # Opened when the pack connects, closed when the server stops.

@@ -60,13 +60,13 @@ class Worker:
         except _BROKEN_PIPE:
             return False
 
-    async def ask(self, request: Request, body: bytes, seconds: float) -> tuple[Reply, bool]:
+    async def ask(self, request: Request, body: bytes | bytearray, seconds: float) -> tuple[Reply, bool]:
         """Its reply, and whether it can be asked again."""
         message = encode(request)
         try:
             await self._requests.send(REQUEST_HEAD.pack(len(message), len(body), round(seconds)) + message)
             for start in range(0, len(body), _PIECE_BYTES):
-                await self._requests.send(body[start : start + _PIECE_BYTES])
+                await self._requests.send(bytes(body[start : start + _PIECE_BYTES]))
             size, retire = REPLY_HEAD.unpack(await self._replies.receive_exactly(REPLY_HEAD.size))
             if size > MAX_REPLY_BYTES:
                 return ParseFailure(reason="crash", cause="the reply is too large"), False
@@ -104,7 +104,7 @@ class WorkerPool:
         for worker in list(self._alive):
             await self._end(worker)
 
-    async def run(self, request: Request, body: bytes, seconds: float) -> Reply:
+    async def run(self, request: Request, body: bytes | bytearray, seconds: float) -> Reply:
         """Have a worker perform the request within this time. Waiting for a free one is the caller's time."""
         async with self._places:
             worker = await self._usable_worker()

@@ -8,7 +8,7 @@ from dogubako.contract.errors import Blocked, HttpError, JsonParseError, Validat
 from dogubako.packs.web.models import Found, Hit, Query
 from dogubako.packs.web.pace import Pace
 from dogubako.packs.web.providers.base import has_address
-from dogubako.packs.web.providers.json_answers import read_object
+from dogubako.packs.web.providers.json_answers import plain_text, read_object
 from dogubako.packs.web.providers.regions import country_of
 from dogubako.packs.web.wire import SearchWire
 
@@ -16,6 +16,7 @@ URL: Final = "https://api.search.brave.com/res/v1/web/search"
 _MOST: Final = 20
 _LAST_PAGE: Final = 10
 _TIME: Final = {"day": "pd", "week": "pw", "month": "pm", "year": "py"}
+_LONGEST: Final = 4_000
 _TAGS: Final = re.compile(r"</?[a-zA-Z][^>]{0,100}>")
 
 
@@ -63,12 +64,12 @@ def read_brave_answer(body: bytes, query: Query) -> Found:
         raise JsonParseError("neither results nor the query")
     results = web.get("results") if isinstance(web, dict) else None
     listed = results if isinstance(results, list) else []
-    hits = tuple(_hit(one) for one in listed if has_address(one))
+    hits = tuple(_hit(one) for one in [one for one in listed if has_address(one)][: query.count])
     if listed and not hits:
         raise JsonParseError("no result has an address")
     more = bool(asked.get("more_results_available")) if isinstance(asked, dict) else False
     notes = (f"Brave gives at most {_MOST} results a page.",) if query.count > _MOST else ()
-    return Found(hits=hits[: query.count], source="Brave", more=more, notes=notes)
+    return Found(hits=hits, source="Brave", more=more, notes=notes)
 
 
 def _hit(one: dict[str, Any]) -> Hit:
@@ -77,4 +78,4 @@ def _hit(one: dict[str, Any]) -> Hit:
 
 def _plain(value: Any) -> str:
     """Brave marks words with tags and writes the rest as entities."""
-    return " ".join(html.unescape(_TAGS.sub("", value)).split()) if isinstance(value, str) else ""
+    return plain_text(html.unescape(_TAGS.sub("", value[:_LONGEST]))) if isinstance(value, str) else ""

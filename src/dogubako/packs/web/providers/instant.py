@@ -1,10 +1,11 @@
 """DuckDuckGo's instant answers. Types vary from query to query: what is odd is left out, no object is an error."""
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, Final
 
 from dogubako.packs.web.models import InstantAnswer, Topic
-from dogubako.packs.web.providers.json_answers import read_object
+from dogubako.packs.web.providers.json_answers import MOST_ENTRIES, plain_text, read_object
 
 _MOST_TOPICS: Final = 40
 
@@ -21,8 +22,8 @@ def read_instant_answer(body: bytes) -> InstantAnswer:
         definition=_text(found.get("Definition")),
         definition_source=_text(found.get("DefinitionSource")),
         definition_url=_text(found.get("DefinitionURL")),
-        topics=tuple(_topics(found.get("RelatedTopics"), ""))[:_MOST_TOPICS],
-        facts=tuple(_facts(found.get("Infobox"))),
+        topics=tuple(islice(_topics(found.get("RelatedTopics"), ""), _MOST_TOPICS)),
+        facts=tuple(islice(_facts(found.get("Infobox")), MOST_ENTRIES)),
     )
 
 
@@ -54,6 +55,5 @@ def _facts(value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, bool) or value is None:
-        return ""
-    return " ".join(str(value).split()) if isinstance(value, str | int | float) else ""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return str(value) if is_number else plain_text(value)

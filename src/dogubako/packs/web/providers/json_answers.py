@@ -8,7 +8,10 @@ from dogubako.contract.errors import JsonParseError
 from dogubako.outbound.bounds import Bound
 from dogubako.packs.web.wire import MAX_PAGE_BYTES
 
-_BOUND: Final = Bound(most_bytes=MAX_PAGE_BYTES, most_values=200_000)
+# No engine writes longer texts or longer lists; whoever does would keep the event loop busy with them.
+LONGEST_TEXT: Final = 20_000
+MOST_ENTRIES: Final = 200
+_BOUND: Final = Bound(most_bytes=MAX_PAGE_BYTES, most_values=50_000)
 
 
 def read_object(body: bytes) -> dict[str, Any]:
@@ -22,3 +25,8 @@ def read_object(body: bytes) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise JsonParseError("not an object")
     return found
+
+
+def plain_text(value: Any) -> str:
+    """A string in one line, and nothing for anything else."""
+    return " ".join(value[:LONGEST_TEXT].split()) if isinstance(value, str) else ""

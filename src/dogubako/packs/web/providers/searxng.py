@@ -6,7 +6,7 @@ from dogubako.contract.errors import HttpError, JsonParseError
 from dogubako.packs.web.models import Found, Hit, Query
 from dogubako.packs.web.pace import Pace
 from dogubako.packs.web.providers.base import has_address
-from dogubako.packs.web.providers.json_answers import read_object
+from dogubako.packs.web.providers.json_answers import MOST_ENTRIES, plain_text, read_object
 from dogubako.packs.web.providers.regions import language_tag
 from dogubako.packs.web.wire import SearchWire
 
@@ -46,11 +46,12 @@ def read_searxng_answer(body: bytes, query: Query) -> Found:
     answer = read_object(body)
     if not isinstance(answer.get("results"), list):
         raise JsonParseError("no list of results")
-    hits = tuple(_hit(one) for one in answer["results"] if has_address(one))
+    found = [one for one in answer["results"] if has_address(one)]
+    hits = tuple(_hit(one) for one in found[: query.count])
     if answer["results"] and not hits:
         raise JsonParseError("no result has an address")
     unresponsive = answer.get("unresponsive_engines")
-    silent = [_engine(one) for one in unresponsive] if isinstance(unresponsive, list) else []
+    silent = [_engine(one) for one in unresponsive[:MOST_ENTRIES]] if isinstance(unresponsive, list) else []
     if not hits and silent:
         # Nobody answered, which is not the same as: there is nothing.
         hint = "Look at the engines of your SearXNG, or use another provider."
@@ -58,19 +59,15 @@ def read_searxng_answer(body: bytes, query: Query) -> Found:
     notes = [f"These engines did not answer: {', '.join(silent)}."] if silent else []
     if query.time_range and not hits:
         notes.append("SearXNG leaves out engines that know no time range; there may be results without one.")
-    if len(hits) > query.count:
+    if len(found) > query.count:
         # SearXNG's pages have the size they have: page 2 does not begin where we stop.
-        notes.append(f"{len(hits) - query.count} more results of this page are shown with a larger max_results.")
-    return Found(hits=hits[: query.count], source="SearXNG", more=bool(hits), notes=tuple(notes))
+        notes.append(f"{len(found) - query.count} more results of this page are shown with a larger max_results.")
+    return Found(hits=hits, source="SearXNG", more=bool(hits), notes=tuple(notes))
 
 
 def _hit(one: dict[str, Any]) -> Hit:
-    return Hit(title=_text(one.get("title")) or one["url"], url=one["url"], snippet=_text(one.get("content")))
+    return Hit(title=plain_text(one.get("title")) or one["url"], url=one["url"], snippet=plain_text(one.get("content")))
 
 
 def _engine(one: Any) -> str:
-    return ": ".join(str(part) for part in one) if isinstance(one, list) else str(one)
-
-
-def _text(value: Any) -> str:
-    return " ".join(value.split()) if isinstance(value, str) else ""
+    return ": ".join(plain_text(part) for part in one[:2]) if isinstance(one, list) else plain_text(one)
