@@ -1,4 +1,4 @@
-"""How much a worker process may use. Measured: docs/adr/0023-pages-are-parsed-in-worker-processes.md."""
+"""How much a worker process may use. Measured: docs/adr/0024-pages-are-parsed-in-worker-processes.md."""
 
 import os
 import sys
@@ -13,9 +13,8 @@ MAX_WORKERS: Final = 2
 MAX_ADDRESS_SPACE: Final = 1024 * MEGABYTE
 # A worker that keeps more than this after a page is replaced. A fresh one has 75 MB.
 MAX_KEPT_MEMORY: Final = 200 * MEGABYTE
-# The worker ends itself after this; the server does not use one that is about to.
+# A worker without work ends itself after this.
 IDLE_SECONDS: Final = 60.0
-NOT_USED_AFTER_SECONDS: Final = 50.0
 # Loading the parsers takes half a second, and much longer on a busy machine.
 START_SECONDS: Final = 60.0
 

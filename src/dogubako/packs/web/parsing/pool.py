@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Final, Self
 
@@ -15,7 +16,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 
 from dogubako.contract.errors import BusyError
 from dogubako.contract.repetition import never_repeated
-from dogubako.packs.web.parsing.limits import MAX_WORKERS, NOT_USED_AFTER_SECONDS, START_SECONDS
+from dogubako.packs.web.parsing.limits import IDLE_SECONDS, MAX_WORKERS, START_SECONDS
 from dogubako.packs.web.parsing.messages import (
     MAX_REPLY_BYTES,
     READY,
@@ -33,6 +34,8 @@ log = structlog.get_logger("dogubako.web")
 _COMMAND: Final = (sys.executable, "-P", "-W", "ignore", "-m", "dogubako.packs.web.parsing.worker")
 # A worker gets no other variable of ours: settings are full of secrets. These find shared libraries.
 _PASSED_ON: Final = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
+# An idle worker is not used in the last part of its time: it might end at the same moment.
+_USED_UNTIL: Final = 0.8
 _PIECE_BYTES: Final = 64 * 1024
 # What the pipes to a process that has died raise.
 _BROKEN_PIPE: Final = (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.IncompleteRead)
@@ -41,17 +44,19 @@ _BROKEN_PIPE: Final = (OSError, anyio.BrokenResourceError, anyio.ClosedResourceE
 class Worker:
     """One worker process and the pipes to it."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: Process, idle_seconds: float) -> None:
         assert process.stdin is not None and process.stdout is not None
         self._process = process
         self._requests = process.stdin
         self._replies = BufferedByteReceiveStream(process.stdout)
+        self._idle_seconds = idle_seconds
         self._idle_since = time.monotonic()
 
     @property
     def usable(self) -> bool:
         """Whether it can take a request: it lives, and is not about to end for having nothing to do."""
-        return self._process.returncode is None and time.monotonic() - self._idle_since < NOT_USED_AFTER_SECONDS
+        idle = time.monotonic() - self._idle_since
+        return self._process.returncode is None and idle < self._idle_seconds * _USED_UNTIL
 
     async def ready(self) -> bool:
         """Wait until it has loaded the parsers."""
@@ -89,7 +94,11 @@ class Worker:
 class WorkerPool:
     """Starts workers when they are needed, and keeps those that are well for the next pages."""
 
-    def __init__(self, size: int = MAX_WORKERS) -> None:
+    def __init__(
+        self, *, size: int = MAX_WORKERS, idle_seconds: float = IDLE_SECONDS, command: Sequence[str] = _COMMAND
+    ) -> None:
+        self._idle_seconds = idle_seconds
+        self._command = command
         self._places = anyio.CapacityLimiter(size)
         self._idle: list[Worker] = []
         self._alive: set[Worker] = set()
@@ -132,7 +141,7 @@ class WorkerPool:
     async def _started(self) -> Worker:
         try:
             process = await anyio.open_process(
-                [*_COMMAND, str(os.getpid())],
+                [*self._command, str(os.getpid()), str(self._idle_seconds)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=None,
@@ -142,7 +151,7 @@ class WorkerPool:
             )
         except OSError as error:
             raise _cannot_start(f"{type(error).__name__}: {error}") from error
-        worker = Worker(process)
+        worker = Worker(process, self._idle_seconds)
         self._alive.add(worker)
         is_ready = False
         try:

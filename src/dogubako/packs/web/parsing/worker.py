@@ -1,4 +1,4 @@
-"""`python -m dogubako.packs.web.parsing.worker PARENT_PID`: a worker process that parses pages, one after the other.
+"""`python -m dogubako.packs.web.parsing.worker PARENT_PID IDLE_SECONDS`: a process that parses pages one by one.
 
 It reads requests from stdin and writes replies to stdout until stdin ends or nobody asks for a while. It limits its own
 memory and processor time, has none of the server's environment, and ends with the server whatever way the server ends.
@@ -16,7 +16,7 @@ import traceback
 from types import TracebackType
 from typing import IO, Final
 
-from dogubako.packs.web.parsing.limits import IDLE_SECONDS, MAX_ADDRESS_SPACE, MAX_KEPT_MEMORY, resident_bytes
+from dogubako.packs.web.parsing.limits import MAX_ADDRESS_SPACE, MAX_KEPT_MEMORY, resident_bytes
 from dogubako.packs.web.parsing.messages import (
     MAX_REPLY_BYTES,
     READY,
@@ -44,7 +44,7 @@ def main() -> None:
     _report_crashes_to(replies)
     replies.write(READY)
     replies.flush()
-    while _arrives(requests) and (head := requests.read(REQUEST_HEAD.size)):
+    while _arrives(requests, float(sys.argv[2])) and (head := requests.read(REQUEST_HEAD.size)):
         if not _answer(head, requests, replies):
             break
 
@@ -106,11 +106,11 @@ def _report_crashes_to(replies: IO[bytes]) -> None:
     os.dup2(0, 2)
 
 
-def _arrives(requests: IO[bytes]) -> bool:
+def _arrives(requests: IO[bytes], idle_seconds: float) -> bool:
     """Wait for the next request. False when there was none for so long that the memory is worth more."""
     if sys.platform == "win32":
         return True
-    return bool(select.select([requests], [], [], IDLE_SECONDS)[0])
+    return bool(select.select([requests], [], [], idle_seconds)[0])
 
 
 def _end_with_parent(parent: int) -> None:
