@@ -16,12 +16,11 @@ from dogubako.contract.errors import (
     CapabilityRequiredError,
     NotFoundError,
     ToolTimeoutError,
-    ValidationError,
-    ValidationErrorContext,
 )
 from dogubako.contract.output import Text
 from dogubako.contract.prompt import Prompt, PromptMessage
 from dogubako.contract.resource import Complete, Resource, ResourceTemplate
+from dogubako.engine.complaints import Complaint, collected
 from dogubako.engine.discretion import Discreet
 from dogubako.engine.policy import HousePolicy, Policy
 from dogubako.engine.recording import Recorder, recorded
@@ -41,7 +40,6 @@ ResultT = TypeVar("ResultT")
 _MOST_COMPLETIONS = 100
 _LONGEST_COMPLETION = 500
 _LONGEST_URI = 2_000
-_MOST_WRONG_ARGUMENTS = 20
 _LONGEST_NAME = 64
 # What stands around the contents of a resource, and around a message of a prompt.
 _CONTENTS_TOKENS = 12
@@ -265,11 +263,8 @@ def _put(table: dict[str, Any], key: str, value: Any) -> None:
 def _check_arguments(prompt: Prompt, arguments: Mapping[str, str]) -> None:
     known = {argument.name for argument in prompt.arguments}
     missing = [one.name for one in prompt.arguments if one.required and not arguments.get(one.name)]
-    unknown = [name for name in arguments if name not in known]
-    wrong = [f"Required parameter missing: {name}" for name in missing]
-    wrong += [f"Unknown parameter: {name[:_LONGEST_NAME]}" for name in unknown[:_MOST_WRONG_ARGUMENTS]]
-    named = zip([*missing, *unknown], wrong[:_MOST_WRONG_ARGUMENTS], strict=False)
-    errors = [ValidationErrorContext(field=name[:_LONGEST_NAME], message=message) for name, message in named]
-    if errors:
-        more = len(missing) + len(unknown) - len(errors)
-        raise ValidationError(errors, hint=f"{more} more fields are wrong too." if more else None)
+    unknown = [name[:64] for name in arguments if name not in known]
+    wrong = [Complaint.of(name, f"Required parameter missing: {name}") for name in missing]
+    wrong += [Complaint.of(name, f"Unknown parameter: {name}") for name in unknown]
+    if wrong:
+        raise collected(wrong)

@@ -1,15 +1,16 @@
 """What is wrong with an argument, in one sentence that names the field and what was expected of it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, get_args
+from functools import partial
+from typing import Any, NamedTuple, get_args
 
 from pydantic_core import ErrorDetails
 from pydantic_core.core_schema import ErrorType
 
-from dogubako.contract.errors import ValidationErrorContext
+from dogubako.contract.errors import ValidationError, ValidationErrorContext
 from dogubako.contract.schema import type_name
-from dogubako.engine.quoting import quotes
+from dogubako.engine.quoting import Told
 
 # pydantic's names for "this is of another type", apart from those that end in `_type` or `_parsing`.
 _TYPE_ERRORS = frozenset({"int_from_float", "is_instance_of", "none_required"})
@@ -17,10 +18,43 @@ _TYPE_ERRORS = frozenset({"int_from_float", "is_instance_of", "none_required"})
 # pydantic's own sentences tell what it wanted. A check written by a tool's author may quote what it got.
 _TELL_NO_VALUE = frozenset(get_args(ErrorType)) - {"value_error", "assertion_error"}
 
+_NOT_ALLOWED = "the value is not allowed"
+
 _LONGEST_NAME = 64
-_LONGEST_PATH = 200
+_LONGEST_PATH = 300
+_MOST_SHOWN = 20
+# A sentence, with its suggestion, is made for so many findings at most. Several may be about one field.
+MOST_EXAMINED = 100
 
 Path = Sequence[str | int]
+
+
+class Complaint(NamedTuple):
+    """What is wrong with one field. Its sentence is made only if it is shown."""
+
+    field: str
+    explain: Callable[[], ValidationErrorContext]
+
+    @classmethod
+    def of(cls, field: str, message: str) -> "Complaint":
+        """One whose sentence is known already."""
+        return cls(field, partial(ValidationErrorContext, field=field, message=message))
+
+
+def collected(complaints: Iterable[Complaint], *, is_whole: bool = True) -> ValidationError:
+    """One error for all fields: each said once, and a flood cut short. `is_whole` says that these are all."""
+    shown: dict[str, ValidationErrorContext] = {}
+    others: set[str] = set()
+    for number, complaint in enumerate(complaints):
+        if len(shown) < _MOST_SHOWN and number < MOST_EXAMINED:
+            context = complaint.explain()
+            shown.setdefault(context.message, context)
+        else:
+            others.add(complaint.field)
+    others -= {context.field for context in shown.values()}
+    if not is_whole:
+        return ValidationError(list(shown.values()), hint="Many more fields are wrong too.")
+    return ValidationError(list(shown.values()), hint=f"{len(others)} more fields are wrong too." if others else None)
 
 
 class Complaints:
@@ -30,38 +64,49 @@ class Complaints:
         self._schema = schema
         self._prefix = (prefix,) if prefix else ()
 
-    def of_model(self, problem: ErrorDetails, received: Any) -> ValidationErrorContext:
+    def of_model(self, problems: Iterable[ErrorDetails], received: Any) -> Iterator[Complaint]:
+        """What pydantic found."""
+        told = Told(received)
+        for problem in problems:
+            path = _real_path(problem["loc"], received, missing=problem["type"] == "missing")
+            yield Complaint(self._dotted(path), partial(self._explain_model, problem, path, told))
+
+    def of_schema(self, problems: Iterable[Any]) -> Iterator[Complaint]:
+        """What jsonschema-rs found."""
+        for problem in problems:
+            kind = type(problem.kind).__name__.rsplit("_", 1)[-1]
+            path: Path = tuple(problem.instance_path)
+            if kind == "Required":
+                path = (*path, problem.kind.property)
+                yield Complaint(self._dotted(path), partial(self._missing, path))
+            elif kind in ("AdditionalProperties", "UnevaluatedProperties"):
+                for name in problem.kind.unexpected:
+                    yield Complaint(self._dotted((*path, name)), partial(self._unknown, (*path, name)))
+            else:
+                yield Complaint(self._dotted(path), partial(self._explain_schema, problem, kind, path))
+
+    def _explain_model(self, problem: ErrorDetails, path: Path, told: Told) -> ValidationErrorContext:
         kind, said = problem["type"], problem["msg"]
-        path = _real_path(problem["loc"], received, missing=kind == "missing")
         if kind == "missing":
             return self._missing(path)
         if kind == "extra_forbidden":
             return self._unknown(path)
         if kind == "union_tag_invalid":
-            context = problem["ctx"]
-            return self._refused(path, f"{context['discriminator']} should be one of {context['expected_tags']}")
+            return self._refused(path, _expected_tags(problem))
         if kind.endswith(("_type", "_parsing")) or kind in _TYPE_ERRORS:
-            return self._mistyped(path, problem["input"])
-        if kind not in _TELL_NO_VALUE and quotes(said, received):
-            return self._refused(path, "the value is not allowed")
+            return self._mistyped(path, problem["input"] if "input" in problem else told.at(path))
+        if kind not in _TELL_NO_VALUE and told.is_quoted_in(said):
+            return self._refused(path, _NOT_ALLOWED)
         return self._refused(path, said.removeprefix("Value error, ").removeprefix("Assertion failed, "))
 
-    def of_schema(self, problem: Any) -> Iterator[ValidationErrorContext]:
-        path: Path = tuple(problem.instance_path)
-        kind = type(problem.kind).__name__.rsplit("_", 1)[-1]
-        if kind == "Required":
-            yield self._missing((*path, problem.kind.property))
-        elif kind in ("AdditionalProperties", "UnevaluatedProperties"):
-            for name in problem.kind.unexpected:
-                yield self._unknown((*path, name))
-        elif kind == "Type":
-            yield self._mistyped(path, problem.instance)
-        elif kind == "PropertyNames":
-            yield self._refused(path, "a name in it is not allowed")
-        elif kind == "FalseSchema":
-            yield self._refused(path, "nothing is allowed here")
-        else:
-            yield self._refused(path, problem.message)
+    def _explain_schema(self, problem: Any, kind: str, path: Path) -> ValidationErrorContext:
+        if kind == "Type":
+            return self._mistyped(path, problem.instance)
+        if kind == "PropertyNames":
+            return self._refused(path, "a name in it is not allowed")
+        if kind == "FalseSchema":
+            return self._refused(path, "nothing is allowed here")
+        return self._refused(path, problem.message)
 
     def _missing(self, path: Path) -> ValidationErrorContext:
         field = self._dotted(path)
@@ -94,7 +139,7 @@ class Complaints:
         return ValidationErrorContext(field=field, message=f"Unknown parameter: {field}{suggestion}")
 
     def _dotted(self, path: Path) -> str:
-        # The caller wrote these names, and may have written a very long one.
+        # The caller wrote these names, and may have written a very long one, or very many.
         dotted = ".".join(str(key)[:_LONGEST_NAME] for key in (*self._prefix, *path)) or "parameters"
         return dotted if len(dotted) <= _LONGEST_PATH else f"{dotted[:_LONGEST_PATH]}…"
 
@@ -130,6 +175,12 @@ def _real_path(loc: Path, received: Any, *, missing: bool) -> Path:
             continue
         path.append(key)
     return path
+
+
+def _expected_tags(problem: ErrorDetails) -> str:
+    """pydantic's own sentence quotes the tag that it got."""
+    context = problem.get("ctx")
+    return f"{context['discriminator']} should be one of {context['expected_tags']}" if context else _NOT_ALLOWED
 
 
 def _json_type(value: Any) -> str:

@@ -1,23 +1,26 @@
 """Raw arguments → typed arguments. Every wrong field is reported at once, and no received value is repeated."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, Generic, TypeVar
 
 import msgspec
 import pydantic
+from pydantic_core import ErrorDetails
 
-from dogubako.contract.errors import ValidationError, ValidationErrorContext
+from dogubako.contract.errors import ValidationError
 from dogubako.contract.metadata import Effect
 from dogubako.contract.schema import schema_of
 from dogubako.contract.tool import BaseTool
-from dogubako.engine.complaints import Complaints
+from dogubako.engine.complaints import MOST_EXAMINED, Complaints, collected
 from dogubako.engine.plain_schema import compiled
 
 ModelT = TypeVar("ModelT", bound=pydantic.BaseModel)
 
 _CONFIRM = "confirm"
-_MOST_ERRORS = 20
+# The mistakes in a call are counted up to here. That there are more can be said without knowing how many.
+_MOST_COUNTED = 5_000
 _to_json = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
 _TOO_DEEP = "Invalid parameters: nested too deeply"
 
@@ -48,11 +51,11 @@ class ModelValidator(Generic[ModelT]):
             # JSON mode is strict about types and still reads dates and enums from text.
             return self._model.model_validate_json(_encode(data))
         except pydantic.ValidationError as error:
-            problems = error.errors(include_url=False, include_context=True)
+            problems, is_whole = _problems(error)
             if problems[0]["type"] == "json_invalid":
                 # We wrote this JSON ourselves; all that can be wrong with it is its depth.
                 raise ValidationError.of("parameters", _TOO_DEEP) from None
-            raise _collected(self._complaints.of_model(problem, data) for problem in problems) from None
+            raise collected(self._complaints.of_model(problems, data), is_whole=is_whole) from None
 
 
 class ArgumentValidator:
@@ -89,8 +92,8 @@ class SchemaValidator:
     def check(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
         _encode(data)
         if not self._validator.is_valid(data):
-            problems = self._validator.iter_errors(data)
-            raise _collected(complaint for problem in problems for complaint in self._complaints.of_schema(problem))
+            problems = list(islice(self._validator.iter_errors(data), _MOST_COUNTED + 1))
+            raise collected(self._complaints.of_schema(problems), is_whole=len(problems) <= _MOST_COUNTED)
         return data
 
 
@@ -121,11 +124,23 @@ def _encode(parameters: Mapping[str, Any]) -> str:
     return encoded
 
 
-def _collected(found: Any) -> ValidationError:
-    """One error for all fields: each said once, and a flood cut short."""
-    errors: dict[str, ValidationErrorContext] = {}
-    for context in found:
-        errors.setdefault(context.message, context)
-    shown: Sequence[ValidationErrorContext] = list(errors.values())[:_MOST_ERRORS]
-    more = len(errors) - len(shown)
-    return ValidationError(shown, hint=f"{more} more fields are wrong too." if more else None)
+def _problems(error: pydantic.ValidationError) -> tuple[list[ErrorDetails], bool]:
+    """What pydantic found, and whether this is all of it.
+
+    Its list of all findings takes far longer than the check itself. As JSON text they are made quickly, and the first
+    of them can be read alone; they have neither the input nor the context, which may be as large as one likes.
+    """
+    if error.error_count() <= _MOST_COUNTED:
+        return error.errors(include_url=False, include_context=True), True
+    text = error.json(include_url=False, include_context=False, include_input=False)
+    return list(_first_objects(text, MOST_EXAMINED)), False
+
+
+def _first_objects(text: str, count: int) -> Iterator[Any]:
+    """The first objects of a list, without reading the rest of it."""
+    read, position = json.JSONDecoder().raw_decode, 1
+    for _ in range(count):
+        found, end = read(text, position)
+        yield found
+        # A comma stands between two of them.
+        position = end + 1

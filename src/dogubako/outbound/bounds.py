@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Final
 
+from dogubako.contract.json_values import at_most_values
+
 MEGABYTE: Final = 1024 * 1024
 # Less than this holds too few values to be any trouble.
 _NEVER_TOO_MANY: Final = 64 * 1024
-# Each of these begins a value or stands before one. Those inside of texts count too: it is an upper bound.
-_BEFORE_VALUES: Final = b"[{,"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,7 +21,7 @@ class Bound:
         """Whether it can be decoded safely: eight megabytes of `[],` would take two hundred, and seconds."""
         if self.most_values is None or len(body) <= _NEVER_TOO_MANY or body.lstrip()[:1] not in (b"[", b"{"):
             return True
-        return len(body) - len(body.translate(None, _BEFORE_VALUES)) <= self.most_values
+        return at_most_values(body) <= self.most_values
 
 
 # For documents of which everybody knows that they are small: keys, descriptions of a server.

@@ -7,6 +7,7 @@ that it works with any number of servers and after a restart.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any
 
 import msgspec
@@ -23,7 +24,9 @@ READ_MORE = "read_more"
 
 # A call that is longer than this would cost more than it helps.
 _LONGEST_ARGUMENTS = 1_000
-_SEGMENT = re.compile(r"([^\[\]/]+)(?:\[(\d+)\])?")
+# Nothing has so many members that its index needs more digits.
+_INDEX = re.compile(r"[0-9]{1,9}")
+_SEGMENT = re.compile(r"([^\[\]/]+)(?:\[([0-9]{1,9})\])?")
 
 
 class Continuation:
@@ -118,12 +121,16 @@ def _json_rest(data: Any, resume: Resume) -> Any:
 
 
 def _step(data: Any, keys: list[str]) -> tuple[Any, list[str]]:
-    if isinstance(data, list) and keys[0].isdigit() and int(keys[0]) < len(data):
+    if isinstance(data, list) and _INDEX.fullmatch(keys[0]) and int(keys[0]) < len(data):
         return data[int(keys[0])], keys[1:]
-    # A key may have dots of its own.
-    for size in range(1, len(keys) + 1) if isinstance(data, dict) else ():
-        if (key := ".".join(keys[:size])) in data:
-            return data[key], keys[size:]
+    if isinstance(data, dict):
+        longest = max(map(len, data), default=0)
+        # A key may have dots of its own.
+        for size, key in enumerate(accumulate(keys, "{}.{}".format), 1):
+            if key in data:
+                return data[key], keys[size:]
+            if len(key) > longest:
+                break
     raise _no_such_path()
 
 

@@ -16,7 +16,7 @@ from dogubako.contract.errors import (
 )
 from dogubako.engine.alarm import set_alarm
 from dogubako.transports.stopping import Stop
-from dogubako.transports.wire import MAX_BODY_BYTES, NOT_JSON
+from dogubako.transports.wire import MAX_BODY_BYTES, NOT_JSON, TOO_MANY_VALUES, has_too_many_values
 
 BODY_SECONDS: Final = 30.0
 
@@ -30,11 +30,11 @@ async def read_body(receive: Receive) -> bytes:
     if message["type"] == "http.request" and not message.get("more_body", False):
         body: bytes = message.get("body", b"")
         _check_size(body)
-        return body
+        return _with_few_values(body)
     with Stop() as stop:
         late = set_alarm(BODY_SECONDS, stop.cancel)
         try:
-            return await _read_on(message, receive)
+            return _with_few_values(await _read_on(message, receive))
         finally:
             late.cancel()
     raise ToolTimeoutError(f"The request body did not arrive within {BODY_SECONDS:g} seconds.")
@@ -55,6 +55,12 @@ async def _read_on(message: Any, receive: Receive) -> bytes:
 def _check_size(body: bytes | bytearray) -> None:
     if len(body) > MAX_BODY_BYTES:
         raise PayloadTooLargeError(f"The request body is larger than {MAX_BODY_BYTES:,} bytes.")
+
+
+def _with_few_values(body: bytes) -> bytes:
+    if has_too_many_values(body):
+        raise PayloadTooLargeError(f"The request body has {TOO_MANY_VALUES}.")
+    return body
 
 
 def require_json(scope: Scope) -> None:
@@ -84,7 +90,11 @@ def decode_json(body: bytes) -> Any:
     try:
         return _decode(body)
     except NOT_JSON:
-        pass
+        return decode_leniently(body)
+
+
+def decode_leniently(body: bytes) -> Any:
+    """What only Python's own reader takes: NaN, half characters. All else is refused here."""
     try:
         return json.loads(body)
     except (ValueError, RecursionError):

@@ -11,8 +11,8 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import Message, Receive, Scope, Send
 
 from dogubako.contract.call import Caller
-from dogubako.contract.errors import ValidationError
-from dogubako.transports.body import decode_json, read_body, require_json, send_json
+from dogubako.contract.errors import PayloadTooLargeError, ValidationError
+from dogubako.transports.body import decode_leniently, read_body, require_json, send_json
 from dogubako.transports.callers import caller_in
 from dogubako.transports.exchange import Exchange
 from dogubako.transports.express import Express, PlainCall
@@ -28,9 +28,11 @@ from dogubako.transports.wire import (
     MODERN_VERSION,
     NOT_JSON,
     PARSE_ERROR,
+    TOO_MANY_PROTOCOL_VALUES,
     UNREADABLE,
     Refusal,
     encode_message,
+    has_too_many_protocol_values,
     is_message,
 )
 
@@ -82,27 +84,26 @@ class McpEndpoint:
         require_json(scope)
         body = await read_body(receive)
         headers = _routing_headers(scope)
+        message, is_strict = _decoded(body)
         if self._step_up.wanted:
             modern = not _shakes_hands(headers or {})
-            if await self._step_up.answered(_decoded(body), caller, send, modern=modern):
+            if await self._step_up.answered(message, caller, send, modern=modern):
                 return
-        plain = self._plain(headers, body, caller) if headers is not None else None
+        plain = self._plain(headers, message, caller) if headers is not None and is_strict else None
         if plain is None:
-            await self._long_way(_trimmed(scope, caller), body, receive, send, caller)
+            if has_too_many_protocol_values(message):
+                raise PayloadTooLargeError(f"The message has {TOO_MANY_PROTOCOL_VALUES}.")
+            await self._long_way(_trimmed(scope, caller), body, message, receive, send)
             return
         call, session = plain
         answer = self.express.answer(call, door="http", caller=caller, session=session)
         await Exchange(call, session, receive, send).run(answer)
 
-    def _plain(self, headers: dict[bytes, bytes], body: bytes, caller: Caller) -> tuple[PlainCall, str] | None:
+    def _plain(self, headers: dict[bytes, bytes], message: Any, caller: Caller) -> tuple[PlainCall, str] | None:
         if not _content_fits(headers):
             return None
         version = headers.get(b"mcp-protocol-version", b"").decode("latin-1")
         session = headers.get(b"mcp-session-id", b"").decode("latin-1")
-        try:
-            message = _decode(body)
-        except NOT_JSON:
-            return None
         if version == MODERN_VERSION:
             call = self.express.recognise(message, modern=True)
             if call is None or headers.get(b"mcp-method") != b"tools/call":
@@ -113,10 +114,9 @@ class McpEndpoint:
         call = self.express.recognise(message, modern=False)
         return (call, session) if call is not None and session and self._sessions.touch(session, caller) else None
 
-    async def _long_way(self, scope: Scope, body: bytes, receive: Receive, send: Send, caller: Caller) -> None:
-        headers = _routing_headers(scope) or {}
+    async def _long_way(self, scope: Scope, body: bytes, message: Any, receive: Receive, send: Send) -> None:
+        headers, caller = _routing_headers(scope) or {}, caller_in(scope)
         session = headers.get(b"mcp-session-id", b"").decode("latin-1")
-        message = _decoded(body)
         if _shakes_hands(headers) and not is_message(message):
             await _refuse(message, send)
             return
@@ -224,8 +224,13 @@ async def _into_nothing(message: Message) -> None:
     return None
 
 
-def _decoded(body: bytes) -> Any:
+def _decoded(body: bytes) -> tuple[Any, bool]:
+    """The message, and whether it is strictly JSON: the SDK judges what only a lenient reader takes."""
     try:
-        return decode_json(body)
+        return _decode(body), True
+    except NOT_JSON:
+        pass
+    try:
+        return decode_leniently(body), False
     except ValidationError:
-        return UNREADABLE
+        return UNREADABLE, False

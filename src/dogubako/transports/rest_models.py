@@ -35,7 +35,7 @@ class SearchRequest(Body):
     """What a tool should be able to do, in plain words."""
 
     # Whether it is blank is asked by the route, which has a sentence of its own for that.
-    query: str = Field(json_schema_extra={"minLength": 1, "pattern": r"\S"})
+    query: str = Field(max_length=2_000, json_schema_extra={"minLength": 1, "pattern": r"\S"})
     filters: SearchFilters = Field(default_factory=SearchFilters)
     limit: WholeNumber = Field(20, ge=1, le=100)
 

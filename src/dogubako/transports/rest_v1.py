@@ -1,7 +1,7 @@
 """Routes of version 1, as one list."""
 
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -12,8 +12,9 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from dogubako.contract.call import NO_OPTIONS, Caller, ToolCall, ToolResult
-from dogubako.contract.errors import CancelledError, DogubakoError, ValidationError, ValidationErrorContext
+from dogubako.contract.errors import CancelledError, DogubakoError, ValidationError
 from dogubako.contract.moment import utc_text
+from dogubako.engine.complaints import Complaint, collected
 from dogubako.engine.entry import ListFilter, ToolRegistryEntry
 from dogubako.engine.validation import ModelValidator
 from dogubako.transports.body import decode_object, read_body, require_json, send_json
@@ -116,7 +117,7 @@ class RestV1:
 
     async def _list(self, request: Request) -> Response:
         query = _list_query(request)
-        wanted = ListFilter(category=query.category, tags=tuple(query.tag), enabled=query.enabled)
+        wanted = ListFilter(category=query.category, tags=_each_once(query.tag), enabled=query.enabled)
         entries = [one for one in self._inside.registry.list(wanted) if self._forbidden(one, request) is None]
         start = (query.page - 1) * query.limit
         pages = -(-len(entries) // query.limit)
@@ -142,7 +143,7 @@ class RestV1:
         body = _SEARCH.check(decode_object(await read_body(request.receive)))
         if not body.query.strip():
             raise ValidationError.of("query", "Query is required")
-        wanted = ListFilter(category=body.filters.category, tags=tuple(body.filters.tags))
+        wanted = ListFilter(category=body.filters.category, tags=_each_once(body.filters.tags))
         matches = await self._inside.finder.find(body.query, wanted, caller=caller_in(request.scope), door="rest")
         found = [{**tool_info(match.entry), "score": match.score} for match in matches[: body.limit]]
         return json_response({"query": body.query, "results": found, "total": len(matches)})
@@ -164,18 +165,23 @@ def _list_query(request: Request) -> ListQuery:
     try:
         return ListQuery.model_validate(raw)
     except ModelError as error:
-        raise ValidationError([_query_error(dict(one)) for one in error.errors(include_url=False)]) from None
+        raise collected(_query_complaint(dict(one)) for one in error.errors(include_url=False)) from None
 
 
-def _query_error(found: Mapping[str, Any]) -> ValidationErrorContext:
+def _query_complaint(found: Mapping[str, Any]) -> Complaint:
     field = str(found["loc"][0])[:64]
     if found["type"] == "extra_forbidden":
-        return ValidationErrorContext(field=field, message=f"Unknown parameter: {field}")
+        return Complaint.of(field, f"Unknown parameter: {field}")
     expected = {"int_parsing": "integer", "bool_parsing": "boolean"}.get(found["type"])
     if expected:
-        return ValidationErrorContext(field=field, message=f"Invalid type for parameter {field}: expected {expected}")
+        return Complaint.of(field, f"Invalid type for parameter {field}: expected {expected}")
     constraint = str(found["msg"])[:1].lower() + str(found["msg"])[1:]
-    return ValidationErrorContext(field=field, message=f"Invalid value for parameter {field}: {constraint}")
+    return Complaint.of(field, f"Invalid value for parameter {field}: {constraint}")
+
+
+def _each_once(tags: Sequence[str]) -> tuple[str, ...]:
+    """Each tag is compared with the tags of every tool; one that was said a thousand times is compared once."""
+    return tuple(dict.fromkeys(tags))
 
 
 def _redirect(target: str, status: int) -> Handler:

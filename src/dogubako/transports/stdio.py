@@ -30,10 +30,14 @@ from dogubako.transports.wire import (
     MAX_BODY_BYTES,
     NOT_JSON,
     PARSE_ERROR,
+    TOO_MANY_PROTOCOL_VALUES,
+    TOO_MANY_VALUES,
     UNREADABLE,
     VERSION_KEY,
     Refusal,
     encode_message,
+    has_too_many_protocol_values,
+    has_too_many_values,
     is_request_id,
 )
 
@@ -97,13 +101,24 @@ class StdioDoor:
         self._listening.cancel()
 
     async def _take(self, line: bytes) -> None:
+        if len(line) > MAX_BODY_BYTES:
+            await self._refuse(line, f"The message is larger than {MAX_BODY_BYTES:,} bytes.")
+            return
+        if has_too_many_values(line):
+            await self._refuse(line, f"The message has {TOO_MANY_VALUES}.", request_id=_id_in(line))
+            return
         try:
-            message = _decode(line) if len(line) <= MAX_BODY_BYTES else UNREADABLE
+            message = _decode(line)
         except NOT_JSON:
             message = UNREADABLE
         if not isinstance(message, dict) or _has_odd_id(message):
             await self._take_oddity(line, message)
-            return
+        elif has_too_many_protocol_values(message):
+            await self._refuse(line, f"The message has {TOO_MANY_PROTOCOL_VALUES}.", request_id=_id_in(line))
+        else:
+            await self._take_message(line, message)
+
+    async def _take_message(self, line: bytes, message: dict[str, Any]) -> None:
         if self._modern is None and "method" in message and "id" in message:
             self._modern = message["method"] != "initialize" and _has_envelope(message)
         if self._modern is False and (answer := self._opening.answer(message)) is not None:
@@ -119,21 +134,24 @@ class StdioDoor:
 
     async def _take_oddity(self, line: bytes, message: Any) -> None:
         """What is no JSON object gets an answer too: silence would leave a client waiting."""
-        too_long = len(line) > MAX_BODY_BYTES
-        if message is UNREADABLE and not too_long and (lenient := _lenient_json(line)) is not None:
-            await self._sdk.send(line, lenient)
-            return
-        refusal = Refusal(PARSE_ERROR, "Parse error", None)
-        if too_long:
-            refusal = Refusal(INVALID_REQUEST, f"The message is larger than {MAX_BODY_BYTES:,} bytes.", None)
-        elif isinstance(message, list):
-            refusal = Refusal(INVALID_REQUEST, "Batches are not supported; send one message per line.", None)
+        if isinstance(message, list):
+            await self._refuse(line, "Batches are not supported; send one message per line.")
         elif isinstance(message, dict):
-            refusal = Refusal(INVALID_REQUEST, "The id of a request must be a string or an integer.", None)
+            await self._refuse(line, "The id of a request must be a string or an integer.")
         elif message is not UNREADABLE:
-            refusal = Refusal(INVALID_REQUEST, "A message must be a JSON object.", None)
+            await self._refuse(line, "A message must be a JSON object.")
+        elif (lenient := _lenient_json(line)) is None:
+            await self._refuse(line, "Parse error", PARSE_ERROR)
+        elif has_too_many_protocol_values(lenient):
+            await self._refuse(line, f"The message has {TOO_MANY_PROTOCOL_VALUES}.")
+        else:
+            await self._sdk.send(line, lenient)
+
+    async def _refuse(
+        self, line: bytes, reason: str, code: int = INVALID_REQUEST, *, request_id: str | int | None = None
+    ) -> None:
         log.warning("Malformed message", bytes=len(line))
-        await self._write(refusal.answer(None))
+        await self._write(Refusal(code, reason, None).answer(request_id))
 
     def _plain(self, message: dict[str, Any]) -> PlainCall | None:
         if self._modern is None or (not self._modern and not self._opening.opened):
@@ -169,6 +187,24 @@ class StdioDoor:
         except (BrokenPipeError, ConnectionResetError):
             # Nobody reads any more: stop, and stop what is running for them.
             self._tasks.cancel_scope.cancel()
+
+
+class _Request(msgspec.Struct):
+    """As much of a request as its refusal needs."""
+
+    id: str | int
+    method: str
+
+
+_read_request = msgspec.json.Decoder(_Request).decode
+
+
+def _id_in(line: bytes) -> str | int | None:
+    """The id of a request that is not decoded as a whole. Notifications and responses have none to answer to."""
+    try:
+        return _read_request(line).id
+    except NOT_JSON:
+        return None
 
 
 def _has_odd_id(message: dict[str, Any]) -> bool:

@@ -14,6 +14,7 @@ from dogubako.contract.errors import (
     ToolNotFoundError,
     ValidationError,
 )
+from dogubako.contract.json_values import has_more_values
 from dogubako.engine.validation import ModelValidator
 
 HANDSHAKE_VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -29,6 +30,13 @@ OPTIONS_KEY: Final = "dogubako/options"
 
 # A message larger than this is refused, whatever door it comes by.
 MAX_BODY_BYTES: Final = 4 * 1024 * 1024
+# More values than this are refused before they are decoded: checking them would stop the event loop for everybody.
+MAX_BODY_VALUES: Final = 10_000
+# What the protocol itself defines is checked by the SDK, which tries many types for each value.
+MAX_PROTOCOL_VALUES: Final = 2_000
+
+TOO_MANY_VALUES: Final = f"more than {MAX_BODY_VALUES:,} values, or numbers of too many digits"
+TOO_MANY_PROTOCOL_VALUES: Final = f"more than {MAX_PROTOCOL_VALUES:,} values beside the arguments of a tool"
 
 # What the decoder raises where there is no JSON: wrong syntax, half characters, a bottomless nesting.
 NOT_JSON: Final = (msgspec.DecodeError, UnicodeError, RecursionError)
@@ -99,6 +107,33 @@ def is_message(message: Any) -> bool:
     if "method" in message:
         return isinstance(message["method"], str) and isinstance(message.get("params"), dict | None)
     return isinstance(message.get("result"), dict) or isinstance(message.get("error"), dict)
+
+
+def has_too_many_values(body: bytes) -> bool:
+    """Whether a message or body holds more values than we decode."""
+    return has_more_values(body, MAX_BODY_VALUES)
+
+
+def has_too_many_protocol_values(message: Any) -> bool:
+    """Whether a message holds more values than it can need, apart from the arguments of a tool."""
+    waiting, left = [message], MAX_PROTOCOL_VALUES
+    while waiting:
+        value = waiting.pop()
+        if not isinstance(value, dict | list):
+            continue
+        left -= len(value)
+        if left < 0:
+            return True
+        if isinstance(value, list):
+            waiting += value
+        else:
+            waiting += [member for key, member in value.items() if key != "arguments" or value is not _params(message)]
+    return False
+
+
+def _params(message: Any) -> Any:
+    """The params of a call; what stands in their `arguments` is the tool's own."""
+    return message.get("params") if isinstance(message, dict) and message.get("method") == "tools/call" else None
 
 
 def is_request_id(value: Any) -> TypeGuard[str | int]:
