@@ -16,6 +16,7 @@ from dogubako.contract.errors import ApiError, ApiErrorContext
 from dogubako.outbound.bounds import MEGABYTE, Bound
 from dogubako.outbound.tls import trusted
 from dogubako.outbound.unpacking import ACCEPTED, Unpacker
+from dogubako.outbound.url_parts import check_query
 
 CONNECT_SECONDS: Final = 10.0
 # Between two bytes of an answer. How long all of it may take is the call's own timeout.
@@ -91,6 +92,7 @@ class ServiceHttp:
         content = content if json is None else msgspec.json.encode(json)
         said = {**(headers or {}), **({} if json is None else {"Content-Type": "application/json"})}
         given = {key: _written(value) for key, value in (params or {}).items() if value is not None}
+        check_query(given)
         request = self._client.build_request(method, path, params=given, content=content, headers=said)
         try:
             with anyio.fail_after(seconds):

@@ -15,6 +15,7 @@ from dogubako.contract.moment import utc_text
 
 KEPT: Final = 20
 _SAFE = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_LONGEST_SHOWN: Final = 100
 _NAME = re.compile(r"\d{8}T\d{9}Z-[0-9a-f]{8}")
 
 
@@ -52,8 +53,10 @@ class Backups:
         wanted = backup_id or ""
         context = NotFoundErrorContext(operation="restore workflow", resource_type="Backup", resource_id=wanted)
         hint = "list_workflow_backups shows which backups there are."
-        what = f"Backup '{backup_id}'" if backup_id else "A backup"
-        raise NotFoundError(f"{what} of workflow '{workflow_id}' not found", context=context, hint=hint)
+        what = f"Backup '{backup_id[:_LONGEST_SHOWN]}'" if backup_id else "A backup"
+        raise NotFoundError(
+            f"{what} of workflow '{workflow_id[:_LONGEST_SHOWN]}' not found", context=context, hint=hint
+        )
 
     def _save(self, workflow: dict[str, Any], reason: str) -> Backup:
         encoded = msgspec.json.encode(workflow)

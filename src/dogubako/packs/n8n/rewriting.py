@@ -1,6 +1,6 @@
 """Change workflows safely: a copy first, then the write, then a look at what n8n made of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Final
@@ -19,6 +19,8 @@ Json = dict[str, Any]
 
 REPUBLISH_SECONDS: Final = 1.0
 _WRITTEN: Final = ("name", "nodes", "connections", "settings", "pinData", "staticData", "nodeGroups", "description")
+# A name that is not there is compared and repeated up to here.
+_LONGEST_SHOWN: Final = 100
 # What somebody who rewrites a node rarely means to change, and n8n drops when it is left out.
 _CARRIED: Final = ("id", "type", "typeVersion", "position", "webhookId", "credentials")
 
@@ -118,11 +120,15 @@ class Rewriting:
             if found is None and create:
                 found = str((await self._client.lookups.create_tag(name))["id"])
             if found is None:
-                near = get_close_matches(name, known, n=3, cutoff=0.4)
-                advice = f" Did you mean {' or '.join(near)}?" if near else ""
-                raise ValidationError.of("tags", f"Invalid value for parameter tags: there is no tag '{name}'.{advice}")
+                raise _no_such_tag(name[:_LONGEST_SHOWN], known)
             ids.append(found)
         return ids
+
+
+def _no_such_tag(name: str, known: Iterable[str]) -> ValidationError:
+    near = get_close_matches(name, known, n=3, cutoff=0.4)
+    advice = f" Did you mean {' or '.join(near)}?" if near else ""
+    return ValidationError.of("tags", f"Invalid value for parameter tags: there is no tag '{name}'.{advice}")
 
 
 def with_node_changes(workflow: Mapping[str, Any], updates: Sequence[Mapping[str, Any]]) -> list[Json]:

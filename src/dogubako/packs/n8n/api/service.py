@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from typing import Any, Final, TypeGuard
-from urllib.parse import quote
 
 from dogubako.contract.errors import ApiError, NotFoundError, NotFoundErrorContext
 from dogubako.outbound.bounds import Bound
 from dogubako.outbound.http import Answer, Asked, ServiceHttp
+from dogubako.outbound.url_parts import segment
 
 API: Final = "/api/v1"
 _STARTING_UP: Final = b"n8n is starting up"
@@ -15,9 +15,7 @@ _LONGEST_REASON: Final = 500
 
 def place(*parts: str) -> str:
     """A path below the API. Ids come from outside, so nothing in them may lead elsewhere."""
-    # A dot alone would be resolved as "this folder" on the way.
-    safe = (quote(part, safe="").replace(".", "%2E") if set(part) <= {"."} else quote(part, safe="") for part in parts)
-    return "/".join((API, *safe))
+    return "/".join((API, *map(segment, parts)))
 
 
 class N8nService:

@@ -20,6 +20,8 @@ _INPUT_SHARE: Final = 0.25
 # Parameters hold whole programs, errors whole pages: neither may take the room of the items.
 _PART_SHARE: Final = 5
 _MOST_RUNS: Final = 50
+# A name that is not there is compared and repeated up to here.
+_LONGEST_SHOWN: Final = 100
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -179,9 +181,9 @@ class NodeExecutionFormatter:
         return wanted
 
     def _not_found(self) -> list[Run]:
-        name, ran = self._wanted.node_name, list(self._execution.runs)
+        hint = self._why_absent() if self._execution.workflow.node(self._wanted.node_name) is not None else ""
+        name, ran = self._wanted.node_name[:_LONGEST_SHOWN], list(self._execution.runs)
         near = get_close_matches(name, ran, n=3, cutoff=0.4)
-        hint = self._why_absent() if self._execution.workflow.node(name) is not None else ""
         if near or ran:
             hint = f"{hint} Did you mean {' or '.join(repr(one) for one in near or ran[:3])}?".strip()
         raise self._missing(f"Node '{name}'", hint or "get_execution shows which nodes ran.")

@@ -8,6 +8,8 @@ from dogubako.contract.errors import NotFoundError, NotFoundErrorContext
 
 Json = dict[str, Any]
 
+# A name that is not there is compared and repeated up to here.
+_LONGEST_SHOWN = 100
 _NOTABLE = ("disabled", "onError", "retryOnFail", "executeOnce", "alwaysOutputData", "notes")
 
 
@@ -77,6 +79,7 @@ def find_node(workflow: Mapping[str, Any], name: str) -> Json:
         if node.get("name") == name:
             return dict(node)
     names = [str(node.get("name")) for node in nodes]
+    name = name[:_LONGEST_SHOWN]
     near = get_close_matches(name, names, n=3, cutoff=0.4) or names[:3]
     hint = f"Did you mean {' or '.join(repr(one) for one in near)}?" if near else "The workflow has no nodes."
     context = NotFoundErrorContext(operation="find node", resource_type="Node", resource_id=name)

@@ -4,7 +4,6 @@ import json
 import time
 from collections.abc import Mapping
 from typing import Any, Final
-from urllib.parse import quote
 
 import anyio
 
@@ -12,6 +11,7 @@ from dogubako.contract.errors import ApiError, ApiErrorContext, DogubakoError, N
 from dogubako.contract.secrets import Redactor
 from dogubako.outbound.bounds import MEGABYTE, Bound
 from dogubako.outbound.http import Answer, Asked, ServiceHttp
+from dogubako.outbound.url_parts import segment
 from dogubako.packs.redmine.errors import RedmineRefused
 from dogubako.packs.redmine.models import Json
 from dogubako.response.plain import clean_text
@@ -45,13 +45,7 @@ _REFUSALS: Final = {
 
 def place(*parts: str | int) -> str:
     """A path of the API. Parts come from outside, so nothing in them may lead elsewhere."""
-    return "/" + "/".join(_segment(str(part)) for part in parts) + ".json"
-
-
-def _segment(part: str) -> str:
-    # A dot alone would be resolved as "this folder" on the way.
-    safe = quote(part, safe="")
-    return safe.replace(".", "%2E") if set(part) <= {"."} else safe
+    return "/" + "/".join(segment(str(part)) for part in parts) + ".json"
 
 
 class RedmineService:

@@ -45,6 +45,8 @@ _FORMS: Final = {
 }
 _READ_AS_DAYS: Final = re.compile(r"t|ld|nd|l?w|l2w|nw|[ln]?m|y")
 _MOST_SORTED: Final = 3
+# More would not fit into the address of a request.
+_LONGEST_FILTER: Final = 4_000
 
 
 async def choice(names: Names, kind: Kind, given: IdOrName, parameter: str, project: int | None = None) -> str | None:
@@ -58,7 +60,7 @@ async def choice(names: Names, kind: Kind, given: IdOrName, parameter: str, proj
     if text == NONE:
         return _none(kind, parameter)
     negated = "!" if text.startswith("!") else ""
-    ids = [str(await names.id_of(kind, part.strip(), parameter, project)) for part in _parts(text)]
+    ids = [str(await names.id_of(kind, part.strip(), parameter, project)) for part in _parts(text, parameter)]
     return negated + "|".join(ids)
 
 
@@ -69,8 +71,15 @@ def _none(kind: Kind, parameter: str) -> str:
     return NONE
 
 
-def _parts(text: str) -> list[str]:
+def _parts(text: str, parameter: str) -> list[str]:
+    _check_length(text, parameter)
     return text.removeprefix("!").split("|")
+
+
+def _check_length(text: str, parameter: str) -> None:
+    if len(text) > _LONGEST_FILTER:
+        message = f"Invalid value for parameter {parameter}: expected at most {_LONGEST_FILTER:,} characters"
+        raise ValidationError.of(parameter, message)
 
 
 async def status(names: Names, given: IdOrName) -> str | None:
@@ -92,7 +101,7 @@ async def person(names: Names, given: IdOrName, parameter: str, project: int | N
     if text in (ANY, NONE, ME):
         return text
     negated = "!" if text.startswith("!") else ""
-    ids = [str(await names.people.id_of(part.strip(), parameter, project)) for part in _parts(text)]
+    ids = [str(await names.people.id_of(part.strip(), parameter, project)) for part in _parts(text, parameter)]
     return negated + "|".join(ids)
 
 
@@ -116,6 +125,7 @@ def _is_a_moment(text: str) -> bool:
 
 def text(given: str, parameter: str) -> str:
     """Words are looked for anywhere, all of them; `=`, `!~`, `^` and `$` before them say otherwise."""
+    _check_length(given, parameter)
     wanted = given.strip()
     if not wanted or _BREAKS_A_FILTER.search(wanted):
         raise _no_text(parameter, "expected one line of text without '|'")
@@ -176,6 +186,7 @@ def _no_values(reason: str) -> ValidationError:
 
 def sort(given: str, columns: tuple[str, ...]) -> str:
     """`'updated_on:desc,priority'`, of columns that Redmine can sort by; others it would ignore."""
+    _check_length(given, "sort")
     parts = [part.strip().partition(":") for part in given.split(",")]
     names = [name for name, _, _ in parts]
     known = all(name in columns or (re.fullmatch(r"cf_\d{1,9}", name) and "cf" in columns) for name in names)

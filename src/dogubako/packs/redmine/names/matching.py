@@ -8,6 +8,8 @@ from typing import Final
 from dogubako.contract.errors import ValidationError
 
 _MOST_SHOWN: Final = 20
+# Redmine's own names have at most 255 characters. A longer text is compared with none of them.
+LONGEST_NAME: Final = 1_000
 
 # An id, or a name that people use for it.
 IdOrName = int | str
@@ -28,16 +30,20 @@ def as_id(given: IdOrName) -> int | None:
     """The id in `7`, `'7'` and `'#7'`; nothing for a name."""
     if isinstance(given, int):
         return given
+    if len(given) > LONGEST_NAME:
+        return None
     digits = given.strip().removeprefix("#")
     return int(digits) if digits.isascii() and digits.isdigit() else None
 
 
 def same(one: str, other: str) -> bool:
     """Whether people would call it the same name."""
-    return _plain(one) == _plain(other)
+    return len(one) <= LONGEST_NAME and _plain(one) == _plain(other)
 
 
 def matching(given: str, candidates: Iterable[Candidate]) -> list[Candidate]:
+    if len(given) > LONGEST_NAME:
+        return []
     wanted = _plain(given)
     found = (one for one in candidates if any(_plain(name) == wanted for name in one.names))
     return list({one.id: one for one in found}.values())

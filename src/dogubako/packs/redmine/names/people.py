@@ -7,7 +7,7 @@ from dogubako.packs.redmine.api.records import RecordsApi
 from dogubako.packs.redmine.api.service import RedmineService
 from dogubako.packs.redmine.lookups import Lookups
 from dogubako.packs.redmine.models import GROUP, MEMBERSHIP, USER, Json
-from dogubako.packs.redmine.names.matching import Candidate, IdOrName, absent, as_id, matching, only, same
+from dogubako.packs.redmine.names.matching import LONGEST_NAME, Candidate, IdOrName, absent, as_id, matching, only, same
 
 ME: Final = "me"
 
@@ -30,6 +30,8 @@ class People:
             return id_
         me = await self._service.me()
         named = str(given)
+        if len(named) > LONGEST_NAME:
+            raise absent("user", parameter, hint=_HINT)
         if same(named, ME):
             return int(me["id"])
         members: list[Candidate] = []

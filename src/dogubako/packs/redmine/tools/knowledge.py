@@ -3,6 +3,7 @@
 from typing import Final, Literal
 
 from pydantic import Field, field_validator
+from pydantic_core import PydanticKnownError
 
 from dogubako.contract.metadata import ToolExample
 from dogubako.contract.tool import ToolArgs
@@ -61,6 +62,10 @@ class ListFiles(ReadingTool[ListFilesArgs]):
         return self.answers.whole(FILE, rows)
 
 
+# Five words count.
+_LONGEST_QUESTION: Final = 2_000
+
+
 class SearchRedmineArgs(ToolArgs):
     q: str = Field(min_length=1, description="Words to look for; five count.")
     project_id: ProjectId | None = Field(None, description="Only in this project.")
@@ -77,6 +82,8 @@ class SearchRedmineArgs(ToolArgs):
     @field_validator("q")
     @classmethod
     def _has_a_word(cls, value: str) -> str:
+        if len(value) > _LONGEST_QUESTION:
+            raise PydanticKnownError("string_too_long", {"max_length": _LONGEST_QUESTION})
         # Redmine finds nothing for single letters, and does not say so; one Han character is a word.
         if not any(len(word) > 1 or not word.isascii() for word in value.split()):
             raise ValueError("needs a word of at least two characters")
