@@ -44,6 +44,13 @@ class Content:
     count: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """An answer that is built from much data: `build` is called in a worker thread, and what it returns is answered."""
+
+    build: Callable[[], Any]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Output(Content):
     """A JSON answer: `{"success": true, "message": …, "data": …}`."""

@@ -8,6 +8,8 @@ from pydantic import BaseModel, Field, create_model
 from typing_extensions import TypeVar
 
 from dogubako.contract.context import ClientT
+from dogubako.contract.offload import is_large
+from dogubako.contract.output import Deferred
 from dogubako.contract.tool import ArgsT, BaseTool
 
 DataT = TypeVar("DataT", default=Any)
@@ -33,7 +35,10 @@ class RawTool(BaseTool[ArgsT, ClientT], Generic[ArgsT, DataT, ClientT]):
         """Show what was fetched: the minimal view, or all of it."""
 
     async def execute(self, args: ArgsT) -> Any:
-        return self.format_response(await self.execute_core(args), getattr(args, "raw", False))
+        data, raw = await self.execute_core(args), getattr(args, "raw", False)
+        if is_large(data):
+            return Deferred(lambda: self.format_response(data, raw))
+        return self.format_response(data, raw)
 
 
 class _WithRaw:

@@ -17,6 +17,8 @@ from dogubako.contract.context import ClientT, ToolContext
 from dogubako.contract.conversation import InputRequired
 from dogubako.contract.errors import DogubakoError, ToolExecutionError
 from dogubako.contract.metadata import Effect, ToolExample, ToolMetadata, ToolSchemas
+from dogubako.contract.offload import is_large, offload
+from dogubako.contract.output import Deferred
 from dogubako.contract.schema import parameters_of, schema_of, with_confirmation
 
 log = structlog.get_logger("dogubako.tool")
@@ -85,6 +87,13 @@ class BaseTool(ABC, Generic[ArgsT, ClientT]):
         """Run `execute` and answer, whatever happens. Only a cancellation passes through."""
         # Not a coroutine around `answered`: Python would throw a GeneratorExit of the tool into the outer one only.
         return answered(self, self.execute, args)
+
+    async def _answered(self, answer: Any) -> ToolResult:
+        """Build the answer to a call that worked. A large one is built in a worker thread."""
+        success = self.context.responses.success
+        if isinstance(answer, Deferred):
+            return await offload(lambda: success(answer.build()))
+        return await offload(success, answer) if is_large(answer) else success(answer)
 
     def bind(self, context: ToolContext[ClientT]) -> Self:
         """The same tool, made ready for one call. Tools keep no state between calls."""
@@ -171,7 +180,7 @@ class BaseTool(ABC, Generic[ArgsT, ClientT]):
 async def answered(tool: BaseTool[ArgsT, Any], run: Callable[[ArgsT], Awaitable[Any]], args: ArgsT) -> ToolResult:
     """Build the answer from what `run` returns or raises; `run` is the tool's `execute`, or a handler of its own."""
     try:
-        return tool.context.responses.success(await run(args))
+        return await tool._answered(await run(args))
     except asyncio.CancelledError:
         if _really_cancelled():
             raise

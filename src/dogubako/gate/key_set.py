@@ -8,11 +8,11 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 import anyio
-import anyio.to_thread
 import structlog
 
 from dogubako.contract.errors import ApiError
 from dogubako.contract.loopback import crosses_a_network_unencrypted
+from dogubako.contract.offload import offload
 from dogubako.gate.jwk import SigningKey, signing_keys
 from dogubako.gate.unknown_keys import UnknownKeys
 from dogubako.outbound.bounds import SMALL_DOCUMENT
@@ -151,9 +151,8 @@ class KeySet:
         """Better the keys that we know than to lock everybody out while the other server restarts."""
         self._begun += 1
         try:
-            document = await self._json(await self._address())
             # Each key takes a moment, and nobody knows how many there are.
-            keys = await anyio.to_thread.run_sync(signing_keys, document)
+            keys = await offload(signing_keys, await self._json(await self._address()))
         except Exception as error:
             # The edge of a task of its own: there is nobody above to tell, and an odd document must not end it.
             if self._failed == _NEVER:
@@ -203,7 +202,7 @@ class KeySet:
         answer = await self._http.request("GET", url, _ASKED, seconds=10)
         if not answer.ok:
             raise ValueError(f"status {answer.status}")
-        found = answer.json()
+        found = await answer.json()
         if not isinstance(found, dict):
             raise TypeError("not an object")
         return found

@@ -13,17 +13,21 @@ import anyio
 import msgspec
 
 from dogubako.contract.errors import ApiError, ApiErrorContext
+from dogubako.contract.offload import collection_paused, offload
 from dogubako.outbound.bounds import MEGABYTE, Bound
 from dogubako.outbound.tls import trusted
-from dogubako.outbound.unpacking import ACCEPTED, Unpacker
+from dogubako.outbound.unpacking import ACCEPTED, unpack
 from dogubako.outbound.url_parts import check_query
 
 CONNECT_SECONDS: Final = 10.0
 # Between two bytes of an answer. How long all of it may take is the call's own timeout.
 SILENCE_SECONDS: Final = 60.0
 # A page of 250 workflows or 100 issues fits well. What may be larger says so itself.
-MAX_ANSWER_BYTES: Final = 32 * MEGABYTE
-MAX_ANSWER_VALUES: Final = 1_500_000
+MAX_ANSWER_BYTES: Final = 24 * MEGABYTE
+MAX_ANSWER_VALUES: Final = 1_000_000
+MAX_ANSWER_CONTAINERS: Final = 150_000
+# A body up to this length is decoded on the loop.
+_SHORT: Final = 16 * 1024
 
 _OK: Final = range(200, 300)
 _MOVED: Final = range(300, 400)
@@ -56,12 +60,24 @@ class Answer:
     def is_json(self) -> bool:
         return "json" in self.content_type
 
-    def json(self) -> Any:
-        """The decoded body; ValueError when it is none."""
-        try:
-            return msgspec.json.decode(self.body)
-        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-            raise ValueError("not JSON") from error
+    async def json(self) -> Any:
+        """The decoded body; ValueError when it is none. A long one is decoded in a worker thread."""
+        return decode_json(self.body) if len(self.body) <= _SHORT else await offload(decode_json, self.body)
+
+    def short_json(self) -> Any:
+        """The decoded body of a short answer, as a refusal is; ValueError for one that is long or no JSON."""
+        if len(self.body) > _SHORT:
+            raise ValueError("too long")
+        return decode_json(self.body)
+
+
+def decode_json(body: bytes) -> Any:
+    """JSON as data; ValueError when it is none. The caller bounds what it decodes."""
+    try:
+        with collection_paused():
+            return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise ValueError("not JSON") from error
 
 
 class ServiceHttp:
@@ -72,8 +88,9 @@ class ServiceHttp:
         self._client = client
         # httpx2, handed in by `connected`: importing it takes long, and not every server needs it.
         self._library = library
-        self._unpacker = Unpacker()
-        self._at_most = at_most or Bound(most_bytes=MAX_ANSWER_BYTES, most_values=MAX_ANSWER_VALUES)
+        self._at_most = at_most or Bound(
+            most_bytes=MAX_ANSWER_BYTES, most_values=MAX_ANSWER_VALUES, most_containers=MAX_ANSWER_CONTAINERS
+        )
 
     async def request(
         self,
@@ -120,26 +137,32 @@ class ServiceHttp:
         pieces = await self._received(response, asked, at_most.most_bytes)
         encoding = response.headers.get("content-encoding", "").strip().lower()
         try:
-            body = await self._unpacker.unpack(pieces, encoding, at_most.most_bytes)
+            body, exceeded = await unpack(pieces, encoding, at_most)
         except ValueError as error:
+            pieces.clear()
             raise self.failed(asked, f"the answer of {self.name} was garbled", hint=_IN_BETWEEN) from error
-        if len(body) > at_most.most_bytes:
-            raise self._too_large(asked, f"{at_most.most_bytes:,} bytes")
-        if not at_most.allows_values_of(body):
-            raise self._too_large(asked, f"{at_most.most_values:,} values")
+        if exceeded is not None:
+            pieces.clear()
+            raise self.too_large(asked, exceeded)
         return body
 
     async def _received(self, response: Any, asked: Asked, most_bytes: int) -> list[bytes]:
+        announced = response.headers.get("content-length", "")
+        if announced.isdecimal() and int(announced) > most_bytes:
+            raise self.too_large(asked, f"{most_bytes:,} bytes")
         pieces: list[bytes] = []
         size = 0
         async for piece in response.aiter_raw():
             pieces.append(piece)
             size += len(piece)
             if size > most_bytes:
-                raise self._too_large(asked, f"{most_bytes:,} bytes")
+                # The traceback of the error would keep them as long as somebody keeps the error.
+                pieces.clear()
+                raise self.too_large(asked, f"{most_bytes:,} bytes")
         return pieces
 
-    def _too_large(self, asked: Asked, allowed: str) -> ApiError:
+    def too_large(self, asked: Asked, allowed: str) -> ApiError:
+        """The service answered with more than `allowed`."""
         hint = f"Ask for less at once, or look at it in {self.name} itself."
         return self.failed(asked, f"{self.name} answered with more than {allowed}", hint=hint)
 

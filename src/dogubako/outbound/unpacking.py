@@ -1,11 +1,11 @@
-"""Answers in pieces, and packed ones. Large ones are put together beside the loop: other calls get their turn."""
+"""Put the pieces of an answer together and unpack them; large ones in a worker thread."""
 
 import zlib
 from collections.abc import Sequence
 from typing import Final
 
-import anyio
-import anyio.to_thread
+from dogubako.contract.offload import offload
+from dogubako.outbound.bounds import Bound
 
 ACCEPTED: Final = "gzip"
 _GZIP: Final = ("gzip", "x-gzip")
@@ -15,24 +15,23 @@ _WINDOW_OF_GZIP: Final = zlib.MAX_WBITS | 16
 _SMALL: Final = 16 * 1024
 
 
-class Unpacker:
-    """One large answer at a time: many threads at once would take the processor away from the loop."""
-
-    def __init__(self) -> None:
-        self._one_thread = anyio.CapacityLimiter(1)
-
-    async def unpack(self, pieces: Sequence[bytes], encoding: str, most_bytes: int) -> bytes:
-        """The answer itself. ValueError when it is packed in another way than it says, or one that we do not know."""
-        if sum(map(len, pieces)) <= _SMALL:
-            return _unpacked(pieces, encoding, most_bytes)
-        return await anyio.to_thread.run_sync(_unpacked, pieces, encoding, most_bytes, limiter=self._one_thread)
+async def unpack(pieces: Sequence[bytes], encoding: str, at_most: Bound) -> tuple[bytes, str | None]:
+    """The answer and the limit that it exceeds, if it exceeds one. ValueError when it is not packed as it says."""
+    if sum(map(len, pieces)) <= _SMALL:
+        return _unpacked(pieces, encoding, at_most)
+    return await offload(_unpacked, pieces, encoding, at_most)
 
 
-def _unpacked(pieces: Sequence[bytes], encoding: str, most_bytes: int) -> bytes:
-    """At most one byte more than allowed, which tells that there is more: a few bytes can hold gigabytes."""
+def _unpacked(pieces: Sequence[bytes], encoding: str, at_most: Bound) -> tuple[bytes, str | None]:
     body = b"".join(pieces)
-    if encoding in _NOT_PACKED or not body:
-        return body
+    if encoding not in _NOT_PACKED and body:
+        body = _decompressed(body, encoding, at_most.most_bytes)
+    exceeded = at_most.exceeded_by(body)
+    return (body, None) if exceeded is None else (b"", exceeded)
+
+
+def _decompressed(body: bytes, encoding: str, most_bytes: int) -> bytes:
+    """At most one byte more than allowed, which tells that there is more: a few bytes can hold gigabytes."""
     if encoding not in _GZIP:
         raise ValueError(f"unknown encoding {encoding}")
     try:

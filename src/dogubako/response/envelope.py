@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from dogubako.contract.offload import collection_paused
 from dogubako.contract.output import Output
 from dogubako.response.fitting import Fitted, Mask, Next, whole_or_cut
 from dogubako.response.json_fit import cost_of, fit_json, fit_page
@@ -23,7 +24,8 @@ def build(output: Output, message: str, budget: int, next_call: Next, mask: Mask
 
     def cut_to(target: int) -> str:
         # Read back, because it is plain and without secrets now, whatever the tool returned.
-        plain, said = msgspec.json.decode(whole), list[Cut]()
+        with collection_paused():
+            plain, said = msgspec.json.decode(whole), list[Cut]()
         frame = {"success": True, "message": _short(plain["message"], budget, said)}
         guidance = _guidance_of(plain["data"], budget, said)
         room = max(target - count_tokens(encode(frame | guidance)), 1)

@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from html import escape
 from typing import Literal
 
 from dogubako.contract.output import Markdown, Page, Text, Xml, XmlElement
 from dogubako.response.plain import clean_text
 from dogubako.response.text_fit import fit_blocks
-from dogubako.response.tokens import count_tokens, far_above
+from dogubako.response.tokens import count_tokens, far_above, far_above_characters
 from dogubako.response.trim import Cut, sentence_for, worth_saying
-from dogubako.response.xml import fit_xml, masked, render
+from dogubako.response.xml import fit_xml, longer_than, masked, render
 
 # Estimates of parts do not add up exactly; each round aims a little lower until the whole fits.
 _ROUNDS = 8
@@ -31,9 +32,12 @@ class Fitted:
     trimmed: bool
 
 
-def whole_or_cut(whole: str, cut_to: Callable[[int], str], nothing: Callable[[], str], budget: int) -> Fitted:
-    """The whole text if it fits, else the largest cut that does, else what says that nothing could be shown."""
-    if not far_above(whole, budget) and (tokens := count_tokens(whole)) <= budget:
+def whole_or_cut(whole: str | None, cut_to: Callable[[int], str], nothing: Callable[[], str], budget: int) -> Fitted:
+    """The whole text if it fits, else the largest cut that does, else what says that nothing could be shown.
+
+    A whole that is known to be too long need not be given.
+    """
+    if whole is not None and not far_above(whole, budget) and (tokens := count_tokens(whole)) <= budget:
         return Fitted(text=whole, tokens=tokens, trimmed=False)
     for attempt in range(_ROUNDS):
         text = cut_to(budget * (_ROUNDS - attempt) // _ROUNDS)
@@ -58,10 +62,13 @@ def markdown(answer: Markdown, budget: int, next_call: Next, mask: Mask) -> Fitt
 
 def xml(answer: Xml, budget: int, next_call: Next, mask: Mask) -> Fitted:
     page_path = answer.page.path if answer.page else None
-    whole = mask(render(_with_next(answer)))
+    # Writing a whole that cannot fit would take far longer than writing what is shown of it.
+    hopeless = longer_than(answer.root, far_above_characters(budget))
+    whole = None if hopeless else mask(render(_with_next(answer)))
+    without_secrets = cache(lambda: masked(answer.root, mask))
 
     def cut_to(target: int) -> str:
-        root, cuts = fit_xml(masked(answer.root, mask), target, page_path)
+        root, cuts = fit_xml(without_secrets(), target, page_path)
         return mask(render(_with_note(root, cuts, next_call(answer.page, cuts), budget)))
 
     def nothing() -> str:

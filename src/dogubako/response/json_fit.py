@@ -1,6 +1,7 @@
 """Make JSON smaller by leaving out whole items and shortening long strings."""
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 from dogubako.response.plain import encode
@@ -72,6 +73,11 @@ def _fit_list(items: list[Any], budget: int, path: str, cuts: list[Cut]) -> list
 
 
 def _fit_dict(fields: dict[str, Any], budget: int, path: str, cuts: list[Cut]) -> dict[str, Any]:
+    if len(fields) > budget:
+        # Each costs at least a token: nobody's share would be enough to show something.
+        shown = take_whole((cost_of({key: item}, budget) for key, item in fields.items()), budget - NOTE_TOKENS)
+        cuts.append(Cut(path=path, shown=shown, total=len(fields), unit="fields"))
+        return dict(islice(fields.items(), shown))
     costs = [cost_of({key: item}, budget) for key, item in fields.items()]
     shares = share_out(costs, budget - NOTE_TOKENS)
     if any(share < cost and share < _SMALLEST_SHARE for share, cost in zip(shares, costs, strict=True)):

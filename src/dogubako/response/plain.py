@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from dogubako.contract.secrets import MASK
 
 _MAX_DEPTH = 100
+_PIECE = 128 * 1024
 
 
 def _dump(value: Any) -> Any:
@@ -72,6 +73,9 @@ def masked_data(value: Any, mask: Callable[[str], str]) -> Any:
     if isinstance(value, bool) or value is None:
         return value
     return value if mask(written := str(value)) == written else MASK
+def pieces_of(text: str) -> Iterator[str]:
+    """A text in pieces. Looking at all of a long one with a regular expression would hold the interpreter for long."""
+    return (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))
 
 
 def _plain(value: Any, depth: int) -> Any:

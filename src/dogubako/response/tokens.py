@@ -18,6 +18,8 @@ import re
 import unicodedata
 from math import isqrt
 
+from dogubako.response.plain import pieces_of
+
 _TOKEN = 60  # All costs are in sixtieths of a token.
 
 # The start and the end of a text count as a line end: kind 0. Kind 2 is a byte outside ASCII, kind 3 a control.
@@ -138,6 +140,7 @@ _TINY = 8
 _MOST_PER_TOKEN = 24
 # U+FDFA grows to 33 bytes when it is normalised. No character grows more.
 _WIDEST = 33
+_LONG = 512 * 1024
 
 
 def _classes(groups: tuple[str, ...], step: int, ascii_rest: int, rest: int) -> bytes:
@@ -164,6 +167,9 @@ def count_tokens(text: str) -> int:
     """The most tokens this text can cost. Exact for nobody, too low for nobody."""
     if len(text) <= _TINY and text.isascii():
         return len(text)
+    if len(text) > _LONG:
+        # What is counted at once holds the interpreter. The bounds of all pieces together are a bound of the whole.
+        return sum(map(count_tokens, pieces_of(text)))
     if text.isascii() or unicodedata.is_normalized("NFKC", text):
         return _bound(text)
     # Claude's tokenizer normalises first, Mistral's does not, and either form can be the longer one.
@@ -172,7 +178,12 @@ def count_tokens(text: str) -> int:
 
 def far_above(text: str, limit: int) -> bool:
     """Whether a text is so long that it cannot fit: megabytes are not worth counting."""
-    return len(text) > max(limit, 1) * _MOST_PER_TOKEN
+    return len(text) > far_above_characters(limit)
+
+
+def far_above_characters(limit: int) -> int:
+    """The length above which no text fits so many tokens."""
+    return max(limit, 1) * _MOST_PER_TOKEN
 
 
 def fits(text: str, limit: int) -> bool:

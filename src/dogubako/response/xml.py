@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from html import escape
 
 from dogubako.contract.output import XmlElement
-from dogubako.response.plain import clean_text
-from dogubako.response.tokens import count_tokens
+from dogubako.response.plain import clean_text, pieces_of
+from dogubako.response.tokens import count_tokens, far_above_characters
 from dogubako.response.trim import NOTE_TOKENS, Cut, cut_text, share_out, take_whole
 
 DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>'
@@ -35,7 +35,22 @@ def fit_xml(root: XmlElement, budget: int, page_path: str | None = None) -> tupl
 
 def unwritable(text: str) -> int:
     """How many characters of a text XML has no way to write; each becomes U+FFFD."""
-    return len(_FORBIDDEN.findall(text))
+    return sum(len(_FORBIDDEN.findall(piece)) for piece in pieces_of(text))
+
+
+def longer_than(root: XmlElement, characters: int) -> bool:
+    """Whether an element is written in more than this many characters; False where that is not certain."""
+    # Line ends and half characters may be written shorter than they are, at most by half.
+    left, waiting = 2 * characters, [root]
+    while waiting and left >= 0:
+        element = waiting.pop()
+        left -= len(element.tag)
+        if isinstance(element.children, str):
+            left -= len(element.children)
+        else:
+            left -= len(element.children)
+            waiting += element.children if left >= 0 else ()
+    return left < 0
 
 
 def masked(element: XmlElement, mask: Callable[[str], str]) -> XmlElement:
@@ -63,7 +78,9 @@ def _spelled(text: str) -> str:
 
 def _allowed(text: str) -> str:
     # A bare carriage return would be read back as a line feed.
-    return _FORBIDDEN.sub("\ufffd", clean_text(text)).replace("\r\n", "\n").replace("\r", "\n")
+    clean = clean_text(text)
+    allowed = "".join([_FORBIDDEN.sub("\ufffd", piece) for piece in pieces_of(clean)])
+    return allowed.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _attribute(value: str | float | bool) -> str:
@@ -81,7 +98,10 @@ def _name(name: str) -> str:
     return cleaned if _NAME.fullmatch(cleaned) else f"_{cleaned}"
 
 
-def _cost(element: XmlElement) -> int:
+def _cost(element: XmlElement, enough: int | None = None) -> int:
+    """Tokens of an element. Far above `enough` any number that is too large will do, and nothing is written."""
+    if enough is not None and longer_than(element, far_above_characters(enough)):
+        return far_above_characters(enough)
     return count_tokens(_element(element)) + 1
 
 
@@ -90,7 +110,7 @@ def _shell_cost(element: XmlElement) -> int:
 
 
 def _fit(element: XmlElement, budget: int, path: str, cuts: list[Cut]) -> XmlElement:
-    if _cost(element) <= budget:
+    if _cost(element, budget) <= budget:
         return element
     budget -= _shell_cost(element) + NOTE_TOKENS
     if isinstance(element.children, str):
@@ -103,7 +123,7 @@ def _fit(element: XmlElement, budget: int, path: str, cuts: list[Cut]) -> XmlEle
 
 
 def _fit_alike(children: Sequence[XmlElement], budget: int, path: str, cuts: list[Cut]) -> list[XmlElement]:
-    shown = take_whole((_cost(child) for child in children), budget)
+    shown = take_whole((_cost(child, budget) for child in children), budget)
     kept = list(children[:shown])
     if not kept and budget >= _SMALLEST_SHARE:
         kept = [_fit(children[0], budget, f"{path}/{children[0].tag}", cuts)]
@@ -113,7 +133,12 @@ def _fit_alike(children: Sequence[XmlElement], budget: int, path: str, cuts: lis
 
 
 def _fit_different(children: Sequence[XmlElement], budget: int, path: str, cuts: list[Cut]) -> list[XmlElement]:
-    costs = [_cost(child) for child in children]
+    if len(children) > budget:
+        # Each costs at least a token: nobody's share would be enough to show something.
+        shown = take_whole((_cost(child, budget) for child in children), budget)
+        cuts.append(Cut(path=path, shown=shown, total=len(children), unit="elements"))
+        return list(children[:shown])
+    costs = [_cost(child, budget) for child in children]
     shares = share_out(costs, budget)
     if any(share < cost and share < _SMALLEST_SHARE for share, cost in zip(shares, costs, strict=True)):
         shown = take_whole(costs, budget)
@@ -138,9 +163,9 @@ def _fit_page(root: XmlElement, budget: int, page_path: str) -> XmlElement:
     if isinstance(root.children, str):
         return root
     if root.tag == page_path:
-        shown = take_whole((_cost(child) for child in root.children), budget - _shell_cost(root) - NOTE_TOKENS)
+        shown = take_whole((_cost(child, budget) for child in root.children), budget - _shell_cost(root) - NOTE_TOKENS)
         return XmlElement(root.tag, root.attributes, root.children[: max(shown, 1)])
-    others = sum(_cost(child) for child in root.children if child.tag != page_path)
+    others = sum(_cost(child, budget) for child in root.children if child.tag != page_path)
     children = [
         _fit_page(child, budget - others - _shell_cost(root), page_path) if child.tag == page_path else child
         for child in root.children

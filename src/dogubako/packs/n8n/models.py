@@ -1,16 +1,22 @@
 """What n8n says, in our types. Items stay undecoded until somebody looks at them: there may be ten thousand."""
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import Raw, Struct
+
+from dogubako.contract.offload import collection_paused
+
+# A run, unlike an item, is decoded at once. Loops over thousands of items stay far below.
+MOST_RUNS: Final = 25_000
+MOST_NODES: Final = 10_000
 
 # An item as n8n wrote it: {"json": …, "pairedItem": …, "binary": …}.
 Items = list[Raw]
 Outputs = list[Items | None]
 
 
-class Source(Struct, rename="camel"):
+class Source(Struct, rename="camel", gc=False):
     """Where one input of a run came from."""
 
     previous_node: str
@@ -18,7 +24,7 @@ class Source(Struct, rename="camel"):
     previous_node_run: int | None = 0
 
 
-class Run(Struct, rename="camel"):
+class Run(Struct, rename="camel", gc=False):
     """One run of one node."""
 
     start_time: float = 0
@@ -46,7 +52,7 @@ class Run(Struct, rename="camel"):
         return self.error is not None or self.status in ("error", "crashed")
 
 
-class ResultData(Struct, rename="camel"):
+class ResultData(Struct, rename="camel", gc=False):
     """What the nodes did."""
 
     run_data: dict[str, list[Run]] = {}
@@ -54,7 +60,7 @@ class ResultData(Struct, rename="camel"):
     error: dict[str, Any] | None = None
 
 
-class ExecutionBody(Struct, rename="camel"):
+class ExecutionBody(Struct, rename="camel", gc=False):
     """The part of an execution that comes only when asked for."""
 
     result_data: ResultData = msgspec.field(default_factory=ResultData)
@@ -63,7 +69,7 @@ class ExecutionBody(Struct, rename="camel"):
     parent_execution: dict[str, Any] | None = None
 
 
-class Node(Struct, rename="camel"):
+class Node(Struct, rename="camel", gc=False):
     """A node as the workflow has it."""
 
     name: str
@@ -83,7 +89,7 @@ class Node(Struct, rename="camel"):
         return found if isinstance(found, dict) else {}
 
 
-class Link(Struct):
+class Link(Struct, gc=False):
     """The end of a connection."""
 
     node: str
@@ -95,7 +101,7 @@ class Link(Struct):
 Connections = dict[str, dict[str, list[list[Link] | None]]]
 
 
-class WorkflowData(Struct, rename="camel"):
+class WorkflowData(Struct, rename="camel", gc=False):
     """The workflow as it was when it ran."""
 
     id: str | None = None
@@ -107,7 +113,7 @@ class WorkflowData(Struct, rename="camel"):
         return next((node for node in self.nodes if node.name == name), None)
 
 
-class Execution(Struct, rename="camel"):
+class Execution(Struct, rename="camel", gc=False):
     """One execution. `received` is the whole answer, for those who want to see it raw."""
 
     id: str | int
@@ -151,8 +157,16 @@ class Execution(Struct, rename="camel"):
         return not self.runs and (said or sized)
 
 
+class TooManyParts(ValueError):  # noqa: N818 - a signal to the API, which has the words for callers
+    """The execution has more runs or nodes than can be looked through."""
+
+
 def read_execution(body: bytes) -> Execution:
-    """Raises msgspec.DecodeError (or its ValidationError) when this is no execution."""
-    execution = msgspec.json.decode(body, type=Execution)
+    """Raises msgspec.DecodeError (or its ValidationError) when this is no execution, TooManyParts for a huge one."""
+    with collection_paused():
+        execution = msgspec.json.decode(body, type=Execution)
+        if sum(map(len, execution.runs.values())) > MOST_RUNS or len(execution.workflow.nodes) > MOST_NODES:
+            # It goes before the garbage collector looks at it.
+            raise TooManyParts
     execution.received = body
     return execution

@@ -1,6 +1,7 @@
 """What happened to an issue: notes and changes, newest first, with names where Redmine keeps ids."""
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, Final
 
 from dogubako.contract.errors import DogubakoError
@@ -57,13 +58,16 @@ class History:
     async def _change(self, detail: Json) -> Json:
         field, old, new = str(detail.get("name")), detail.get("old_value"), detail.get("new_value")
         if detail.get("property") == "cf":
-            names = {str(one["id"]): one["name"] for one in self._issue.get("custom_fields") or ()}
-            field = names.get(field, f"cf_{field}")
+            field = self._custom_fields.get(field, f"cf_{field}")
         elif detail.get("property") in ("attachment", "relation"):
             field = f"{detail['property']} {field}"
         known = await self._known(field) if detail.get("property") == "attr" else {}
         change = {"field": field, "from": _named(old, known), "to": _named(new, known)}
         return {key: value for key, value in change.items() if value not in (None, "")}
+
+    @cached_property
+    def _custom_fields(self) -> dict[str, str]:
+        return {str(one["id"]): one["name"] for one in self._issue.get("custom_fields") or ()}
 
     async def _known(self, field: str) -> dict[str, str]:
         if field not in _KINDS:

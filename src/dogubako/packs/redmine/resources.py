@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from dogubako.contract.context import ToolContext
+from dogubako.contract.offload import offload_if_large
+from dogubako.contract.output import Page
 from dogubako.contract.resource import ResourceTemplate
 from dogubako.packs.redmine.api.service import place
 from dogubako.packs.redmine.client import RedmineClient
-from dogubako.packs.redmine.formatters.answers import Answered, Answers
+from dogubako.packs.redmine.formatters.answers import Answers
 from dogubako.packs.redmine.formatters.views import view
-from dogubako.packs.redmine.models import ISSUE, PROJECT, WIKI_PAGE
+from dogubako.packs.redmine.models import ISSUE, PROJECT, WIKI_PAGE, Json, Kind
 from dogubako.packs.redmine.tools.issues import journal_page, shown_issue
 
 # A family of resources has one type for all settings, so the format of the tools' answers does not count here.
@@ -23,14 +25,14 @@ async def _read_issue(context: ToolContext[Any], variables: Mapping[str, str]) -
     client: RedmineClient = context.client
     issue = await client.records.show(ISSUE, variables["id"], _INCLUDE)
     shown = await shown_issue(client.lookups, issue, _JOURNALS, 0)
-    return _written(context, _IN_XML.record(ISSUE, shown, page=journal_page(shown)))
+    return await _written(context, ISSUE, shown, journal_page(shown))
 
 
 async def _read_page(context: ToolContext[Any], variables: Mapping[str, str]) -> str:
     client: RedmineClient = context.client
     path = place("projects", variables["id"], "wiki", variables["title"])
     page = await client.records.show(WIKI_PAGE, variables["title"], path=path)
-    return _written(context, _IN_XML.record(WIKI_PAGE, view(page)))
+    return await _written(context, WIKI_PAGE, view(page))
 
 
 async def _issue_ids(context: ToolContext[Any], typed: str, _: Mapping[str, str]) -> list[str]:
@@ -53,9 +55,13 @@ async def _titles(context: ToolContext[Any], typed: str, chosen: Mapping[str, st
     return [row["title"] for row in page.rows if row["title"].casefold().startswith(typed.casefold())]
 
 
-def _written(context: ToolContext[Any], answer: Answered) -> str:
+async def _written(context: ToolContext[Any], kind: Kind, shown: Json, page: Page | None = None) -> str:
     """Cut between whole elements where it must be: cut like any text it would be no document any more."""
-    return str(context.responses.success(answer).content[0]["text"])
+
+    def write() -> str:
+        return str(context.responses.success(_IN_XML.record_now(kind, shown, page=page)).content[0]["text"])
+
+    return await offload_if_large(shown, write)
 
 
 RESOURCE_TEMPLATES = (

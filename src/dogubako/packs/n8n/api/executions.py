@@ -3,21 +3,22 @@
 import hashlib
 from typing import Any, Final
 
-import anyio
 import msgspec
 
 from dogubako.contract.errors import ApiError
+from dogubako.contract.offload import offload
 from dogubako.contract.state import Cache
 from dogubako.outbound.bounds import MEGABYTE, Bound
 from dogubako.outbound.http import Asked
 from dogubako.packs.n8n.api.service import N8nService, missing, place
-from dogubako.packs.n8n.models import Execution, read_execution
+from dogubako.packs.n8n.models import MOST_NODES, MOST_RUNS, Execution, TooManyParts, read_execution
 
 # n8n answers a retry only when the retried execution has ended.
 RETRY_SECONDS: Final = 110.0
 # With the data of every node it may be far larger than anything else. Its items stay as they come: they are decoded
 # one by one, when somebody looks at them.
-_LARGEST: Final = Bound(most_bytes=64 * MEGABYTE, most_values=4_000_000)
+_LARGEST: Final = Bound(most_bytes=32 * MEGABYTE, most_values=1_200_000)
+_SHORT: Final = 64 * 1024
 _FIND_OTHERS: Final = "list_executions shows which executions there are."
 _FORGOTTEN: Final = b""
 
@@ -29,7 +30,6 @@ class ExecutionsApi:
         self._service = service
         self._cache = cache
         self._scope = hashlib.sha256(scope.encode()).hexdigest()[:16]
-        self._reading = anyio.Lock()
 
     async def page(self, **filters: Any) -> dict[str, Any]:
         """One page, newest first: `data` and `nextCursor`. n8n shows what is still running only to those who ask."""
@@ -64,7 +64,7 @@ class ExecutionsApi:
             answer = await self._service.ask("GET", place("executions", execution_id), asked)
         except ApiError as error:
             raise _missing_if(error, asked) from error
-        return self._service.object_in(answer, asked, "id")
+        return await self._service.object_in(answer, asked, "id")
 
     async def retry(self, execution_id: str, *, with_current_workflow: bool) -> dict[str, Any]:
         """The new execution, once it has ended."""
@@ -75,7 +75,7 @@ class ExecutionsApi:
         except ApiError as error:
             raise _missing_if(error, asked) from error
         await self._forget(execution_id)
-        return self._service.object_in(answer, asked, "id")
+        return await self._service.object_in(answer, asked, "id")
 
     async def stop(self, execution_id: str) -> dict[str, Any]:
         return await self._change("POST", "stop execution", execution_id, "stop")
@@ -90,7 +90,7 @@ class ExecutionsApi:
         except ApiError as error:
             raise _missing_if(error, asked) from error
         await self._forget(execution_id)
-        return self._service.object_in(answer, asked)
+        return await self._service.object_in(answer, asked)
 
     async def _fetch(self, asked: Asked, execution_id: str, **params: Any) -> Execution:
         path = place("executions", execution_id)
@@ -102,13 +102,13 @@ class ExecutionsApi:
             raise _missing_if(error, asked) from error
         try:
             return await self._read(answer.body)
+        except TooManyParts:
+            raise self._service.too_large(asked, f"{MOST_RUNS:,} runs or {MOST_NODES:,} nodes") from None
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             raise self._service.cut_off(asked) from None
 
     async def _read(self, body: bytes) -> Execution:
-        # A large one takes some milliseconds. Several in a row would keep every other call waiting.
-        async with self._reading:
-            return read_execution(body)
+        return read_execution(body) if len(body) <= _SHORT else await offload(read_execution, body)
 
     async def _insist(self, asked: Asked, execution: Execution) -> Execution:
         """Newer versions hand out data above their size limit to those who insist; older ones refuse the wish."""

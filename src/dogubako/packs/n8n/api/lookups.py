@@ -27,7 +27,7 @@ class LookupsApi:
     async def create_tag(self, name: str) -> dict[str, Any]:
         asked = Asked(operation="create tag", resource_type="Tag", resource_id=name)
         answer = await self._service.ask("POST", place("tags"), asked, json={"name": name})
-        return self._service.object_in(answer, asked, "id")
+        return await self._service.object_in(answer, asked, "id")
 
     async def credentials(self) -> list[dict[str, Any]]:
         """Names and types; n8n hands out no secrets, and neither do we."""
@@ -41,7 +41,7 @@ class LookupsApi:
             if error.status_code == 404:
                 raise missing(asked, "list_credentials shows types that are in use.") from error
             raise
-        return self._service.object_in(answer, asked)
+        return await self._service.object_in(answer, asked)
 
     async def version(self) -> str | None:
         """The API does not tell it; the editor's page does, in what it hands to its error reporting."""

@@ -1,6 +1,6 @@
 """n8n's public API as a service: its refusals and its odd answers, in our words."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeGuard
 
 from dogubako.contract.errors import ApiError, NotFoundError, NotFoundErrorContext
@@ -11,6 +11,9 @@ from dogubako.outbound.url_parts import segment
 API: Final = "/api/v1"
 _STARTING_UP: Final = b"n8n is starting up"
 _LONGEST_REASON: Final = 500
+_WRONG_ADDRESS: Final = (
+    "Check N8N_URL: it should be the address of n8n itself, without a path, not of a page in front of it."
+)
 
 
 def place(*parts: str) -> str:
@@ -27,14 +30,21 @@ class N8nService:
 
     async def get(self, path: str, asked: Asked, **params: Any) -> Any:
         """The decoded answer to a reading request; ApiError for everything but a good one."""
-        return self.decoded(await self.ask("GET", path, asked, params=params), asked)
+        return await self.decoded(await self.ask("GET", path, asked, params=params), asked)
 
     async def page(self, path: str, asked: Asked, **params: Any) -> dict[str, Any]:
         """One page of a list: `data`, whose rows all have an id, and `nextCursor`."""
         answer = await self.get(path, asked, **params)
         if not isinstance(answer, dict) or not are_objects(answer.get("data"), "id"):
             raise self.cut_off(asked)
+        self._check_length(answer["data"], params.get("limit"), asked)
         return answer
+
+    def _check_length(self, rows: Sequence[Any], limit: int | None, asked: Asked) -> None:
+        """A page with more rows than were asked for is no page of n8n: where the next one begins would be a guess."""
+        if limit is not None and len(rows) > limit:
+            reason = f"n8n answered with {len(rows):,} rows where {limit:,} were asked for"
+            raise self._http.failed(asked, reason, hint=_WRONG_ADDRESS)
 
     async def ask(
         self,
@@ -61,18 +71,21 @@ class N8nService:
         """Whatever is answered outside of the API: a webhook may say anything."""
         return await self._http.request(method, path, asked, json=json, seconds=seconds)
 
-    def decoded(self, answer: Answer, asked: Asked) -> Any:
+    async def decoded(self, answer: Answer, asked: Asked) -> Any:
         try:
-            return answer.json()
+            return await answer.json()
         except ValueError:
             raise self.cut_off(asked) from None
 
-    def object_in(self, answer: Answer, asked: Asked, *keys: str) -> dict[str, Any]:
+    async def object_in(self, answer: Answer, asked: Asked, *keys: str) -> dict[str, Any]:
         """The object that was asked for; one without these keys is something else."""
-        found = self.decoded(answer, asked)
+        found = await self.decoded(answer, asked)
         if not are_objects([found], *keys):
             raise self.cut_off(asked)
         return dict(found)
+
+    def too_large(self, asked: Asked, allowed: str) -> ApiError:
+        return self._http.too_large(asked, allowed)
 
     def cut_off(self, asked: Asked) -> ApiError:
         """An answer that began as it should and is no complete one."""
@@ -102,8 +115,8 @@ class N8nService:
             return self._http.failed(asked, "n8n is still starting up", status=503, hint=hint)
         if not answer.body:
             return self.cut_off(asked)
-        hint = "Check N8N_URL: it should be the address of n8n itself, without a path, not of a page in front of it."
-        return self._http.failed(asked, "n8n answered with a page instead of data", status=answer.status, hint=hint)
+        reason = "n8n answered with a page instead of data"
+        return self._http.failed(asked, reason, status=answer.status, hint=_WRONG_ADDRESS)
 
 
 def are_objects(found: Any, *keys: str) -> TypeGuard[list[dict[str, Any]]]:
@@ -121,7 +134,7 @@ def missing(asked: Asked, hint: str | None = None) -> NotFoundError:
 def _reason(answer: Answer) -> str:
     """n8n's own sentence where there is one. A page of HTML says nothing to an agent, and may show too much."""
     try:
-        said = answer.json().get("message")
+        said = answer.short_json().get("message")
     except (ValueError, AttributeError):
         said = None
     if not isinstance(said, str) or not said.strip():

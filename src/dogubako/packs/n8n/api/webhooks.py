@@ -38,7 +38,7 @@ class WebhooksApi:
 def nobody_listens(answer: Answer) -> bool:
     """n8n's own word for it. A workflow may answer 404 too: it has run then, and must not run again."""
     try:
-        said = answer.json()
+        said = answer.short_json()
     except ValueError:
         return False
     return answer.status == 404 and isinstance(said, dict) and said.get("code") == 404 and "message" in said

@@ -6,7 +6,8 @@ from typing import Any, Final
 import anyio
 
 from dogubako.contract.errors import ApiError, NotFoundError
-from dogubako.outbound.http import Asked
+from dogubako.outbound.bounds import Bound
+from dogubako.outbound.http import MAX_ANSWER_BYTES, MAX_ANSWER_VALUES, Asked
 from dogubako.packs.n8n.api.service import N8nService, are_objects, missing, place
 
 # What every version takes, and must be given.
@@ -32,6 +33,8 @@ KNOWN_SETTINGS: Final = frozenset(
     }
 )
 
+# Thousands of nodes, which is more than n8n's own editor can show.
+_LARGEST: Final = Bound(most_bytes=MAX_ANSWER_BYTES, most_values=MAX_ANSWER_VALUES, most_containers=60_000)
 UNPUBLISH_SECONDS: Final = 10.0
 # Right after publishing and unpublishing, n8n's own bookkeeping may trip over a deletion: that is a 500.
 _NOT_YET: Final = (409, 500)
@@ -52,12 +55,12 @@ class WorkflowsApi:
     async def get(self, workflow_id: str, operation: str = "get workflow") -> dict[str, Any]:
         asked = _asked(operation, workflow_id)
         try:
-            answer = await self._service.ask("GET", place("workflows", workflow_id), asked)
+            answer = await self._service.ask("GET", place("workflows", workflow_id), asked, at_most=_LARGEST)
         except ApiError as error:
             if error.status_code == 404:
                 raise missing(asked, _FIND_OTHERS) from error
             raise
-        workflow = self._service.object_in(answer, asked, "id", "nodes")
+        workflow = await self._service.object_in(answer, asked, "id", "nodes")
         if not are_objects(workflow["nodes"], "name"):
             raise self._service.cut_off(asked)
         return workflow
@@ -103,7 +106,7 @@ class WorkflowsApi:
             answer = await self._service.ask("PUT", place("workflows", workflow_id, "tags"), asked, json=body)
         except ApiError as error:
             raise await self._missing_or(error, asked) from error
-        tags = self._service.decoded(answer, asked)
+        tags = await self._service.decoded(answer, asked)
         if not are_objects(tags, "name"):
             raise self._service.cut_off(asked)
         return tags
@@ -126,7 +129,7 @@ class WorkflowsApi:
                     raise
                 first = first or error
             else:
-                return self._service.object_in(answer, asked, "id")
+                return await self._service.object_in(answer, asked, "id")
         assert first is not None
         raise first
 

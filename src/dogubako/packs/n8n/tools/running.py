@@ -53,7 +53,7 @@ class RunWorkflow(BaseTool[RunWorkflowArgs, N8nClient]):
         execution = await self._new_one(args.id, before, answer)
         if execution is not None and args.wait:
             execution = await self._ended(str(execution["id"]), args.waitSeconds)
-        return _told(workflow, answer, execution)
+        return _told(workflow, answer, await _said(answer), execution)
 
     async def _newest(self, workflow_id: str) -> int:
         page = await self.client.executions.page(workflowId=workflow_id, limit=1)
@@ -101,14 +101,18 @@ def _cannot(reason: str, hint: str | None) -> ApiError:
     return ApiError(f"Failed to run workflow: {reason}", context=context, hint=hint)
 
 
-def _told(workflow: Mapping[str, Any], answer: Answer, execution: dict[str, Any] | None) -> Output:
-    workflow_id = str(workflow["id"])
+async def _said(answer: Answer) -> Any:
     try:
-        said = small_json(answer.json())
+        said = small_json(await answer.json())
     except ValueError:
         said = small_json(answer.body.decode("utf-8", "replace"))
     if isinstance(said, dict):
         said.pop("stacktrace", None)
+    return said
+
+
+def _told(workflow: Mapping[str, Any], answer: Answer, said: Any, execution: dict[str, Any] | None) -> Output:
+    workflow_id = str(workflow["id"])
     facts: dict[str, Any] = {"workflowId": workflow_id, "response": {"status": answer.status, "body": said}}
     if execution is None:
         # A workflow may be told to keep no record of its executions.

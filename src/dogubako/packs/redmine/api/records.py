@@ -37,6 +37,7 @@ class RecordsApi:
         except NotFoundError:
             raise _of_nothing(asked, kind, path or "", params) from None
         rows = rows_of(answer, kind)
+        _check_length(rows, answer, params.get("limit"), kind)
         return Listing(
             rows=rows,
             # A search for one letter has no total, and lists that are never paged do not count.
@@ -73,7 +74,7 @@ class RecordsApi:
             raise missing(asked, kind.finder) from None
         record = answer.get(kind.one)
         if not isinstance(record, dict):
-            raise unlike_redmine(asked, kind.one)
+            raise unlike_redmine(asked, f"it has no '{kind.one}'")
         return record
 
 
@@ -87,9 +88,16 @@ def _of_nothing(asked: Asked, kind: Kind, path: str, params: Json) -> NotFoundEr
     return missing(named, f"{PROJECT.finder} Or it has no wiki." if kind is WIKI_PAGE else PROJECT.finder)
 
 
+def _check_length(rows: Sequence[Json], answer: Json, limit: int | None, kind: Kind) -> None:
+    """A page with more rows than were asked for is none of Redmine's. A list that it never pages names no limit."""
+    if limit is not None and "limit" in answer and len(rows) > limit:
+        said = f"it has {len(rows):,} {kind.many.replace('_', ' ')} where {limit:,} were asked for"
+        raise unlike_redmine(to("list", kind), said)
+
+
 def rows_of(answer: Json, kind: Kind) -> list[Json]:
     """The rows of a list; what is no object is no row, and an answer without a list is not "none"."""
     rows = answer.get(kind.many)
     if not isinstance(rows, list):
-        raise unlike_redmine(to("list", kind), kind.many)
+        raise unlike_redmine(to("list", kind), f"it has no '{kind.many}'")
     return [row for row in rows if isinstance(row, dict)]

@@ -8,16 +8,23 @@ from typing import Any, Final
 import anyio
 
 from dogubako.contract.errors import ApiError, ApiErrorContext, DogubakoError, NotFoundError, NotFoundErrorContext
+from dogubako.contract.offload import has_more_values, offload_if_large
 from dogubako.contract.secrets import Redactor
 from dogubako.outbound.bounds import MEGABYTE, Bound
-from dogubako.outbound.http import Answer, Asked, ServiceHttp
+from dogubako.outbound.http import MAX_ANSWER_BYTES, Answer, Asked, ServiceHttp, decode_json
 from dogubako.outbound.url_parts import segment
 from dogubako.packs.redmine.errors import RedmineRefused
 from dogubako.packs.redmine.models import Json
 from dogubako.response.plain import clean_text
 
 _LONGEST_REASON: Final = 500
-_LARGEST_FILE: Final = Bound(most_bytes=128 * MEGABYTE)
+_MOST_REASONS: Final = 50
+# An issue with 5,000 journals has as many. Tools look through all of them on the event loop.
+MOST_VALUES: Final = 80_000
+# The lenient reader takes ten times as long as the strict one.
+_LENIENT: Final = Bound(most_bytes=8 * MEGABYTE, most_values=100_000)
+SAVED_FILE: Final = Bound(most_bytes=128 * MEGABYTE)
+SHOWN_FILE: Final = Bound(most_bytes=MAX_ANSWER_BYTES)
 
 # Redmine answers a wrong key on public pages as if nobody had asked, so we have to ask who we are now and then.
 _SURE_FOR_SECONDS: Final = 60.0
@@ -78,7 +85,7 @@ class RedmineService:
             if refusal.status_code == 403:
                 raise refusal.because("Redmine does not let its API be used", _NO_API) from refusal
             raise
-        return self._object(answer, _CHECK_KEY, "user")
+        return await self._object(answer, _CHECK_KEY, "user")
 
     def forget_me(self) -> None:
         """Ask again who we are before the next request: memberships may have changed."""
@@ -88,14 +95,14 @@ class RedmineService:
         """The object that is answered to a reading request."""
         await self.me()
         answer = await self._request("GET", path, asked, params=params)
-        return self._object(answer, asked)
+        return await self._object(answer, asked)
 
     async def send(self, method: str, path: str, asked: Asked, body: Json | None = None, **params: Any) -> Json | None:
         """Write something. Redmine answers with the record, or with nothing at all."""
         await self.me()
         try:
             answer = await self._request(method, path, asked, params=params, json=body)
-            return self._object(answer, asked) if answer.body.strip() else None
+            return await self._object(answer, asked) if answer.body.strip() else None
         except ApiError as error:
             raise _unsure(error) from error.__cause__
 
@@ -109,11 +116,11 @@ class RedmineService:
             content=body,
             headers={"Content-Type": "application/octet-stream"},
         )
-        return self._object(answer, asked, "upload")
+        return await self._object(answer, asked, "upload")
 
-    async def download(self, path: str, asked: Asked) -> bytes:
+    async def download(self, path: str, asked: Asked, at_most: Bound = SAVED_FILE) -> bytes:
         await self.me()
-        return (await self._request("GET", path, asked, at_most=_LARGEST_FILE)).body
+        return (await self._request("GET", path, asked, at_most=at_most)).body
 
     async def _request(
         self, method: str, path: str, asked: Asked, *, headers: Mapping[str, str] | None = None, **rest: Any
@@ -125,25 +132,27 @@ class RedmineService:
         if answer.status == 401:
             self.forget_me()
         if not answer.ok:
-            raise self._refused(answer, asked)
+            raise await self._refused(answer, asked)
         return answer
 
-    def _object(self, answer: Answer, asked: Asked, key: str | None = None) -> Json:
+    async def _object(self, answer: Answer, asked: Asked, key: str | None = None) -> Json:
         try:
-            found = _decoded(answer)
+            found = await offload_if_large(answer.body, _decoded, answer.body)
+        except TooManyValues:
+            raise self._http.too_large(asked, f"{MOST_VALUES:,} values") from None
         except ValueError:
             raise self._no_api(answer, asked) from None
         found = found.get(key) if key and isinstance(found, dict) else found
         if not isinstance(found, dict):
             raise self._no_api(answer, asked)
-        # Redmine gives administrators everybody's key.
-        return _without_keys(found) if b'"api_key"' in answer.body else found
+        return found
 
-    def _refused(self, answer: Answer, asked: Asked) -> DogubakoError:
+    async def _refused(self, answer: Answer, asked: Asked) -> DogubakoError:
         if answer.status == 404:
             return missing(asked)
         # They are shown as they are, also as details, so nothing private and no half character may be in them.
-        reasons = [self._discreet.mask(clean_text(reason)) for reason in _reasons(answer)]
+        said = await offload_if_large(answer.body, _reasons, answer.body)
+        reasons = [self._discreet.mask(clean_text(reason)) for reason in said]
         seconds = answer.headers.get("retry-after", "")
         reason = "; ".join(reasons) or _REFUSALS.get(answer.status, f"Redmine answered with status {answer.status}")
         hint = None
@@ -176,23 +185,37 @@ def missing(asked: Asked, hint: str | None = None) -> NotFoundError:
     return NotFoundError(f"{kind} '{name}' not found" if name else unnamed, context=context, hint=hint)
 
 
-def unlike_redmine(asked: Asked, lacking: str) -> ApiError:
+def unlike_redmine(asked: Asked, oddity: str) -> ApiError:
     """JSON, but not what Redmine would say. To take it for "nothing there" would be a lie."""
-    reason = f"the answer is not one of Redmine's: it has no '{lacking}'"
+    reason = f"the answer is not one of Redmine's: {oddity}"
     context = ApiErrorContext(operation=asked.operation, resource_type=asked.resource_type, error_details=reason)
     return ApiError(f"Failed to {asked.operation}: {reason}", context=context, hint=_WRONG_ADDRESS)
 
 
-def _decoded(answer: Answer) -> Any:
-    """The body as data; ValueError when it is none."""
+class TooManyValues(ValueError):  # noqa: N818 - a signal to the service, which has the words for callers
+    """The answer holds more than a tool can work on without keeping others waiting."""
+
+
+def _decoded(body: bytes) -> Any:
+    """The body as data; ValueError when it is none. A large one is decoded in a worker thread."""
     try:
-        return answer.json()
+        found = decode_json(body)
     except ValueError:
-        # Half a character stops a strict reader, and one such text must not hide everything beside it.
-        try:
-            return json.loads(answer.body.decode("utf-8", "surrogatepass"))
-        except RecursionError as error:
-            raise ValueError("not JSON") from error
+        found = _decoded_leniently(body)
+    if has_more_values(found, MOST_VALUES):
+        raise TooManyValues
+    # Redmine gives administrators everybody's key.
+    return _without_keys(found) if b'"api_key"' in body else found
+
+
+def _decoded_leniently(body: bytes) -> Any:
+    """Half a character stops a strict reader, and one such text must not hide everything beside it."""
+    if not _LENIENT.allows_values_of(body):
+        raise ValueError("too large to be read leniently")
+    try:
+        return json.loads(body.decode("utf-8", "surrogatepass"))
+    except RecursionError as error:
+        raise ValueError("not JSON") from error
 
 
 def _network_error(error: ApiError) -> ApiError:
@@ -214,15 +237,17 @@ def _unsure(error: ApiError) -> ApiError:
     return error
 
 
-def _reasons(answer: Answer) -> list[str]:
-    """Each of Redmine's `errors`. Most of its refusals have no body, and a page of HTML says nothing to an agent."""
+def _reasons(body: bytes) -> list[str]:
+    """The first of Redmine's `errors`. Most refusals have no body, and a page of HTML says nothing to an agent."""
     try:
-        said = _decoded(answer)
+        said = decode_json(body)
     except ValueError:
         return []
     errors = said.get("errors") if isinstance(said, dict) else None
     listed = [errors] if isinstance(errors, str) else errors if isinstance(errors, list) else []
-    return [str(one)[:_LONGEST_REASON] for one in listed if isinstance(one, str) and one.strip()]
+    reasons = [one[:_LONGEST_REASON] for one in listed[:_MOST_REASONS] if isinstance(one, str) and one.strip()]
+    more = len(listed) - _MOST_REASONS
+    return [*reasons, f"and {more:,} more reasons"] if more > 0 else reasons
 
 
 def _without_keys(found: Any) -> Any:

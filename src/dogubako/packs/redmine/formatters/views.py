@@ -19,11 +19,11 @@ def view(record: Mapping[str, Any], *, without: Collection[str] = ()) -> Json:
     """Everything that has a value, in Redmine's own order."""
     hidden = (*_NEVER_SHOWN, *without)
     shown = {key: _value(key, value) for key, value in record.items() if key not in hidden}
-    return {key: value for key, value in shown.items() if not _says_nothing(key, value)}
+    return {key: value for key, value in shown.items() if value or not _says_nothing(key, value)}
 
 
 def _says_nothing(key: str, value: Any) -> bool:
-    return value in _EMPTY or (value is False and key in _SILENT_WHEN_FALSE)
+    return not value and (value in _EMPTY or (value is False and key in _SILENT_WHEN_FALSE))
 
 
 def chosen(record: Json, fields: Collection[str], custom_fields: Collection[int]) -> Json:

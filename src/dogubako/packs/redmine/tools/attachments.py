@@ -7,11 +7,13 @@ from typing import Final, Literal
 from pydantic import Field
 
 from dogubako.contract.errors import AnswerTooLargeError, ValidationError
-from dogubako.contract.output import Content, Image, Message, Mixed
+from dogubako.contract.offload import offload_if_large
+from dogubako.contract.output import Content, Deferred, Image, Message, Mixed
 from dogubako.contract.tool import ToolArgs
+from dogubako.outbound.bounds import Bound
 from dogubako.outbound.http import Asked
 from dogubako.packs.redmine.api.records import to
-from dogubako.packs.redmine.api.service import place
+from dogubako.packs.redmine.api.service import SAVED_FILE, SHOWN_FILE, place
 from dogubako.packs.redmine.errors import RedmineRefused
 from dogubako.packs.redmine.formatters.views import view
 from dogubako.packs.redmine.models import ATTACHMENT, Json, Kind
@@ -51,7 +53,7 @@ class UploadAttachment(WritingTool[UploadAttachmentArgs]):
     tags = ("knowledge", "files")
     keywords = {"ja": "添付ファイル アップロード"}
 
-    async def work(self, args: UploadAttachmentArgs) -> Content:
+    async def work(self, args: UploadAttachmentArgs) -> Content | Deferred:
         body, filename = await self._content(args), _filename(args)
         asked = Asked(operation="upload file", resource_type="File", resource_id=filename)
         try:
@@ -99,7 +101,7 @@ class ShowAttachment(ReadingTool[ShowAttachmentArgs]):
     tags = ("knowledge", "files")
     keywords = {"ja": "添付ファイル 表示 ダウンロード 画像"}
 
-    async def work(self, args: ShowAttachmentArgs) -> Content:
+    async def work(self, args: ShowAttachmentArgs) -> Content | Deferred:
         record = await self.client.records.show(ATTACHMENT, args.id)
         shown = view(record)
         if args.save_to is not None:
@@ -110,10 +112,11 @@ class ShowAttachment(ReadingTool[ShowAttachmentArgs]):
         if way == "image":
             return await self._picture(args, record, shown)
         if way == "text":
-            return self.answers.record(ATTACHMENT, {**shown, "text": _decoded(await self._read(record))})
+            body = await self._read(record, SHOWN_FILE)
+            return self.answers.record(ATTACHMENT, {**shown, "text": await offload_if_large(body, _decoded, body)})
         return self.answers.record(ATTACHMENT, shown if args.show_as == "details" else {**shown, "hint": _NO_VIEW})
 
-    async def _picture(self, args: ShowAttachmentArgs, record: Json, shown: Json) -> Content:
+    async def _picture(self, args: ShowAttachmentArgs, record: Json, shown: Json) -> Content | Deferred:
         kind = str(record.get("content_type") or "")
         if kind not in _PICTURES:
             message = "Invalid value for parameter show_as: the file is no picture that can be shown"
@@ -125,19 +128,19 @@ class ShowAttachment(ReadingTool[ShowAttachmentArgs]):
                 f"The picture has {record['filesize']:,} bytes, which does not fit the response budget.",
                 hint="save_to saves it to a folder.",
             )
-        data = await self._read(record)
-        return Mixed(parts=[self.answers.record(ATTACHMENT, shown), Image(data=data, mime_type=kind)])
+        data = await self._read(record, SHOWN_FILE)
+        return Mixed(parts=[self.answers.record_now(ATTACHMENT, shown), Image(data=data, mime_type=kind)])
 
     def _fits(self, record: Json) -> bool:
         """Whether it makes sense to fetch a picture: a character of base64 is a token, nearly."""
         size = record.get("filesize")
         return not isinstance(size, int) or size * 4 // 3 + _DETAILS_TOKENS <= self.context.responses.max_tokens
 
-    async def _read(self, record: Json) -> bytes:
+    async def _read(self, record: Json, at_most: Bound = SAVED_FILE) -> bytes:
         asked = to("download", ATTACHMENT, record["id"])
         # Our own address: the one in the record is what Redmine believes its own to be.
         path = place("attachments", "download", record["id"], str(record["filename"])).removesuffix(".json")
-        return await self.client.service.download(path, asked)
+        return await self.client.service.download(path, asked, at_most)
 
 
 def _way(content_type: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from dogubako.contract.errors import DogubakoError, ValidationError
 from dogubako.contract.guidance import example_call
 from dogubako.contract.metadata import Effect
-from dogubako.contract.output import Content
+from dogubako.contract.output import Content, Deferred
 from dogubako.contract.tool import ArgsT, BaseTool, ToolArgs
 from dogubako.packs.redmine.client import RedmineClient
 from dogubako.packs.redmine.errors import RedmineRefused
@@ -22,7 +22,7 @@ class RedmineTool(BaseTool[ArgsT, RedmineClient]):
     kind: ClassVar[Kind]
     act: ClassVar[str] = "show"
 
-    async def execute(self, args: ArgsT) -> Content:
+    async def execute(self, args: ArgsT) -> Content | Deferred:
         try:
             return await self.work(args)
         except RedmineRefused as refusal:
@@ -42,7 +42,7 @@ class RedmineTool(BaseTool[ArgsT, RedmineClient]):
             return given
 
     @abstractmethod
-    async def work(self, args: ArgsT) -> Content:
+    async def work(self, args: ArgsT) -> Content | Deferred:
         """Do it, and let Redmine's refusals pass."""
 
     @property

@@ -32,7 +32,7 @@ class ListIssueCategories(ReadingTool[ProjectArgs]):
     async def work(self, args: ProjectArgs) -> Answered:
         project = await self.client.names.project(args.project_id)
         rows = await self._rows(project)
-        return self.answers.whole(CATEGORY, [view(row) for row in rows])
+        return self.answers.whole(CATEGORY, (view(row) for row in rows))
 
     async def _rows(self, project: int) -> list[Json]:
         """With who gets their issues; those who do not manage categories are shown the names only."""

@@ -37,7 +37,7 @@ class ListIssueRelations(ReadingTool[IssueRelationsArgs]):
     async def work(self, args: IssueRelationsArgs) -> Answered:
         # The list of its own is refused to some who may see the relations of the issue.
         issue = await self.client.records.show(ISSUE, args.issue_id, ("relations",))
-        return self.answers.whole(RELATION, [view(one) for one in issue.get("relations") or ()], issue=args.issue_id)
+        return self.answers.whole(RELATION, (view(one) for one in issue.get("relations") or ()), issue=args.issue_id)
 
 
 class CreateIssueRelationArgs(IssueRelationsArgs):

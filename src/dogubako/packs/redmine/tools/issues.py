@@ -84,9 +84,10 @@ class ListIssues(ReadingTool[ListIssuesArgs]):
             ISSUE, **params, include=",".join(args.include) or None, limit=args.limit, offset=args.offset
         )
         check_rows(params, page.rows)
-        rows = [issue_view(row, without=() if "description" in fields else ("description",)) for row in page.rows]
+        rows = (issue_view(row, without=() if "description" in fields else ("description",)) for row in page.rows)
         if args.fields:
-            rows = [chosen(row, {*fields, *args.include}, custom_fields) for row in rows]
+            shown = {*fields, *args.include}
+            rows = (chosen(row, shown, custom_fields) for row in rows)
         return self.answers.listing(ISSUE, rows, page, next_page(self.name, args))
 
     async def _fields(self, args: ListIssuesArgs, project: int | None) -> tuple[set[str], set[int]]:

@@ -39,7 +39,7 @@ class ListNews(ReadingTool[ListNewsArgs]):
         if args.project_id is not None:
             path = place("projects", await self.client.names.project(args.project_id), "news")
         page = await self.client.records.page(NEWS, path, limit=args.limit, offset=args.offset)
-        return self.answers.listing(NEWS, [view(row) for row in page.rows], page, next_page(self.name, args))
+        return self.answers.listing(NEWS, (view(row) for row in page.rows), page, next_page(self.name, args))
 
 
 class ListFilesArgs(ToolArgs):
@@ -58,7 +58,7 @@ class ListFiles(ReadingTool[ListFilesArgs]):
     async def work(self, args: ListFilesArgs) -> Answered:
         project = await self.client.names.project(args.project_id)
         page = await self.client.records.page(FILE, place("projects", project, "files"))
-        rows = [view(row, without=("digest",)) for row in page.rows]
+        rows = (view(row, without=("digest",)) for row in page.rows)
         return self.answers.whole(FILE, rows)
 
 
@@ -117,7 +117,7 @@ class SearchRedmine(ReadingTool[SearchRedmineArgs]):
             offset=args.offset,
             **flags,
         )
-        rows = [_result(row) for row in page.rows]
+        rows = (_result(row) for row in page.rows)
         return self.answers.listing(SEARCH_RESULT, rows, page, next_page(self.name, args))
 
 

@@ -19,7 +19,7 @@ class _LookupTool(ReadingTool[NoArgs]):
 
     async def work(self, args: NoArgs) -> Answered:
         rows = await self.client.lookups.rows(self.kind, since=self.client.lookups.now())
-        return self.answers.whole(self.kind, [view(row) for row in rows])
+        return self.answers.whole(self.kind, (view(row) for row in rows))
 
 
 class ListIssueStatuses(_LookupTool):
@@ -71,7 +71,7 @@ class ListRoles(ReadingTool[ListRolesArgs]):
         rows = await self.client.lookups.rows(ROLE, since=self.client.lookups.now())
         if args.permissions:
             rows = [await self.client.lookups.record_if_allowed(ROLE, row["id"]) or row for row in rows]
-        return self.answers.whole(ROLE, [view(row) for row in rows])
+        return self.answers.whole(ROLE, (view(row) for row in rows))
 
 
 class ListCustomFieldsArgs(ToolArgs):
@@ -91,11 +91,11 @@ class ListCustomFields(ReadingTool[ListCustomFieldsArgs]):
         fields = self.client.names.custom_fields
         defined = await fields.defined() if args.project_id is None else None
         if defined is not None:
-            return self.answers.whole(CUSTOM_FIELD, [view(row, without=_NOISE) for row in defined])
+            return self.answers.whole(CUSTOM_FIELD, (view(row, without=_NOISE) for row in defined))
         project = None if args.project_id is None else await self.client.names.project(args.project_id)
         rows = await fields.learned(project)
         return self.answers.whole(
-            CUSTOM_FIELD, [view(row, without=(NUMBERS,)) for row in rows], learned_from="the newest issues you can see"
+            CUSTOM_FIELD, (view(row, without=(NUMBERS,)) for row in rows), learned_from="the newest issues you can see"
         )
 
 

@@ -35,7 +35,7 @@ class ListMemberships(ReadingTool[ListMembershipsArgs]):
         project = await self.client.names.project(args.project_id)
         path = place("projects", project, "memberships")
         page = await self.client.records.page(MEMBERSHIP, path, limit=args.limit, offset=args.offset)
-        return self.answers.listing(MEMBERSHIP, [view(row) for row in page.rows], page, next_page(self.name, args))
+        return self.answers.listing(MEMBERSHIP, (view(row) for row in page.rows), page, next_page(self.name, args))
 
 
 class CreateMembershipArgs(ToolArgs):

@@ -50,7 +50,7 @@ class ListProjects(ReadingTool[ListProjectsArgs]):
             limit=args.limit,
             offset=args.offset,
         )
-        rows = [project_view(row) for row in page.rows]
+        rows = (project_view(row) for row in page.rows)
         return self.answers.listing(PROJECT, rows, page, next_page(self.name, args))
 
 

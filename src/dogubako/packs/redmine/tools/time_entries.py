@@ -59,7 +59,7 @@ class ListTimeEntries(ReadingTool[ListTimeEntriesArgs]):
             params["sort"] = filters.sort(args.sort, _SORTABLE)
         page = await self.client.records.page(TIME_ENTRY, **params, limit=args.limit, offset=args.offset)
         hours = round(sum(row.get("hours") or 0 for row in page.rows), 2)
-        rows = [view(row) for row in page.rows]
+        rows = (view(row) for row in page.rows)
         return self.answers.listing(TIME_ENTRY, rows, page, next_page(self.name, args), hours_on_this_page=hours)
 
 
@@ -197,7 +197,7 @@ class ListTimeEntryActivities(ReadingTool[ListTimeEntryActivitiesArgs]):
             project = await self.client.names.project(args.project_id)
             found = await self.client.records.show(PROJECT, project, ("time_entry_activities",))
             rows = found.get("time_entry_activities") or []
-        return self.answers.whole(ACTIVITY, [view(row) for row in rows])
+        return self.answers.whole(ACTIVITY, (view(row) for row in rows))
 
 
 async def activity(client: RedmineClient, wanted: IdOrName, project: int) -> int:

@@ -43,7 +43,7 @@ class ListUsers(ReadingTool[ListUsersArgs]):
         page = await self.client.records.page(
             USER, status=state, name=args.name, group_id=args.group_id, limit=args.limit, offset=args.offset
         )
-        return self.answers.listing(USER, [user_view(row) for row in page.rows], page, next_page(self.name, args))
+        return self.answers.listing(USER, (user_view(row) for row in page.rows), page, next_page(self.name, args))
 
 
 class ShowUserArgs(ToolArgs):
@@ -181,7 +181,7 @@ class ListGroups(ReadingTool[NoArgs]):
 
     async def work(self, args: NoArgs) -> Answered:
         page = await self.client.records.page(GROUP)
-        return self.answers.whole(GROUP, [view(row) for row in page.rows])
+        return self.answers.whole(GROUP, (view(row) for row in page.rows))
 
 
 class ShowGroup(ReadingTool[RecordArgs]):

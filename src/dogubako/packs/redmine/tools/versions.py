@@ -33,7 +33,7 @@ class ListVersions(ReadingTool[ListVersionsArgs]):
     async def work(self, args: ListVersionsArgs) -> Answered:
         project = await self.client.names.project(args.project_id)
         page = await self.client.records.page(VERSION, place("projects", project, "versions"))
-        return self.answers.whole(VERSION, [view(row) for row in page.rows])
+        return self.answers.whole(VERSION, (view(row) for row in page.rows))
 
 
 class ShowVersion(ReadingTool[RecordArgs]):

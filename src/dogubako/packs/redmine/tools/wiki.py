@@ -36,7 +36,7 @@ class ListWikiPages(ReadingTool[ListWikiPagesArgs]):
     async def work(self, args: ListWikiPagesArgs) -> Answered:
         project = await self.client.names.project(args.project_id)
         page = await self.client.records.page(WIKI_PAGE, place("projects", project, "wiki", "index"))
-        return self.answers.whole(WIKI_PAGE, [view(row) for row in page.rows])
+        return self.answers.whole(WIKI_PAGE, (view(row) for row in page.rows))
 
 
 class WikiPageArgs(ToolArgs):

@@ -59,7 +59,7 @@ def _outline(part: PagePart) -> str:
 
 
 def _not_found(name: str, url: str, missing: SectionMissing) -> NotFoundError:
-    name = name[:_LONGEST_TITLE]
+    name = name[:LONGEST_TITLE]
     near = " or ".join(repr(one) for one in missing.near)
     hint = f"Did you mean {near}?" if near else "headings_only shows the headlines."
     context = NotFoundErrorContext(operation="fetch page", resource_type="Section", resource_id=name)
