@@ -6,7 +6,7 @@ import pytest
 
 from dogubako.outbound.address import checked_address
 from dogubako.outbound.bounds import MEGABYTE, Bound
-from dogubako.outbound.unpacking import Unpacker
+from dogubako.outbound.unpacking import unpack
 
 EXAMPLE = "https://service.example.com"
 
@@ -41,9 +41,9 @@ def test_values_are_counted_to_the_last_one(values: int, allowed: bool, padding:
 
 async def test_what_is_called_by_a_name_that_we_do_not_know_is_not_unpacked_whatever_it_is() -> None:
     with pytest.raises(ValueError, match="unknown encoding br"):
-        await Unpacker().unpack([gzip.compress(b"{}")], "br", 100)
+        await unpack([gzip.compress(b"{}")], "br", Bound(most_bytes=100))
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "br", ""])
 async def test_nothing_is_nothing_in_every_packing(encoding: str) -> None:
-    assert await Unpacker().unpack([], encoding, 100) == b""
+    assert await unpack([], encoding, Bound(most_bytes=100)) == (b"", None)

@@ -14,8 +14,9 @@ from starlette.responses import Response
 
 from dogubako.contract.errors import ApiError
 from dogubako.outbound import http, unpacking
+from dogubako.outbound.bounds import Bound
 from dogubako.outbound.http import Answer, Asked, connected
-from dogubako.outbound.unpacking import Unpacker
+from dogubako.outbound.unpacking import unpack
 
 TEXT = json.dumps([number * 7919 for number in range(100_000)]).encode()
 PACKED = gzip.compress(TEXT)
@@ -75,11 +76,11 @@ async def test_an_answer_that_was_cut_off_is_read_as_far_as_it_came() -> None:
 
     assert 0 < len(answer.body) < len(TEXT)
     with pytest.raises(ValueError, match="not JSON"):
-        answer.json()
+        await answer.json()
 
 
 async def test_a_few_bytes_that_hold_too_many_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "MAX_ANSWER_BYTES", 500_000)
+    monkeypatch.setattr(http, "JSON_ANSWER", Bound(most_bytes=500_000))
     assert len(PACKED) < 500_000 < len(TEXT)
 
     with pytest.raises(ApiError) as caught:
@@ -88,26 +89,26 @@ async def test_a_few_bytes_that_hold_too_many_are_refused(monkeypatch: pytest.Mo
     assert caught.value.message == "Failed to read: n8n answered with more than 500,000 bytes"
 
 
-async def test_unpacking_stops_where_it_is_too_much() -> None:
-    assert len(await Unpacker().unpack([PACKED], "gzip", 1000)) == 1001
+def test_unpacking_stops_where_it_is_too_much() -> None:
+    assert len(unpacking._decompressed(PACKED, "gzip", 1000)) == 1001
 
 
 async def test_others_get_their_turn_while_a_large_answer_is_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
     others_had_their_turn = threading.Event()
     unpack_at_once = unpacking._unpacked
 
-    def unpack_late(pieces: Sequence[bytes], encoding: str, most_bytes: int) -> bytes:
+    def unpack_late(pieces: Sequence[bytes], encoding: str, at_most: Bound) -> tuple[bytes, str | None]:
         assert others_had_their_turn.wait(PATIENCE), "nobody got a turn before it was unpacked"
-        return unpack_at_once(pieces, encoding, most_bytes)
+        return unpack_at_once(pieces, encoding, at_most)
 
     monkeypatch.setattr(unpacking, "_unpacked", unpack_late)
     unpacked: list[bytes] = []
 
-    async def unpack() -> None:
-        unpacked.append(await Unpacker().unpack([PACKED], "gzip", len(TEXT)))
+    async def unpack_it() -> None:
+        unpacked.append((await unpack([PACKED], "gzip", Bound(most_bytes=len(TEXT))))[0])
 
     async with anyio.create_task_group() as group:
-        group.start_soon(unpack)
+        group.start_soon(unpack_it)
         for _ in range(10):
             await anyio.lowlevel.checkpoint()
         assert unpacked == []

@@ -123,7 +123,7 @@ class Person:
     async def ask(self, method: str, path: str, body: Any = None, **more: Any) -> Asked:
         """Status and body as Redmine has them; a body that is no JSON is text."""
         answer = await self.answer(method, path, body, **more)
-        return answer.status, answer.json() if answer.is_json and answer.body.strip() else answer.body.decode()
+        return answer.status, await answer.json() if answer.is_json and answer.body.strip() else answer.body.decode()
 
     async def answer(self, method: str, path: str, body: Any = None, **more: Any) -> Answer:
         """The whole answer of Redmine, without any tool of ours."""

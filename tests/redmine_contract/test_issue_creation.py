@@ -161,7 +161,7 @@ async def test_a_copy_goes_into_another_project_without_the_category_that_belong
     shown = await manager.call("copy_issue", id=ISSUES["umlauts"], project_id="webshop-app", tracker_id="Bug")
 
     copy = await manager.issue(int(shown.get("id", "0")))
-    assert (bare.status, bare.json()) == (422, {"errors": ["Category is not included in the list"]})
+    assert (bare.status, await bare.json()) == (422, {"errors": ["Category is not included in the list"]})
     assert (copy["project"]["id"], copy["tracker"]["name"]) == (PROJECTS["webshop-app"], "Bug")
     assert "category" not in copy
 

@@ -17,7 +17,7 @@ async def test_where_a_new_record_is_found_is_told_without_a_format(dev: Person)
     page = await dev.answer("PUT", "/projects/webshop/wiki/New.json", {"wiki_page": {"text": "x"}})
     changed = await dev.answer("PUT", f"/issues/{ISSUES['umlauts']}.json", {"issue": {"notes": "x"}})
 
-    assert made.headers["location"] == f"{dev.place.service.url}/issues/{made.json()['issue']['id']}"
+    assert made.headers["location"] == f"{dev.place.service.url}/issues/{(await made.json())['issue']['id']}"
     assert (page.status, page.headers["location"]) == (201, "/projects/webshop/wiki/New")
     assert (changed.status, changed.content_type) == (204, "")
 

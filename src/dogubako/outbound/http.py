@@ -14,7 +14,7 @@ import msgspec
 
 from dogubako.contract.errors import ApiError, ApiErrorContext
 from dogubako.contract.offload import collection_paused, offload
-from dogubako.outbound.bounds import MEGABYTE, Bound
+from dogubako.outbound.bounds import JSON_ANSWER, Bound
 from dogubako.outbound.tls import trusted
 from dogubako.outbound.unpacking import ACCEPTED, unpack
 from dogubako.outbound.url_parts import check_query
@@ -22,10 +22,6 @@ from dogubako.outbound.url_parts import check_query
 CONNECT_SECONDS: Final = 10.0
 # Between two bytes of an answer. How long all of it may take is the call's own timeout.
 SILENCE_SECONDS: Final = 60.0
-# A page of 250 workflows or 100 issues fits well. What may be larger says so itself.
-MAX_ANSWER_BYTES: Final = 24 * MEGABYTE
-MAX_ANSWER_VALUES: Final = 1_000_000
-MAX_ANSWER_CONTAINERS: Final = 150_000
 # A body up to this length is decoded on the loop.
 _SHORT: Final = 16 * 1024
 
@@ -88,9 +84,7 @@ class ServiceHttp:
         self._client = client
         # httpx2, handed in by `connected`: importing it takes long, and not every server needs it.
         self._library = library
-        self._at_most = at_most or Bound(
-            most_bytes=MAX_ANSWER_BYTES, most_values=MAX_ANSWER_VALUES, most_containers=MAX_ANSWER_CONTAINERS
-        )
+        self._at_most = at_most or JSON_ANSWER
 
     async def request(
         self,

@@ -7,6 +7,7 @@ from typing import Final
 import httpx2
 import pytest
 
+from dogubako.outbound.bounds import Bound
 from dogubako.sandbox.n8n.app import SANDBOX_KEY, starting_app
 from tests.sandbox.n8n_client import workflow_id
 
@@ -179,7 +180,7 @@ async def test_a_secret_in_the_reason_is_masked_and_a_long_reason_is_cut(tmp_pat
 async def test_an_answer_beyond_the_bound_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: httpx2.Response
 ) -> None:
-    monkeypatch.setattr("dogubako.outbound.http.MAX_ANSWER_BYTES", 6_000)
+    monkeypatch.setattr("dogubako.packs.n8n.api.workflows._LARGEST", Bound(most_bytes=6_000))
     async with bench(tmp_path, first(answer)) as n8n:
         result = await n8n.call("get_workflow", id=DRAFT)
 

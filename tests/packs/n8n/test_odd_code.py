@@ -2,8 +2,7 @@
 
 import pytest
 
-from dogubako.outbound.bounds import MEGABYTE
-from dogubako.outbound.http import MAX_ANSWER_BYTES
+from dogubako.outbound.bounds import JSON_ANSWER, MEGABYTE
 from dogubako.packs.n8n.formatters.references import fields_read
 
 from .made import box_with, failed_run, items, made, node, run
@@ -50,7 +49,7 @@ async def test_the_line_of_a_failure_is_told(message: str, line: int | None) -> 
 
 
 async def test_an_execution_may_be_larger_than_any_other_answer() -> None:
-    text = "x" * (MAX_ANSWER_BYTES + MEGABYTE)
+    text = "x" * (JSON_ANSWER.most_bytes + MEGABYTE)
     async with box_with(made({"Start": [run(items({"text": text}))]}, status="success")).running() as box:
         result = await box.call("get_execution", {"id": "1"})
 

@@ -6,11 +6,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from dogubako.outbound.bounds import MEGABYTE
-from dogubako.outbound.http import MAX_ANSWER_BYTES, Asked, connected
+from dogubako.outbound.bounds import JSON_ANSWER, MEGABYTE
+from dogubako.outbound.http import Asked, connected
 from dogubako.packs.redmine.api.service import RedmineService
 
-SIZE = MAX_ANSWER_BYTES + MEGABYTE
+SIZE = JSON_ANSWER.most_bytes + MEGABYTE
 
 
 async def me(request: Request) -> Response:
@@ -27,4 +27,4 @@ async def test_a_large_file_is_downloaded_whatever_is_in_it() -> None:
     async with connected("Redmine", "http://redmine.test", transport=httpx2.ASGITransport(app=app)) as http:
         body = await RedmineService(http, "key").download("/attachments/download/1", Asked(operation="download file"))
 
-    assert len(body) > MAX_ANSWER_BYTES
+    assert len(body) > JSON_ANSWER.most_bytes

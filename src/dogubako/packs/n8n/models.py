@@ -1,11 +1,13 @@
 """What n8n says, in our types. Items stay undecoded until somebody looks at them: there may be ten thousand."""
 
+from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
 from msgspec import Raw, Struct
 
 from dogubako.contract.offload import collection_paused
+from dogubako.outbound.bounds import JSON_ANSWER
 
 # A run, unlike an item, is decoded at once. Loops over thousands of items stay far below.
 MOST_RUNS: Final = 25_000
@@ -14,6 +16,10 @@ MOST_NODES: Final = 10_000
 # An item as n8n wrote it: {"json": …, "pairedItem": …, "binary": …}.
 Items = list[Raw]
 Outputs = list[Items | None]
+
+_NULL: Final = Raw(b"null")
+# An object may have any keys, and a million different ones would take half a second to decode.
+_LARGEST_OBJECT: Final = replace(JSON_ANSWER, most_fields=50_000, most_containers=50_000)
 
 
 class Source(Struct, rename="camel", gc=False):
@@ -33,9 +39,17 @@ class Run(Struct, rename="camel", gc=False):
     execution_status: str | None = None
     # After a crash n8n recovers runs without knowing their sources.
     source: list[Source | None] | None = None
-    error: dict[str, Any] | None = None
+    error_json: Raw = msgspec.field(name="error", default=_NULL)
     data: dict[str, Outputs] | None = None
-    metadata: dict[str, Any] | None = None
+    metadata_json: Raw = msgspec.field(name="metadata", default=_NULL)
+
+    @property
+    def error(self) -> dict[str, Any] | None:
+        return _object(self.error_json)
+
+    @property
+    def metadata(self) -> dict[str, Any] | None:
+        return _object(self.metadata_json)
 
     @property
     def outputs(self) -> Outputs:
@@ -45,11 +59,15 @@ class Run(Struct, rename="camel", gc=False):
 
     @property
     def status(self) -> str:
-        return self.execution_status or ("error" if self.error else "success")
+        return self.execution_status or ("error" if self._has_error else "success")
 
     @property
     def failed(self) -> bool:
-        return self.error is not None or self.status in ("error", "crashed")
+        return self._has_error or self.status in ("error", "crashed")
+
+    @property
+    def _has_error(self) -> bool:
+        return bytes(self.error_json) != b"null"
 
 
 class ResultData(Struct, rename="camel", gc=False):
@@ -57,16 +75,28 @@ class ResultData(Struct, rename="camel", gc=False):
 
     run_data: dict[str, list[Run]] = {}
     last_node_executed: str | None = None
-    error: dict[str, Any] | None = None
+    error_json: Raw = msgspec.field(name="error", default=_NULL)
+
+    @property
+    def error(self) -> dict[str, Any] | None:
+        return _object(self.error_json)
 
 
 class ExecutionBody(Struct, rename="camel", gc=False):
     """The part of an execution that comes only when asked for."""
 
     result_data: ResultData = msgspec.field(default_factory=ResultData)
-    execution_data: Raw = Raw(b"null")
-    redaction_info: dict[str, Any] | None = None
-    parent_execution: dict[str, Any] | None = None
+    execution_data: Raw = _NULL
+    redaction_json: Raw = msgspec.field(name="redactionInfo", default=_NULL)
+    parent_json: Raw = msgspec.field(name="parentExecution", default=_NULL)
+
+    @property
+    def redaction_info(self) -> dict[str, Any] | None:
+        return _object(self.redaction_json)
+
+    @property
+    def parent_execution(self) -> dict[str, Any] | None:
+        return _object(self.parent_json)
 
 
 class Node(Struct, rename="camel", gc=False):
@@ -155,6 +185,14 @@ class Execution(Struct, rename="camel", gc=False):
         said = self.data_too_large_to_display
         sized = self.ended and self.status in ("success", "error") and bool(self.json_size_bytes)
         return not self.runs and (said or sized)
+
+
+def _object(written: Raw) -> dict[str, Any] | None:
+    """An object that n8n wrote; of one that is too large only that."""
+    if (exceeded := _LARGEST_OBJECT.exceeded_by(bytes(written))) is not None:
+        return {"message": f"[more than {exceeded}, too many to be read]"}
+    found = msgspec.json.decode(written)
+    return found if isinstance(found, dict) or found is None else {"message": str(found)}
 
 
 class TooManyParts(ValueError):  # noqa: N818 - a signal to the API, which has the words for callers

@@ -1,13 +1,14 @@
 """Workflows: list, look at, write, publish, tag, delete. Writes send only what this version of n8n takes."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import anyio
 
 from dogubako.contract.errors import ApiError, NotFoundError
-from dogubako.outbound.bounds import Bound
-from dogubako.outbound.http import MAX_ANSWER_BYTES, MAX_ANSWER_VALUES, Asked
+from dogubako.outbound.bounds import JSON_ANSWER
+from dogubako.outbound.http import Asked
 from dogubako.packs.n8n.api.service import N8nService, are_objects, missing, place
 
 # What every version takes, and must be given.
@@ -34,7 +35,7 @@ KNOWN_SETTINGS: Final = frozenset(
 )
 
 # Thousands of nodes, which is more than n8n's own editor can show.
-_LARGEST: Final = Bound(most_bytes=MAX_ANSWER_BYTES, most_values=MAX_ANSWER_VALUES, most_containers=60_000)
+_LARGEST: Final = replace(JSON_ANSWER, most_containers=60_000)
 UNPUBLISH_SECONDS: Final = 10.0
 # Right after publishing and unpublishing, n8n's own bookkeeping may trip over a deletion: that is a 500.
 _NOT_YET: Final = (409, 500)

@@ -10,8 +10,8 @@ from dogubako.contract.metadata import Effect, ToolExample
 from dogubako.contract.output import Message, Output
 from dogubako.contract.raw_tool import RawTool
 from dogubako.contract.tool import ToolArgs
-from dogubako.outbound.bounds import Bound
-from dogubako.outbound.http import MAX_ANSWER_BYTES, MAX_ANSWER_CONTAINERS, MAX_ANSWER_VALUES, decode_json
+from dogubako.outbound.bounds import JSON_ANSWER
+from dogubako.outbound.http import decode_json
 from dogubako.packs.n8n.client import N8nClient
 from dogubako.packs.n8n.formatters.diagnosis import Diagnosis
 from dogubako.packs.n8n.formatters.node import NodeExecutionFormatter, Wanted
@@ -24,10 +24,6 @@ Status = Literal["canceled", "crashed", "error", "new", "running", "success", "u
 
 # What lets somebody go on with a waiting execution, or read its credentials, is nobody's business.
 _SECRET_KEYS = ("resumeToken", "credentials")
-# The short views decode single items; raw means all of them at once.
-_SHOWN_RAW: Final = Bound(
-    most_bytes=MAX_ANSWER_BYTES, most_values=MAX_ANSWER_VALUES, most_containers=MAX_ANSWER_CONTAINERS
-)
 _LESS: Final = "Leave out raw: get_execution summarises it, get_execution_by_node shows one node page by page."
 
 
@@ -164,7 +160,8 @@ class DiagnoseExecution(RawTool[GetExecutionArgs, Execution, N8nClient]):
 
 def received(execution: Execution) -> dict[str, Any]:
     """n8n's own answer, without what would open doors."""
-    if (exceeded := _SHOWN_RAW.exceeded_by(execution.received)) is not None:
+    # The short views decode single items; this is all of them at once.
+    if (exceeded := JSON_ANSWER.exceeded_by(execution.received)) is not None:
         raise AnswerTooLargeError(f"The execution has more than {exceeded}, too many to show it raw.", hint=_LESS)
     answer: dict[str, Any] = decode_json(execution.received)
     body = answer.get("data")

@@ -11,7 +11,7 @@ from dogubako.contract.errors import ApiError, ApiErrorContext, DogubakoError, N
 from dogubako.contract.offload import has_more_values, offload_if_large
 from dogubako.contract.secrets import Redactor
 from dogubako.outbound.bounds import MEGABYTE, Bound
-from dogubako.outbound.http import MAX_ANSWER_BYTES, Answer, Asked, ServiceHttp, decode_json
+from dogubako.outbound.http import Answer, Asked, ServiceHttp, decode_json
 from dogubako.outbound.url_parts import segment
 from dogubako.packs.redmine.errors import RedmineRefused
 from dogubako.packs.redmine.models import Json
@@ -24,7 +24,7 @@ MOST_VALUES: Final = 80_000
 # The lenient reader takes ten times as long as the strict one.
 _LENIENT: Final = Bound(most_bytes=8 * MEGABYTE, most_values=100_000)
 SAVED_FILE: Final = Bound(most_bytes=128 * MEGABYTE)
-SHOWN_FILE: Final = Bound(most_bytes=MAX_ANSWER_BYTES)
+SHOWN_FILE: Final = Bound(most_bytes=24 * MEGABYTE)
 
 # Redmine answers a wrong key on public pages as if nobody had asked, so we have to ask who we are now and then.
 _SURE_FOR_SECONDS: Final = 60.0
