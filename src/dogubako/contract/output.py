@@ -1,8 +1,10 @@
 """What a tool may answer. Tools return whole things, best first; `response` decides what fits."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
+
+import msgspec
 
 from dogubako.contract.guidance import Guidance
 
@@ -74,12 +76,14 @@ class Markdown(Content):
     blocks: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class XmlElement:
-    """One element: attributes, then either text or children."""
+class XmlElement(msgspec.Struct, frozen=True, gc=False):
+    """One element: attributes, then either text or children.
+
+    A document has tens of thousands of them and no cycles: the garbage collector does not have to look at each.
+    """
 
     tag: str
-    attributes: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)
+    attributes: Mapping[str, str | int | float | bool | None] = {}
     children: "Sequence[XmlElement] | str" = ()
 
 

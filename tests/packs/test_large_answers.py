@@ -1,0 +1,62 @@
+"""Whatever a service answers, the event loop goes on."""
+
+import gc
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import httpx2
+import pytest
+
+from dogubako.app import build
+from dogubako.settings import Sources
+from tests.heartbeat import MOST_SECONDS, Heartbeat
+from tests.large_answers import LARGE_ANSWERS, ME_BODY, LargeAnswer
+from tests.packs.n8n.wired import Pieces
+from tests.packs.through import Through
+
+SETTINGS: Final = {
+    "REDMINE_URL": "http://redmine.test",
+    "REDMINE_API_KEY": "a" * 40,
+    "N8N_URL": "http://n8n.test",
+    "N8N_API_KEY": "key-of-n8n",
+    "DOGUBAKO_PACKS": "redmine,n8n",
+}
+
+
+class Lying(httpx2.AsyncBaseTransport):
+    """Knows one path."""
+
+    def __init__(self, answer: LargeAnswer) -> None:
+        self._path, self._status = answer.path, answer.status
+        self._body = answer.body()
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        path = request.url.path
+        status, body = (self._status, self._body) if path == self._path else (200, ME_BODY)
+        if path not in (self._path, "/users/current.json"):
+            status, body = 404, b""
+        return httpx2.Response(status, headers={"content-type": "application/json"}, stream=Pieces(body))
+
+
+@pytest.mark.parametrize("answer", [pytest.param(one, id=f"{one.pack}: {one.name}") for one in LARGE_ANSWERS])
+@pytest.mark.parametrize("form", ["xml", "json"])
+async def test_no_answer_of_a_service_holds_up_the_event_loop(answer: LargeAnswer, form: str, tmp_path: Path) -> None:
+    if answer.pack == "n8n" and form == "xml":
+        pytest.skip("n8n's answers have one form")
+    settings = {**SETTINGS, "REDMINE_FORMAT": form, "DOGUBAKO_DATA_DIR": str(tmp_path)}
+    box = build(Sources(environ=settings, env_file=None))
+    app: Any = None
+    box.packs[answer.pack].sandbox = Through(settings={}, app=app, wire=Lying(answer))
+    gc.collect()
+
+    async with box.running():
+        with Heartbeat() as heart:
+            await anyio.sleep(0.03)
+            heart.take()
+            result = await box.call(answer.tool, dict(answer.parameters))
+            await anyio.sleep(0.03)
+            stall = heart.take()
+
+    assert result.code in ("OK", "API_ERROR", "ANSWER_TOO_LARGE"), result.content
+    assert stall <= MOST_SECONDS, f"the event loop stood still for {stall * 1000:.0f} ms"
