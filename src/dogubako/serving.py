@@ -19,6 +19,7 @@ from dogubako.ending import run_to_the_end
 from dogubako.settings import Settings, SettingsError
 from dogubako.transports.bounded import BoundedProtocol
 from dogubako.transports.http import HttpDoor
+from dogubako.transports.open_files import raise_open_files_limit
 from dogubako.transports.strangers import check_strangers
 
 log = structlog.get_logger("dogubako.http")
@@ -42,6 +43,7 @@ def serve(box: Toolbox, *, workers: int = 1, allow_unauthenticated: bool = False
             raise
         log.warning("Authentication is off: whoever can reach this server may do everything", host=settings.host)
     _check_that_nobody_listens_there(settings)
+    raise_open_files_limit()
     if workers > 1:
         _serve_many(settings, workers)
         return

@@ -39,11 +39,17 @@ class Target:
 
 @contextmanager
 def target(
-    *tools: Path, folder: Path, words: Sequence[str] = ("--sandbox",), settings: Mapping[str, str] | None = None
+    *tools: Path,
+    folder: Path,
+    words: Sequence[str] = ("--sandbox",),
+    settings: Mapping[str, str] | None = None,
+    open_files: int | None = None,
 ) -> Iterator[Target]:
     """`dogubako serve` with the workbench, the heartbeat and these tools."""
     own = {"PYTHONPATH": str(ROOT), **(settings or {})}
-    with serving(WORKBENCH, HEARTBEAT, *tools, folder=folder, words=words, settings=own) as command:
+    with serving(
+        WORKBENCH, HEARTBEAT, *tools, folder=folder, words=words, settings=own, open_files=open_files
+    ) as command:
         aim = Target(command)
         with aim.http:
             yield aim

@@ -71,10 +71,17 @@ class Lines:
 class Command:
     """One `dogubako …` process."""
 
-    def __init__(self, words: Sequence[str], *, folder: Path, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        words: Sequence[str],
+        *,
+        folder: Path,
+        settings: Mapping[str, str] | None = None,
+        open_files: int | None = None,
+    ) -> None:
         self.folder = folder
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "dogubako", *words],
+            [*_under_limit(open_files), sys.executable, "-m", "dogubako", *words],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -126,10 +133,17 @@ class Command:
         self.stderr.close()
 
 
+def _under_limit(open_files: int | None) -> list[str]:
+    """The words before a command that set its hard limit of open files."""
+    return [] if open_files is None else ["sh", "-c", 'ulimit -n "$0" && exec "$@"', str(open_files)]
+
+
 @contextmanager
-def running(*words: str, folder: Path, settings: Mapping[str, str] | None = None) -> Iterator[Command]:
+def running(
+    *words: str, folder: Path, settings: Mapping[str, str] | None = None, open_files: int | None = None
+) -> Iterator[Command]:
     """A command for as long as the block lasts."""
-    command = Command(words, folder=folder, settings=settings)
+    command = Command(words, folder=folder, settings=settings, open_files=open_files)
     try:
         yield command
     finally:
@@ -138,10 +152,15 @@ def running(*words: str, folder: Path, settings: Mapping[str, str] | None = None
 
 @contextmanager
 def serving(
-    *tools: Path, folder: Path, words: Sequence[str] = (), settings: Mapping[str, str] | None = None
+    *tools: Path,
+    folder: Path,
+    words: Sequence[str] = (),
+    settings: Mapping[str, str] | None = None,
+    open_files: int | None = None,
 ) -> Iterator[Command]:
     """`dogubako serve` on a free port."""
-    with running("serve", "--port", "0", *tool_words(*tools), *words, folder=folder, settings=settings) as server:
+    words = ["serve", "--port", "0", *tool_words(*tools), *words]
+    with running(*words, folder=folder, settings=settings, open_files=open_files) as server:
         yield server
 
 

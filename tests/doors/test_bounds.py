@@ -1,15 +1,17 @@
 """What is refused before there is a request: heads that are too large or too slow, and too many connections."""
 
 import asyncio
+import socket
 from contextlib import suppress
+from typing import Any
 
 import pytest
 import structlog.testing
 
-from dogubako.transports import bounded
+from dogubako.transports import bounded, open_files
 from dogubako.transports.bounded import MOST_HEAD_BYTES, MOST_HEADERS, MOST_URL_BYTES
 
-from .connections import END, HEAD, Place, answer_to, listening, next_answer, not_reading
+from .connections import END, HEAD, Place, answer_to, listening, next_answer, not_reading, reading
 from .processes import PATIENCE
 from .waiting import until
 
@@ -91,14 +93,37 @@ async def _connected(place: Place, begun: bytes) -> asyncio.StreamReader:
     return reader
 
 
-BUSY = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n"
+UNFINISHED = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\n"
+# Asked, and not answered yet.
+BUSY = b"GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+class Working:
+    """Answers everything but `/slow`, on which it works without an end."""
+
+    def __init__(self) -> None:
+        self.begun = 0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["path"] == "/slow":
+            self.begun += 1
+            await asyncio.Event().wait()
+        await reading(scope, receive, send)
+
+
+async def _busy(place: Place, working: Working) -> asyncio.StreamReader:
+    before = working.begun
+    reader = await _connected(place, BUSY)
+    await until(lambda: working.begun > before, "the app works on the request")
+    return reader
 
 
 async def test_one_connection_too_many_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded, "MOST_CONNECTIONS", 2)
-    async with listening() as place:
+    monkeypatch.setattr(open_files, "MOST_CONNECTIONS", 2)
+    working = Working()
+    async with listening(working) as place:
         for _ in range(2):
-            assert (await (await _connected(place, BUSY)).readline()).startswith(b"HTTP/1.1 100")
+            await _busy(place, working)
         async with asyncio.timeout(PATIENCE):
             status, body = await answer_to(place, HEAD + END)
 
@@ -106,13 +131,13 @@ async def test_one_connection_too_many_is_told_so(monkeypatch: pytest.MonkeyPatc
 
 
 async def test_who_asks_nothing_gives_way_to_who_does_the_oldest_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded, "MOST_CONNECTIONS", 3)
+    monkeypatch.setattr(open_files, "MOST_CONNECTIONS", 3)
     monkeypatch.setattr(bounded, "GIVE_WAY", 1)
     monkeypatch.setattr(bounded.BoundedProtocol, "_told_of_crowd", float("-inf"))
     structlog.reset_defaults()
-    async with listening() as place, asyncio.timeout(PATIENCE):
-        busy = await _connected(place, BUSY)
-        await busy.readline()
+    working = Working()
+    async with listening(working) as place, asyncio.timeout(PATIENCE):
+        busy = await _busy(place, working)
         oldest = await _connected(place, b"")
         younger, its_writer = await place.connect()
         its_writer.write(HEAD + b"\r\n")
@@ -123,17 +148,54 @@ async def test_who_asks_nothing_gives_way_to_who_does_the_oldest_first(monkeypat
             assert await oldest.read() == b""
         its_writer.write(HEAD + END)
         again = await next_answer(younger)
+        still_served = not busy.at_eof()
 
     assert served[0] == 200
-    assert again[0].startswith(b"HTTP/1.1 200") and not busy.at_eof()
+    assert again[0].startswith(b"HTTP/1.1 200") and still_served
     assert [line["event"] for line in log] == ["Too many connections are open"]
 
 
 async def test_who_was_answered_and_only_lingers_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded, "MOST_CONNECTIONS", 1)
+    monkeypatch.setattr(open_files, "MOST_CONNECTIONS", 1)
     async with listening(not_reading) as place, asyncio.timeout(PATIENCE):
-        reader = await _connected(place, BUSY.replace(b"Expect: 100-continue\r\n", b""))
+        reader = await _connected(place, UNFINISHED)
         await next_answer(reader)
         served = await answer_to(place, HEAD + END)
+
+    assert served[0] == 200
+
+
+async def test_who_does_not_finish_its_request_gives_way_and_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(open_files, "MOST_CONNECTIONS", 2)
+    monkeypatch.setattr(bounded, "GIVE_WAY", 1)
+    async with listening() as place, asyncio.timeout(PATIENCE):
+        oldest = await _connected(place, UNFINISHED)
+        await until(lambda: any(one._arriving for one in place.state.connections), "the head is here")  # type: ignore[union-attr]
+        younger = await _connected(place, HEAD)
+        served = await answer_to(place, HEAD + END)
+        told = await oldest.read()
+        still_waited_for = not younger.at_eof()
+
+    assert served[0] == 200 and still_waited_for
+    assert told.startswith(b"HTTP/1.1 503 ") and b'"code":"BUSY"' in told
+
+
+@pytest.mark.parametrize("limit", [64, 256, 1_024, 20_000])
+def test_below_the_limit_of_open_files_descriptors_are_kept_for_everything_else(limit: int) -> None:
+    most = open_files.connections_below(limit)
+
+    assert 0 < most <= open_files.MOST_CONNECTIONS
+    assert limit - most >= min(256, limit // 2)
+
+
+async def test_a_process_with_few_descriptors_left_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with listening() as place, asyncio.timeout(PATIENCE):
+        oldest = await _connected(place, b"")
+        with socket.socket() as next_one:
+            lowest_free = next_one.fileno()
+        monkeypatch.setattr(bounded, "open_files_limit", lambda: lowest_free)
+        served = await answer_to(place, HEAD + END)
+        with suppress(ConnectionError):
+            assert await oldest.read() == b""
 
     assert served[0] == 200

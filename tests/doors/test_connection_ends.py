@@ -72,3 +72,26 @@ async def test_who_is_in_the_middle_of_a_request_when_the_server_stops_gets_a_la
 
     head, _, body = everything.lower().partition(b"\r\n\r\n")
     assert head.startswith(b"http/1.1 200") and b"connection: close" in head and body == b"/"
+
+
+async def test_a_client_that_never_takes_the_last_bytes_of_its_answer_is_left(loop_clock: LoopClock) -> None:
+    """Fewer bytes than make a transport say that it is full, on a connection that was closed after them."""
+    done = asyncio.Event()
+
+    async def until_the_kernel_is_full(scope: Any, receive: Any, send: Any) -> None:
+        transport = _only_connection_of(place).transport
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"connection", b"close")]})
+        while not transport.get_write_buffer_size():
+            await send({"type": "http.response.body", "body": b"x" * 10_000, "more_body": True})
+            await asyncio.sleep(0)
+        await send({"type": "http.response.body", "body": b""})
+        done.set()
+
+    async with listening(until_the_kernel_is_full) as place:
+        _, writer = await place.connect()
+        writer.transport.pause_reading()  # type: ignore[attr-defined]
+        writer.write(GET)
+        async with asyncio.timeout(PATIENCE):
+            await done.wait()
+        assert _only_connection_of(place)._not_read_since is None
+        await place.is_left(loop_clock)

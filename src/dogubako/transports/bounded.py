@@ -8,15 +8,21 @@ import structlog
 
 from dogubako.contract.errors import BusyError, PayloadTooLargeError, ToolTimeoutError, ValidationError
 from dogubako.transports.leaving import LeavingProtocol
-from dogubako.transports.problems import problem_bytes
+from dogubako.transports.open_files import (
+    MOST_CONNECTIONS,
+    connections_below,
+    open_files_limit,
+    raising_advice,
+    reserved_below,
+)
+from dogubako.transports.problems import EVICTED, problem_bytes
 
 log = structlog.get_logger("dogubako.http")
 
 MOST_HEAD_BYTES: Final = 64 * 1024
 MOST_URL_BYTES: Final = 16 * 1024
 MOST_HEADERS: Final = 200
-MOST_CONNECTIONS: Final = 2_000
-# So many idle ones make room when it is crowded.
+# When it is crowded, this many connections are ended at once, or a tenth of all if that is less.
 GIVE_WAY: Final = 100
 _TELL_AGAIN_SECONDS: Final = 60.0
 
@@ -45,7 +51,7 @@ class BoundedProtocol(LeavingProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.headers = []
-        if len(self.connections) > MOST_CONNECTIONS and not self._found_room():
+        if self._is_crowded() and not self._found_room():
             self._turn_away()
             return
         self._waiting_since = self.loop.time()
@@ -136,39 +142,73 @@ class BoundedProtocol(LeavingProtocol):
         if self._not_read_since is not None and self.loop.time() - self._not_read_since >= READING_SECONDS:
             self.transport.abort()
             return
-        allowed = REQUEST_SECONDS if self._arriving else HEAD_SECONDS
+        allowed = self._allowed_seconds()
         left = self._waiting_since + allowed - self.loop.time()
         if self._earlier_answers_are_due():
             left = HEAD_SECONDS
         if left > 0:
             self._look = self.loop.call_later(min(left, HEAD_SECONDS), self._look_at_the_clock)
+        elif self.transport.is_closing():
+            # It was closed after its last answer, and the client did not take the rest of that.
+            self.transport.abort()
         else:
             self._refuse(ToolTimeoutError(f"The request did not arrive within {allowed:g} seconds."))
 
+    def _allowed_seconds(self) -> float:
+        if self.transport.is_closing():
+            return READING_SECONDS
+        return REQUEST_SECONDS if self._arriving else HEAD_SECONDS
+
+    def _is_crowded(self) -> bool:
+        """Whether this connection is one too many, by the count of all or by the descriptors that are left.
+
+        The system gives out the lowest free descriptor: a high number means that nearly all are in use, also by others.
+        """
+        limit = open_files_limit()
+        if len(self.connections) > connections_below(limit):
+            return True
+        opened = self.transport.get_extra_info("socket")
+        return opened is not None and opened.fileno() >= limit - reserved_below(limit) // 4
+
     def _found_room(self) -> bool:
-        """Connections on which nothing is asked must not keep out those who want to ask: the oldest of them give way.
+        """End the connections that have kept us waiting for the longest time.
 
         Many at once, so that a crowd that goes on coming does not make us look for them every time.
         """
+        limit = open_files_limit()
+        most = connections_below(limit)
         others = (one for one in self.connections if isinstance(one, BoundedProtocol) and one is not self)
-        idle = (one for one in others if one._is_idle())
-        gives_way = nsmallest(GIVE_WAY, idle, key=lambda one: one._waiting_since)
-        for one in gives_way:
-            one.transport.abort()
-        self._say_that_it_is_crowded(len(gives_way))
-        return bool(gives_way)
+        waiting = [(since, id(one), one) for one in others if (since := one._waits_for_client_since()) is not None]
+        evicted = nsmallest(min(GIVE_WAY, most // 10 + 1), waiting)
+        for _, _, one in evicted:
+            one._evict()
+        self._log_that_it_is_crowded(most, limit, len(evicted))
+        return bool(evicted)
 
-    def _say_that_it_is_crowded(self, gave_way: int) -> None:
+    def _log_that_it_is_crowded(self, most: int, limit: int, ended: int) -> None:
         now = self.loop.time()
         if now - BoundedProtocol._told_of_crowd >= _TELL_AGAIN_SECONDS:
             BoundedProtocol._told_of_crowd = now
-            log.warning("Too many connections are open", most=MOST_CONNECTIONS, idle_ones_ended=gave_way)
+            hint = raising_advice() if most < MOST_CONNECTIONS else "See who opens so many connections."
+            log.warning("Too many connections are open", most=most, open_files=limit, ended=ended, hint=hint)
 
-    def _is_idle(self) -> bool:
-        """Whether nobody waits for an answer here. Who has had the last one, and only lingers, does not."""
-        if self.transport.is_closing():
-            return False
-        return self._end is not None or not (self._arriving or self._earlier_answers_are_due())
+    def _waits_for_client_since(self) -> float | None:
+        """Since when nothing happens because of the client; None while the client waits for an answer.
+
+        Silent connections wait for their client, and so do those with an unfinished request, those that were answered
+        and linger, and those whose client does not read.
+        """
+        if self._not_read_since is not None:
+            return self._not_read_since
+        leaves = self._end is not None or self.transport.is_closing()
+        return None if self._earlier_answers_are_due() and not leaves else self._waiting_since
+
+    def _evict(self) -> None:
+        if self._arriving and not self.cycle.response_started and not self.transport.is_closing():
+            self.cycle.scope[EVICTED] = True  # type: ignore[typeddict-unknown-key]
+            self._turn_away()
+        else:
+            self.transport.abort()
 
     def _turn_away(self) -> None:
         """Lingering here would keep open what is too much already."""

@@ -18,6 +18,8 @@ from dogubako.gate.authentication import Authenticator
 log = structlog.get_logger("dogubako.http")
 
 _LONGEST_PATH = 200
+# In the scope of a request whose connection the server ended because too many were open. That is logged once for all.
+EVICTED = "dogubako.evicted"
 
 
 def json_response(body: Any, *, status: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -59,6 +61,8 @@ def problem_bytes(error: DogubakoError) -> bytes:
 
 def log_problem(error: DogubakoError, scope: Scope) -> None:
     """Every HTTP error is logged with method and path, and with its sender where it got no further than the door."""
+    if EVICTED in scope:
+        return
     door = {"reason": error.message, "client": _sender(scope)} if error.http_status in (401, 403) else {}
     log.log(
         error.log_weight,
