@@ -6,10 +6,13 @@ from typing import Final, Protocol, runtime_checkable
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from dogubako.contract.errors import DogubakoError
+from dogubako.contract.errors import DogubakoError, ValidationError
 from dogubako.transports.problems import problem_bytes
 
 LINGER_SECONDS: Final = 2.0
+# After its end of input a client may still read (`nc -N`), or it may be gone: TCP does not tell. For so long we assume
+# that it reads; then its calls are stopped.
+HALF_CLOSED_SECONDS: Final = 5.0
 
 
 @runtime_checkable
@@ -29,11 +32,30 @@ class LeavingProtocol(HttpToolsProtocol):
     _refusal: DogubakoError | None = None
     _keeps_alive = True
     _end: asyncio.TimerHandle | None = None
+    # The client has closed its sending side; when this timer fires, it is taken for gone.
+    _half_closed: asyncio.TimerHandle | None = None
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self._end is not None:
-            self._end.cancel()
+        for timer in (self._end, self._half_closed):
+            if timer is not None:
+                timer.cancel()
         super().connection_lost(exc)
+
+    def eof_received(self) -> bool | None:  # type: ignore[override]
+        """Keep the connection for the answers that are due. Returning None closes it."""
+        if self._end is not None or self.transport.is_closing() or not self._earlier_answers_are_due():
+            return None
+        if self._arriving:
+            self._refuse(ValidationError.of("request", "The request ended before it was complete."))
+        if self._refusal is None:
+            self.cycle.keep_alive = False
+        self._half_closed = self.loop.call_later(HALF_CLOSED_SECONDS, self._give_up_on_client)
+        return True
+
+    def _give_up_on_client(self) -> None:
+        # A connection that is closing has all its answers; how long a client may read them is bounded elsewhere.
+        if not self.transport.is_closing():
+            self.transport.abort()
 
     def on_response_complete(self) -> None:
         if self._refusal is not None and not self.pipeline:
@@ -103,6 +125,9 @@ class LeavingProtocol(HttpToolsProtocol):
         self._refusal = None
         self._unset_keepalive_if_required()
         if self.transport.is_closing() or self._end is not None:
+            return
+        if self._half_closed is not None:
+            self.transport.close()
             return
         if self.transport.can_write_eof():
             self.transport.write_eof()
