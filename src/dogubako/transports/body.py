@@ -52,9 +52,20 @@ async def _read_on(message: Any, receive: Receive) -> bytes:
         message = await receive()
 
 
+def check_declared_length(scope: Scope) -> None:
+    """Refuse a body by its Content-Length, before the client sends it (`Expect: 100-continue`)."""
+    declared = header(scope, b"content-length")
+    if declared.isdigit() and int(declared) > MAX_BODY_BYTES:
+        raise _too_large()
+
+
 def _check_size(body: bytes | bytearray) -> None:
     if len(body) > MAX_BODY_BYTES:
-        raise PayloadTooLargeError(f"The request body is larger than {MAX_BODY_BYTES:,} bytes.")
+        raise _too_large()
+
+
+def _too_large() -> PayloadTooLargeError:
+    return PayloadTooLargeError(f"The request body is larger than {MAX_BODY_BYTES:,} bytes.")
 
 
 def _with_few_values(body: bytes) -> bytes:

@@ -16,10 +16,11 @@ from starlette.routing import BaseRoute, Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dogubako import __version__
+from dogubako.contract.call import Caller
 from dogubako.contract.errors import BusyError, DogubakoError, MethodNotAllowedError, RouteNotFoundError
 from dogubako.contract.moment import utc_text
 from dogubako.gate.resource_metadata import metadata, metadata_paths
-from dogubako.transports.body import header
+from dogubako.transports.body import check_declared_length, header
 from dogubako.transports.callers import put_caller
 from dogubako.transports.docs_page import PAGE
 from dogubako.transports.hosts import HostGuard
@@ -115,11 +116,11 @@ class HttpDoor:
         caller = self._inside.authenticator.known(scope["headers"])
         if caller is None:
             return partial(self._enter_late, app)
-        put_caller(scope, caller)
+        _admit(scope, caller)
         return app
 
     async def _enter_late(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        put_caller(scope, await self._inside.authenticator.find(scope["headers"]))
+        _admit(scope, await self._inside.authenticator.find(scope["headers"]))
         await app(scope, receive, send)
 
     async def _edge(self, choose: Callable[[Scope], ASGIApp], scope: Scope, receive: Receive, send: Send) -> None:
@@ -205,6 +206,11 @@ class HttpDoor:
 
     async def _docs(self, request: Request) -> Response:
         return HTMLResponse(PAGE, headers={"Content-Security-Policy": "default-src 'self' 'unsafe-inline'"})
+
+
+def _admit(scope: Scope, caller: Caller) -> None:
+    put_caller(scope, caller)
+    check_declared_length(scope)
 
 
 def _not_allowed(error: HTTPException, scope: Scope) -> DogubakoError:
