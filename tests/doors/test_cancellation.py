@@ -129,7 +129,7 @@ async def test_over_stdio_a_cancelled_call_stops_and_is_never_answered(pipe: Pip
 
 async def test_over_stdio_the_end_of_input_stops_what_runs(tmp_path: Path) -> None:
     markers = {tool: tmp_path / tool for tool in ("linger", "linger_talking")}
-    with speaking(*_TOOLS, folder=tmp_path) as pipe:
+    with speaking(*_TOOLS, folder=tmp_path, settings={"DOGUBAKO_SHUTDOWN_GRACE": "1"}) as pipe:
         pipe.open()
         for tool, marker in markers.items():
             pipe.start_call(tool, {"marker": str(marker)})

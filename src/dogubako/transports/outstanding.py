@@ -10,6 +10,9 @@ class Outstanding:
         self._ids: set[str | int] = set()
         self._empty = anyio.Event()
 
+    def __len__(self) -> int:
+        return len(self._ids)
+
     def add(self, request_id: str | int) -> None:
         self._ids.add(request_id)
 

@@ -45,9 +45,7 @@ log = structlog.get_logger("dogubako.stdio")
 
 _decode = msgspec.json.Decoder().decode
 
-# When stdin ends, answers that are nearly ready may still be wanted: `dogubako stdio < requests.jsonl`.
-_LAST_ANSWERS_SECONDS: Final = 2.0
-# They take no longer because a busy machine is still loading what makes them.
+# When stdin ends, loading the SDK on a busy machine does not count as grace time.
 _LOADING_SECONDS: Final = 20.0
 
 
@@ -72,6 +70,7 @@ class StdioDoor:
         self._sdk = SdkPeer(inside, tasks, self._write_encoded, self._outstanding)
         self._modern: bool | None = None
         self._listening = anyio.CancelScope()
+        self._input_ended = False
         self._grace = inside.settings.shutdown_grace
         self._unsubscribe = [
             inside.registry.subscribe(lambda _: self._tell("tools")),
@@ -84,19 +83,26 @@ class StdioDoor:
                 while line := await _read_line(reader):
                     if line.strip():
                         await self._take(line)
-            if not self._listening.cancel_called:
-                with anyio.move_on_after(_LOADING_SECONDS):
-                    await self._sdk.loaded()
-            with anyio.move_on_after(self._grace if self._listening.cancel_called else _LAST_ANSWERS_SECONDS):
-                await self._outstanding.all_answered()
+            await self._finish_calls()
         finally:
             for unsubscribe in self._unsubscribe:
                 unsubscribe()
             self._sdk.close()
 
+    async def _finish_calls(self) -> None:
+        """Give running calls the grace time, whether stdin ended (`dogubako stdio < FILE`) or a signal came."""
+        if not self._listening.cancel_called:
+            self._input_ended = True
+            if self._outstanding:
+                log.info("End of input", running_calls=len(self._outstanding), grace_seconds=self._grace)
+            with anyio.move_on_after(_LOADING_SECONDS):
+                await self._sdk.loaded()
+        with anyio.move_on_after(self._grace):
+            await self._outstanding.all_answered()
+
     def stop(self) -> None:
-        """Take no more messages; what is running may finish. Told twice, stop at once."""
-        if self._listening.cancel_called:
+        """Take no more messages; what is running may finish. Told twice, or after the end of input, stop at once."""
+        if self._listening.cancel_called or self._input_ended:
             self._tasks.cancel_scope.cancel()
         self._listening.cancel()
 
