@@ -65,9 +65,10 @@ class Visit:
 class Client:
     """Sends requests to one app."""
 
-    def __init__(self, app: ASGIApp, host: str = "127.0.0.1:3000") -> None:
+    def __init__(self, app: ASGIApp, host: str = "127.0.0.1:3000", address: str = "127.0.0.1") -> None:
         self._app = app
         self._host = host
+        self._address = address
 
     async def request(
         self, method: str, path: str, *, headers: Headers = (), body: bytes | Any = b"", seconds: float = PATIENCE
@@ -94,7 +95,7 @@ class Client:
             "root_path": "",
             "query_string": query.encode(),
             "headers": self._headers(headers),
-            "client": ("127.0.0.1", 50_000),
+            "client": (self._address, 50_000),
             "server": ("127.0.0.1", 3000),
             "state": {},
         }

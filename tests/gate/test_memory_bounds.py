@@ -11,12 +11,14 @@ from dogubako.transports.http import HttpDoor
 from tests.doors import messages
 from tests.doors.asgi import Client, Visit, opened
 
+from .methods import Era
 from .sheds import key_in, shed_in
 from .speaking import Speaker, outcome
 
 MOST_SESSIONS = 500
 MOST_SUBSCRIPTIONS = 1_000
 LONGEST_URI = 2_000
+MOST_CHARACTERS = 50_000
 LONGEST_ENVELOPE = 4_096
 MOST_ENVELOPES = 1_000
 LONGEST_FILTER = 200
@@ -132,6 +134,22 @@ async def test_a_stream_subscribes_to_so_many_resources_and_no_more(
 
     assert heard.get("method") == ("notifications/subscriptions/acknowledged" if taken else None)
     assert taken or _refusal(heard) == REFUSED
+
+
+@pytest.mark.parametrize("era", ["2025", "2026"])
+async def test_all_subscriptions_of_a_client_together_are_bounded(tmp_path: Path, era: Era) -> None:
+    uris = [f"shed://{number}".ljust(LONGEST_URI, "x") for number in range(MOST_CHARACTERS // LONGEST_URI + 1)]
+    async with opened(HttpDoor(shed_in(tmp_path, audit=False))) as client:
+        speaker = await Speaker(client, {}, era).open()
+        if era == "2026":
+            refused = await speaker.listen({"notifications": {"resourceSubscriptions": uris}})
+        else:
+            said = [outcome((await speaker.ask("resources/subscribe", {"uri": uri})).response) for uri in uris]
+            refused = said.pop()
+            assert said == [{}] * (len(uris) - 1)
+
+    message = "Invalid value for parameter uri: All subscriptions together have at most 50,000 characters"
+    assert _refusal(refused) == (message, "VALIDATION_ERROR")
 
 
 @pytest.mark.parametrize("length", [LONGEST_URI, LONGEST_URI + 1])

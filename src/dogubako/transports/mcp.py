@@ -40,6 +40,7 @@ Handler = Callable[[Context, Any], Awaitable[dict[str, Any]]]
 
 _MOST_SUBSCRIPTIONS: Final = 1_000
 _LONGEST_URI: Final = 2_000
+_MOST_URI_CHARACTERS: Final = 50_000
 
 # Lists differ by caller and change at any time: nobody may share one, or use one again without asking.
 _HINT = CacheHint(ttl_ms=0, scope="private")
@@ -219,6 +220,9 @@ class McpDoor:
         """They are kept for as long as the client listens, so they are few and short."""
         if len(uris) > _MOST_SUBSCRIPTIONS or any(len(uri) > _LONGEST_URI for uri in uris):
             message = f"At most {_MOST_SUBSCRIPTIONS:,} subscriptions, each of at most {_LONGEST_URI:,} characters"
+            raise ValidationError.of("uri", f"Invalid value for parameter uri: {message}")
+        if sum(map(len, uris)) > _MOST_URI_CHARACTERS:
+            message = f"All subscriptions together have at most {_MOST_URI_CHARACTERS:,} characters"
             raise ValidationError.of("uri", f"Invalid value for parameter uri: {message}")
         for uri in uris:
             self._inside.catalog.check_readable(uri, caller)

@@ -18,7 +18,7 @@ from dogubako.transports.exchange import Exchange
 from dogubako.transports.express import Express, PlainCall
 from dogubako.transports.inside import Inside
 from dogubako.transports.mcp import McpDoor
-from dogubako.transports.sessions import Sessions, user_of
+from dogubako.transports.sessions import MOST_SESSIONS, Sessions, check_initialize, user_of
 from dogubako.transports.step_up import StepUp
 from dogubako.transports.welcome import Welcome
 from dogubako.transports.wire import (
@@ -55,6 +55,7 @@ class McpEndpoint:
             app=self.door.server,
             stateless=stateless,
             max_request_body_size=MAX_BODY_BYTES,
+            max_sessions=MOST_SESSIONS,
             # Our own guard looks at Host and Origin of every request, not only of these.
             security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
@@ -124,10 +125,13 @@ class McpEndpoint:
             self._stop(session, caller, message.get("params"))
         watched = _is(message, "tools/call") and "id" in message
         cancel = (lambda: self._cancel(scope, message["id"])) if watched else None
-        if _is(message, "initialize"):
-            self._sessions.check_room(caller)
         async with self._while_welcome(scope, receive, send) as (heard, said):
-            await self.manager.handle_request(scope, *_replay(body, heard, said, cancel))
+            if _is(message, "initialize"):
+                check_initialize(message, body)
+                async with self._sessions.opening(caller, scope, said) as noted:
+                    await self.manager.handle_request(scope, *_replay(body, heard, noted, cancel))
+            else:
+                await self.manager.handle_request(scope, *_replay(body, heard, said, cancel))
 
     @asynccontextmanager
     async def _while_welcome(self, scope: Scope, receive: Receive, send: Send) -> AsyncIterator[tuple[Receive, Send]]:

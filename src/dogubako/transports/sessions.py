@@ -1,5 +1,9 @@
 """Sessions of the handshake era, as far as the short way must know them. The only place that looks into the SDK's."""
 
+import math
+from collections import Counter
+from collections.abc import AsyncIterator, Hashable, Iterator
+from contextlib import asynccontextmanager
 from functools import lru_cache
 from typing import Any, Final
 
@@ -8,11 +12,20 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, authorizat
 from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from sse_starlette.sse import AppStatus
+from starlette.types import Message, Scope, Send
 
 from dogubako.contract.call import TRUSTED, Caller
-from dogubako.contract.errors import BusyError
+from dogubako.contract.errors import BusyError, PayloadTooLargeError
 
-_MOST_SESSIONS: Final = 500
+# In one process. A session takes about 40 KB, and at most 230 KB with the largest `initialize` request.
+MOST_SESSIONS: Final = 2_000
+# Of one caller, or of one address where nobody has to say who he is.
+MOST_SESSIONS_EACH: Final = 500
+# What a client says of itself in `initialize` is kept for as long as its session.
+LONGEST_INITIALIZE: Final = 32 * 1024
+MOST_INITIALIZE_VALUES: Final = 1_000
+_SESSION_HEADER: Final = b"mcp-session-id"
+_ANYBODY: Final = object()
 
 
 class Sessions:
@@ -20,6 +33,9 @@ class Sessions:
 
     def __init__(self, manager: StreamableHTTPSessionManager) -> None:
         self._manager = manager
+        # Who opened a session: a caller, or an address. Sessions that are over are removed when the next one is opened.
+        self._holders: dict[str, Hashable] = {}
+        self._opening: Counter[Hashable] = Counter()
         # On its own the SDK's stream library cuts every stream when the server is told to stop, also those on which
         # an answer is still to come. Ours are ended by `close_streams`, or by their answer.
         AppStatus.enable_automatic_graceful_drain = False
@@ -36,18 +52,88 @@ class Sessions:
             scope.deadline = max(scope.deadline, anyio.current_time() + timeout)
         return True
 
-    def check_room(self, caller: Caller) -> None:
-        """Refuse a caller who opens sessions and forgets them; all callers share the memory that they take."""
-        owner = _owner(caller)
-        held = sum(one == owner for one in list(self._manager._session_owners.values()))
-        if owner is not None and held >= _MOST_SESSIONS:
-            message = f"You have {held:,} open sessions, which is as many as one caller may have."
-            raise BusyError(message, hint="End those that you no longer use (DELETE /mcp), or wait until they expire.")
+    @asynccontextmanager
+    async def opening(self, caller: Caller, scope: Scope, send: Send) -> AsyncIterator[Send]:
+        """Make room for one more session. The session is counted for the caller, or else for the client's address.
+
+        `X-Forwarded-For` is not read: anybody can write it.
+        """
+        holder = _holder(caller, scope)
+        await self._make_room(holder, known=caller is not TRUSTED)
+        self._opening[holder] += 1
+
+        async def send_and_note(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                for name, value in message.get("headers", ()):
+                    if name.lower() == _SESSION_HEADER:
+                        self._holders[value.decode("latin-1")] = holder
+            await send(message)
+
+        try:
+            yield send_and_note
+        finally:
+            self._opening[holder] -= 1
+
+    async def _make_room(self, holder: Hashable, *, known: bool) -> None:
+        alive = self._manager._server_instances
+        self._holders = {one: whose for one, whose in self._holders.items() if one in alive}
+        self._opening = +self._opening
+        held = self._opening + Counter(self._holders.values())
+        if held[holder] >= MOST_SESSIONS_EACH:
+            if known:
+                raise _too_many_of_caller(held[holder])
+            await self._end_oldest_idle(held, holder)
+        elif held.total() >= MOST_SESSIONS:
+            await self._end_oldest_idle(held)
+
+    async def _end_oldest_idle(self, held: Counter[Hashable], holder: Hashable = _ANYBODY) -> None:
+        """End the session that was idle for the longest time, of this holder or else of those that hold the most."""
+        idle = [(-held[self._holders[one]], since, one) for one, since in self._idle_sessions(holder)]
+        if not idle:
+            message = "Too many sessions are open, and all of them are in use."
+            raise BusyError(message, hint="End those that you no longer use (DELETE /mcp), or try again later.")
+        _, _, session_id = min(idle)
+        await self._manager._discard_session(session_id, self._manager._server_instances[session_id])
+
+    def _idle_sessions(self, holder: Hashable) -> Iterator[tuple[str, float]]:
+        """Sessions on which no request runs and no stream is open, with the time at which they would expire."""
+        for session_id, whose in self._holders.items():
+            scope = self._manager._server_instances[session_id].idle_scope
+            if holder in (_ANYBODY, whose) and scope is not None and scope.deadline < math.inf:
+                yield session_id, scope.deadline
 
     def close_streams(self) -> None:
         """End the streams on which clients only wait for news, so that a server can stop."""
         for transport in list(self._manager._server_instances.values()):
             transport.close_standalone_sse_stream()
+
+
+def check_initialize(message: Any, body: bytes) -> None:
+    """Refuse an `initialize` request that is too large to be kept for as long as a session."""
+    if len(body) > LONGEST_INITIALIZE or _has_more_values(message, MOST_INITIALIZE_VALUES):
+        bounds = f"{LONGEST_INITIALIZE:,} bytes or {MOST_INITIALIZE_VALUES:,} values"
+        raise PayloadTooLargeError(f"The initialize request has more than {bounds}.")
+
+
+def _has_more_values(value: Any, most: int) -> bool:
+    left, count = [value], 0
+    while left and count <= most:
+        one = left.pop()
+        count += 1
+        left.extend(one.values() if isinstance(one, dict) else one if isinstance(one, list) else ())
+    return count > most
+
+
+def _too_many_of_caller(held: int) -> BusyError:
+    message = f"You have {held:,} open sessions, which is as many as one caller may have."
+    return BusyError(message, hint="End those that you no longer use (DELETE /mcp), or wait until they expire.")
+
+
+def _holder(caller: Caller, scope: Scope) -> Hashable:
+    owner, client = _owner(caller), scope.get("client")
+    if owner is not None:
+        return tuple(owner.values())
+    return client[0] if client else None
 
 
 def _owner(caller: Caller) -> Any:
