@@ -1,5 +1,6 @@
 """`dogubako doctor`: whether callers can come in, and whether what they do can be recorded."""
 
+import os
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 from dogubako.gate.keys import KeyStore
 from dogubako.gate.rates import RateLimits
+from tests.doors.processes import running
 from tests.doors.shell import Said, dogubako
 from tests.redis_server import INSTALLED, free_port, redis_server
 
@@ -92,6 +94,49 @@ def test_a_folder_that_can_be_made_is_fine_and_is_not_made(tmp_path: Path) -> No
     assert not (tmp_path / "data").exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "mode", "advice"),
+    [
+        pytest.param(".", 0o777, "chmod 700 {}", id="the folder, for all"),
+        pytest.param(".", 0o770, "chmod 700 {}", id="the folder, for a group"),
+        pytest.param("keys.json", 0o666, "chmod 600 {}", id="keys"),
+        pytest.param("audit.jsonl", 0o620, "chmod 600 {}", id="the audit log"),
+        pytest.param("audit.salt", 0o602, "chmod 600 {}", id="its salt"),
+        pytest.param("backups", 0o777, "chmod 700 {}", id="backups"),
+    ],
+)
+def test_what_others_may_write_in_the_data_folder_is_named(tmp_path: Path, name: str, mode: int, advice: str) -> None:
+    path = (tmp_path / "data" / name).resolve()
+    (tmp_path / "data").mkdir()
+    if name == "backups":
+        path.mkdir()
+    elif name != ".":
+        path.write_text("[]")
+    path.chmod(mode)
+    said = examined(tmp_path)
+
+    found = about(said, "data folder access")
+    assert found == f"warning data folder access: Others may write to {path}. Run: {advice.format(path)}"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_data_folder_of_another_user_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir(mode=0o700)
+    os.chown(folder, 12_345, -1)
+
+    assert about(examined(tmp_path), "data folder access") == (
+        f"warning data folder access: {folder} belongs to another user (id 12345). Run: chown 0 {folder}"
+    )
+
+
+def test_a_data_folder_for_its_owner_alone_is_not_mentioned(tmp_path: Path) -> None:
+    KeyStore(tmp_path / "data").create("ann", ["read"])
+    (tmp_path / "data" / "link").symlink_to(tmp_path)
+
+    assert "access" not in examined(tmp_path).out
+
+
 REACHED = [
     pytest.param({"HOST": "0.0.0.0"}, "HOST is 0.0.0.0, which others can reach, and", id="an address of the network"),
     pytest.param({"CORS_ENABLED": "true"}, "CORS_ORIGIN is *, so every web page that", id="pages of all sites"),
@@ -136,3 +181,26 @@ async def test_a_counter_that_can_be_reached_is_fine(tmp_path: Path, storage: st
 
     place = where.removeprefix("redis://").removesuffix("/0")
     assert [(one.ok, one.message) for one in found] == ([(True, f"counted at {place}")] if storage == "redis" else [])
+
+
+@pytest.mark.parametrize(
+    ("limit", "finding"),
+    [
+        pytest.param(
+            512,
+            "warning open files: 256 connections at once fit below the limit of 512 open files. "
+            "Raise the hard limit of open files to 2,256: ulimit -Hn, LimitNOFILE= in systemd, --ulimit in Docker.",
+            id="few",
+        ),
+        pytest.param(
+            4_096, "ok      open files: 2,000 connections at once fit below the limit of 4,096 open files.", id="enough"
+        ),
+    ],
+)
+def test_a_low_limit_of_open_files_is_named(tmp_path: Path, limit: int, finding: str) -> None:
+    with running("doctor", folder=tmp_path, open_files=limit) as doctor:
+        doctor.wait()
+        doctor.stdout.close()
+        lines = doctor.stdout.text().splitlines()
+
+    assert finding in lines

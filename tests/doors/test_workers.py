@@ -131,3 +131,41 @@ def test_workers_stop_with_their_parent(tmp_path: Path) -> None:
 
         assert server.wait() == 0
     assert "Traceback" not in server.stderr.text()
+
+
+# A change in one worker is not heard in another, so no worker promises that its clients will hear of it.
+_UNHEARD = {
+    "prompts": {"listChanged": False},
+    "resources": {"subscribe": False, "listChanged": False},
+    "tools": {"listChanged": False},
+}
+
+
+def _ask(url: str, method: str, params: dict[str, Any], *, modern: bool) -> dict[str, Any]:
+    headers = messages.modern_headers(method) if modern else messages.legacy_headers()
+    said = {**params, "_meta": messages.envelope()} if modern else params
+    with httpx2.Client(base_url=url, timeout=PATIENCE) as client:
+        answer = client.post("/mcp", json=messages.request(method, said), headers={**headers, "connection": "close"})
+    return messages.response_in(answer.headers["content-type"], answer.content)
+
+
+@pytest.mark.parametrize("modern", [False, True], ids=["2025", "2026"])
+def test_workers_announce_no_changes_that_nobody_can_hear(server: Command, modern: bool) -> None:
+    method, params = ("server/discover", {}) if modern else ("initialize", messages.initialize())
+    announced = _ask(server.url(), method, params, modern=modern)["result"]["capabilities"]
+
+    assert {kind: announced[kind] for kind in _UNHEARD} == _UNHEARD
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "modern"),
+    [
+        pytest.param("resources/subscribe", {"uri": "n8n://workflows/1"}, False, id="2025"),
+        pytest.param("resources/unsubscribe", {"uri": "n8n://workflows/1"}, False, id="2025 again"),
+        pytest.param("subscriptions/listen", {"notifications": {"toolsListChanged": True}}, True, id="2026"),
+    ],
+)
+def test_what_workers_do_not_announce_they_do_not_accept(
+    server: Command, method: str, params: dict[str, Any], modern: bool
+) -> None:
+    assert _ask(server.url(), method, params, modern=modern)["error"]["code"] == -32601

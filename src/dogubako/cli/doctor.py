@@ -10,8 +10,9 @@ from dogubako.app import Toolbox
 from dogubako.cli.options import AsJson, Chosen, Config, Packs, Sandbox, Tools, friendly
 from dogubako.cli.terminal import print_json
 from dogubako.contract.pack import Finding
-from dogubako.gate.writable import trouble_in
+from dogubako.gate.writable import others_who_write, trouble_in
 from dogubako.settings import Settings, SettingsError
+from dogubako.transports.open_files import check_open_files
 from dogubako.transports.strangers import check_strangers
 
 
@@ -46,6 +47,8 @@ async def _examine(box: Toolbox) -> list[Finding]:
             *_refusals(box.settings),
             _folder("log folder", box.settings.log_dir, "LOG_DIR"),
             _folder("data folder", box.settings.data_dir, "DOGUBAKO_DATA_DIR"),
+            *_access(box.settings.data_dir),
+            check_open_files(),
             *(_judged(finding) for finding in await box.check()),
         ]
 
@@ -70,6 +73,19 @@ def _folder(subject: str, path: Path, variable: str) -> Finding:
         advice=f"Set {variable} to a folder that you may write to.",
         severity="warning",
     )
+
+
+def _access(data_dir: Path) -> list[Finding]:
+    """Whoever can write keys, salt or the record can let himself in or remove his traces."""
+    try:
+        found = list(others_who_write(data_dir))
+    except OSError:
+        # It is not there yet, or it cannot be read, which is said about the folder already.
+        return []
+    return [
+        Finding(ok=False, subject="data folder access", message=message, advice=f"Run: {command}", severity="warning")
+        for message, command in found
+    ]
 
 
 def _judged(finding: Finding) -> Finding:

@@ -49,21 +49,29 @@ _HINT = CacheHint(ttl_ms=0, scope="private")
 class LowLevelServer(Server[Any]):
     """Announces list changes also over HTTP, where the SDK asks for its options without arguments."""
 
+    announces_changes = True
+
     def create_initialization_options(
         self,
         notification_options: NotificationOptions | None = None,
         experimental_capabilities: dict[str, dict[str, Any]] | None = None,
         extensions: dict[str, dict[str, Any]] | None = None,
     ) -> InitializationOptions:
-        options = notification_options or NotificationOptions(True, True, True)
+        changes = self.announces_changes
+        options = notification_options or NotificationOptions(changes, changes, changes)
         return super().create_initialization_options(options, experimental_capabilities, extensions)
 
 
 class McpDoor:
-    """One MCP server for all connections of a process."""
+    """One MCP server for all connections of a process.
 
-    def __init__(self, inside: Inside) -> None:
+    With `announces_changes=False` its capabilities name no list changes, and nobody can subscribe: a change in one worker
+    process is not heard in the others, and without sessions there is no stream to tell it on.
+    """
+
+    def __init__(self, inside: Inside, *, announces_changes: bool = True) -> None:
         self._inside = inside
+        self._announces_changes = announces_changes
         self.listeners = Listeners(inside)
         self.listen = ListenHandler(self.listeners.bus)
         self.server = self._build()
@@ -75,9 +83,10 @@ class McpDoor:
             # One text for all callers of a process, written for whoever may see the most.
             instructions=listing.instructions(self._inside, TRUSTED),
             get_tool_input_schema=self._annotated_schema,
-            on_subscriptions_listen=self._listen,
+            on_subscriptions_listen=self._listen if self._announces_changes else None,
             cache_hints=dict.fromkeys(listing.CACHEABLE_METHODS, _HINT),
         )
+        server.announces_changes = self._announces_changes
         # The SDK's telemetry costs an eighth of every call; we have our own log.
         server.middleware.clear()
         server.middleware.append(RequestStateBoundary(self._state_security(), default_audience=SERVER_NAME))
@@ -87,18 +96,21 @@ class McpDoor:
         return server
 
     def _handlers(self) -> dict[str, tuple[type[BaseModel], Handler]]:
+        subscriptions: dict[str, tuple[type[BaseModel], Handler]] = {
+            "resources/subscribe": (types.SubscribeRequestParams, self._subscribe),
+            "resources/unsubscribe": (types.UnsubscribeRequestParams, self._unsubscribe),
+        }
         return {
             "tools/list": (types.PaginatedRequestParams, self._list_tools),
             "tools/call": (types.CallToolRequestParams, self._call_tool),
             "resources/list": (types.PaginatedRequestParams, self._list_resources),
             "resources/templates/list": (types.PaginatedRequestParams, self._list_templates),
             "resources/read": (types.ReadResourceRequestParams, self._read_resource),
-            "resources/subscribe": (types.SubscribeRequestParams, self._subscribe),
-            "resources/unsubscribe": (types.UnsubscribeRequestParams, self._unsubscribe),
             "prompts/list": (types.PaginatedRequestParams, self._list_prompts),
             "prompts/get": (types.GetPromptRequestParams, self._get_prompt),
             "completion/complete": (types.CompleteRequestParams, self._complete),
             "logging/setLevel": (types.SetLevelRequestParams, self._set_level),
+            **(subscriptions if self._announces_changes else {}),
         }
 
     def _guarded(self, handler: Handler) -> Callable[[ServerRequestContext[Any, Any], Any], Awaitable[HandlerResult]]:

@@ -48,7 +48,7 @@ class McpEndpoint:
 
     def __init__(self, inside: Inside, *, stateless: bool = False) -> None:
         self._inside = inside
-        self.door = McpDoor(inside)
+        self.door = McpDoor(inside, announces_changes=not stateless)
         self.express = Express(inside)
         self._step_up = StepUp(inside)
         self.manager = StreamableHTTPSessionManager(
