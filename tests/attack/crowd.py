@@ -1,12 +1,14 @@
 """Many sockets that hold a server's connections without asking for anything, or without ever finishing."""
 
 import contextlib
+import json
 import resource
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final, Self
 from urllib.parse import urlsplit
 
+from tests.doors import messages
 from tests.doors.processes import PATIENCE
 
 _HEAD: Final = "{method} {path} HTTP/1.1\r\nHost: localhost\r\n"
@@ -19,6 +21,21 @@ HALF_A_HEAD: Final = _POST.encode()
 HALF_A_BODY: Final = f"{_POST}Content-Length: 100\r\n\r\n{{".encode()
 # As many answers as wait on one connection, far more than the buffers of both kernels hold.
 NEVER_READING: Final = _DESCRIPTION.encode() * 90
+
+
+def listening(session: str | None = None) -> bytes:
+    """A request whose answer is a stream that does not end: of a session, or of the modern era."""
+    if session is not None:
+        return _request("GET", messages.legacy_headers(session), b"")
+    params = {"notifications": {"toolsListChanged": True}, "_meta": messages.envelope()}
+    body = json.dumps(messages.request("subscriptions/listen", params)).encode()
+    return _request("POST", messages.modern_headers("subscriptions/listen"), body)
+
+
+def _request(method: str, headers: Mapping[str, str], body: bytes) -> bytes:
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    head = f"{_HEAD.format(method=method, path='/mcp')}{lines}Content-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
 
 
 class Crowd:

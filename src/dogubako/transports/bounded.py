@@ -2,9 +2,10 @@
 
 import asyncio
 from heapq import nsmallest
-from typing import ClassVar, Final
+from typing import ClassVar, Final, cast
 
 import structlog
+from starlette.types import Scope
 
 from dogubako.contract.errors import BusyError, PayloadTooLargeError, ToolTimeoutError, ValidationError
 from dogubako.transports.leaving import LeavingProtocol
@@ -205,7 +206,7 @@ class BoundedProtocol(LeavingProtocol):
 
     def _evict(self) -> None:
         if self._arriving and not self.cycle.response_started and not self.transport.is_closing():
-            self.cycle.scope[EVICTED] = True  # type: ignore[typeddict-unknown-key]
+            cast("Scope", self.cycle.scope)[EVICTED] = True
             self._turn_away()
         else:
             self.transport.abort()

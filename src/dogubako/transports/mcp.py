@@ -25,6 +25,7 @@ from dogubako.transports.callers import caller_in
 from dogubako.transports.conversation import LOG_LEVEL_KEY, Context, McpConversation, connection_state
 from dogubako.transports.inside import SERVER_NAME, Inside
 from dogubako.transports.listeners import SUBSCRIPTIONS_KEY, Listeners
+from dogubako.transports.open_files import most_streams
 from dogubako.transports.question_state import STATE_SECONDS, Answers
 from dogubako.transports.wire import (
     INTERNAL_ERROR,
@@ -65,15 +66,15 @@ class LowLevelServer(Server[Any]):
 class McpDoor:
     """One MCP server for all connections of a process.
 
-    With `announces_changes=False` its capabilities name no list changes, and nobody can subscribe: a change in one worker
-    process is not heard in the others, and without sessions there is no stream to tell it on.
+    With `announces_changes=False` its capabilities name no list changes, and nobody can subscribe: a change in one
+    worker process is not heard in the others, and without sessions there is no stream to tell it on.
     """
 
     def __init__(self, inside: Inside, *, announces_changes: bool = True) -> None:
         self._inside = inside
         self._announces_changes = announces_changes
         self.listeners = Listeners(inside)
-        self.listen = ListenHandler(self.listeners.bus)
+        self.listen = ListenHandler(self.listeners.bus, max_subscriptions=most_streams() // 2)
         self.server = self._build()
 
     def _build(self) -> LowLevelServer:

@@ -1,7 +1,7 @@
 """MCP over Streamable HTTP: plain calls take the short way, everything else goes to the SDK unchanged."""
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Final
 
 import anyio
@@ -11,13 +11,14 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import Message, Receive, Scope, Send
 
 from dogubako.contract.call import Caller
-from dogubako.contract.errors import PayloadTooLargeError, ValidationError
+from dogubako.contract.errors import BusyError, PayloadTooLargeError, ValidationError
 from dogubako.transports.body import decode_leniently, read_body, require_json, send_json
 from dogubako.transports.callers import caller_in
 from dogubako.transports.exchange import Exchange
 from dogubako.transports.express import Express, PlainCall
 from dogubako.transports.inside import Inside
 from dogubako.transports.mcp import McpDoor
+from dogubako.transports.open_files import most_streams
 from dogubako.transports.sessions import MOST_SESSIONS, Sessions, check_initialize, user_of
 from dogubako.transports.step_up import StepUp
 from dogubako.transports.welcome import Welcome
@@ -60,6 +61,7 @@ class McpEndpoint:
             security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
         self._sessions = Sessions(self.manager)
+        self._streams = 0
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -79,8 +81,9 @@ class McpEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         caller = caller_in(scope)
         if scope["method"] != "POST":
-            async with self._while_welcome(scope, receive, send) as (heard, said):
-                await self.manager.handle_request(_trimmed(scope, caller), heard, said)
+            with self._listening(scope["method"]):
+                async with self._while_welcome(scope, receive, send) as (heard, said):
+                    await self.manager.handle_request(_trimmed(scope, caller), heard, said)
             return
         require_json(scope)
         body = await read_body(receive)
@@ -99,6 +102,20 @@ class McpEndpoint:
         call, session = plain
         answer = self.express.answer(call, door="http", caller=caller, session=session)
         await Exchange(call, session, receive, send).run(answer)
+
+    @contextmanager
+    def _listening(self, method: str) -> Iterator[None]:
+        """Bound the streams of sessions. Those of the modern era are bounded by their handler."""
+        if method != "GET":
+            yield
+            return
+        if self._streams >= most_streams():
+            raise BusyError("Too many clients listen for changes.", hint="Go on without, and try again later.")
+        self._streams += 1
+        try:
+            yield
+        finally:
+            self._streams -= 1
 
     def _plain(self, headers: dict[bytes, bytes], message: Any, caller: Caller) -> tuple[PlainCall, str] | None:
         if not _content_fits(headers):

@@ -35,6 +35,11 @@ def connections_below(limit: int) -> int:
     return min(MOST_CONNECTIONS, limit - reserved_below(limit))
 
 
+def most_streams() -> int:
+    """How many connections may only listen for news: half of all, so that there is room for those that ask."""
+    return connections_below(open_files_limit()) // 2
+
+
 def reserved_below(limit: int) -> int:
     """How many descriptors are kept for everything that is no connection. Under a low limit it is half of them."""
     return min(_RESERVED, limit // 2)
