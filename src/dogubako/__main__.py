@@ -6,12 +6,14 @@ import gc
 gc.disable()
 
 from dogubako.cli import app  # noqa: E402
+from dogubako.signals import hangup  # noqa: E402
 
 gc.freeze()
 gc.enable()
 
 
 def main() -> None:
+    hangup.install()
     app(prog_name="dogubako")
 
 

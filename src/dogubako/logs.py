@@ -1,9 +1,9 @@
 """Logs: a line for people on stderr, a JSON line in the file, and never a secret in either."""
 
-import atexit
 import contextlib
 import logging
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import IO, Any
@@ -11,6 +11,9 @@ from typing import IO, Any
 import structlog
 
 from dogubako.contract.secrets import Redactor
+from dogubako.ending import at_the_end
+from dogubako.log_file import LogFile
+from dogubako.log_floods import INTERVAL_SECONDS, Floods, Kind, kind_of
 from dogubako.log_lines import Entry, Event, Lines
 from dogubako.settings import LogLevelName
 from dogubako.soon import Soon
@@ -34,57 +37,87 @@ class Sinks:
     def __init__(self, redactor: Redactor, folder: Path | None, *, stderr: IO[str] | None = None) -> None:
         self._stderr = stderr or sys.stderr
         self._lines = Lines(redactor, colour=self._stderr.isatty())
-        self._file: IO[bytes] | None = None
+        self._file: LogFile | None = None
         self.problem: str | None = None
+        # Tools log from threads, too, and a file that is reopened has no descriptor for a moment.
+        self._writing = threading.RLock()
         self._pending: list[Entry] = []
         self._soon = Soon(self.flush, _FLUSH_SECONDS)
+        self._floods = Floods(self._add)
+        self._sum_up_soon = Soon(self._sum_up, INTERVAL_SECONDS)
         if folder is not None:
             self._open(folder)
 
-    def write(self, event: Event) -> None:
-        level = event.pop("level")
-        self._pending.append(Entry(time.time(), level, self._lines.settled(event)))
-        if level not in _CAN_WAIT or len(self._pending) >= _MOST_PENDING or not self._soon.wanted():
-            self.flush()
+    def write(self, event: Event, kind: Kind | None = None) -> None:
+        """Write an event. One of a kind that repeats may become part of a summary."""
+        entry = self._entry(event)
+        kind = kind or kind_of(entry)
+        if kind is not None and self._sum_up_soon.wanted() and self._floods.holds_back(kind, entry):
+            return
+        self._add(entry)
 
     # structlog calls the method of an event's level; here all of them do the same.
     debug = info = warning = error = critical = write
 
     def flush(self) -> None:
         """Write what has been collected. A reader who left or a full disk never stops the work that is logged."""
-        pending, self._pending = self._pending, []
-        rendered = [self._lines.render(entry) for entry in pending]
-        with contextlib.suppress(OSError, ValueError):
-            # Text streams on stderr are line-buffered: nothing stays behind.
-            self._stderr.write("".join(for_people for for_people, _ in rendered))
-        if self._file is None:
-            return
-        try:
-            self._file.write(b"".join(for_file for _, for_file in rendered))
-        except (OSError, ValueError) as failure:
-            self._file = None
-            self.problem = f"The log file cannot be written any more: {failure}"
+        with self._writing:
+            pending, self._pending = self._pending, []
+            if not pending:
+                return
+            rendered = [self._lines.render(entry) for entry in pending]
+            self._show("".join(for_people for for_people, _ in rendered))
+            if self._file is not None:
+                self._file.write([for_file for _, for_file in rendered])
+
+    def finish(self) -> None:
+        """Write the last lines, also those that wait to be summed up."""
+        self._floods.tell(all_of_them=True)
+        self.flush()
 
     def close(self) -> None:
         """Write the last lines and give the file back."""
-        self.flush()
+        self.finish()
         if self._file is not None:
             self._file.close()
 
+    def _add(self, entry: Entry) -> None:
+        with self._writing:
+            self._pending.append(entry)
+        if entry.level not in _CAN_WAIT or len(self._pending) >= _MOST_PENDING or not self._soon.wanted():
+            self.flush()
+
+    def _entry(self, event: Event) -> Entry:
+        level = event.pop("level")
+        return Entry(time.time(), level, self._lines.settled(event))
+
+    def _sum_up(self) -> None:
+        if self._floods.tell():
+            self._sum_up_soon.wanted()
+
+    def _show(self, text: str) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            # Text streams on stderr are line-buffered: nothing stays behind.
+            self._stderr.write(text)
+
     def _open(self, folder: Path) -> None:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            # Unbuffered: we collect lines ourselves, and not for long.
-            self._file = (folder / "dogubako.log").open("ab", buffering=0)
-        except OSError as failure:
+        self._file = LogFile(
+            folder / "dogubako.log",
+            tell=lambda sentence: self._show(self._warning(sentence)[0]),
+            lost_line=lambda lost: self._warning("Log lines could not be written", lines=lost)[1],
+        )
+        if failure := self._file.open():
             self.problem = f"No log file: {failure.strerror or failure} ({folder})"
+
+    def _warning(self, sentence: str, **fields: int) -> tuple[str, bytes]:
+        return self._lines.render(self._entry({"event": sentence, "level": "WARN", **fields}))
 
 
 def configure(level: LogLevelName, folder: Path | None, redactor: Redactor, *, stderr: IO[str] | None = None) -> Sinks:
     """Send structlog's events and the standard library's records to the same two places."""
     sinks = Sinks(redactor, folder, stderr=stderr)
     # The last turn of a loop may end before its lines are written.
-    atexit.register(sinks.flush)
+    at_the_end(sinks.finish)
     structlog.configure(
         processors=[_finish(level == "trace")],
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
@@ -137,7 +170,9 @@ class _Records(logging.Handler):
         event: Event = {"event": record.getMessage(), "logger": record.name, "level": _name(record.levelno)}
         if record.exc_info and record.exc_info[1] is not None:
             event["exc_info"] = record.exc_info[1]
-        self._sinks.write(event)
+        # The message before its values are filled in: one kind, whatever they are.
+        kind: Kind = (record.name, str(record.msg), type(event.get("exc_info")).__name__)
+        self._sinks.write(event, kind if record.levelno >= logging.WARNING else None)
 
 
 def _adopt_standard_logging(level: int, sinks: Sinks) -> None:

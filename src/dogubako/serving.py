@@ -3,20 +3,22 @@
 import contextlib
 import errno
 import gc
+import multiprocessing
 import os
-import signal
 import socket
-from collections.abc import Iterator
+import sys
+from multiprocessing.process import BaseProcess
 from secrets import token_urlsafe
 from typing import Any
 
 import structlog
 import uvicorn
-from uvicorn.supervisors import multiprocess
 
+from dogubako import worker
 from dogubako.app import Toolbox
-from dogubako.ending import run_to_the_end
+from dogubako.graceful_server import GracefulServer
 from dogubako.settings import Settings, SettingsError
+from dogubako.supervisor import Supervisor
 from dogubako.transports.bounded import BoundedProtocol
 from dogubako.transports.http import HttpDoor
 from dogubako.transports.open_files import raise_open_files_limit
@@ -24,8 +26,6 @@ from dogubako.transports.strangers import check_strangers
 
 log = structlog.get_logger("dogubako.http")
 
-_FACTORY = "dogubako.worker:app"
-_WORKER_SECONDS = 60
 _ADVICE = {
     errno.EADDRINUSE: "Another server may be running there; choose another port with --port or PORT.",
     errno.EADDRNOTAVAIL: "HOST must be an address of this machine.",
@@ -71,41 +71,6 @@ def _check_that_nobody_listens_there(settings: Settings) -> None:
                     raise SettingsError(f"Nothing can listen on {where}: {error.strerror}. {advice}") from None
 
 
-class GracefulServer(uvicorn.Server):
-    """Says where it listens, and does not die of the signal that asked it to stop."""
-
-    def run(self, sockets: list[socket.socket] | None = None) -> None:
-        run_to_the_end(self.serve(sockets), self.config.get_loop_factory())
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        for server in self.servers:
-            for listening in server.sockets:
-                host, port = listening.getsockname()[:2]
-                log.info(
-                    "Listening", url=f"http://{f'[{host}]' if ':' in host else host}:{port}", mcp="/mcp", docs="/docs"
-                )
-
-
-class WorkerProcess(multiprocess.Process):
-    """A worker ends as a server that is alone does: after its last answers and its last lines in the log."""
-
-    @property
-    def server(self) -> uvicorn.Server:
-        if self._server is None:
-            self._server = GracefulServer(self.config)
-        return self._server
-
-
 def settle() -> None:
     """What lives as long as the server need not be looked at again and again by the garbage collector."""
     gc.collect()
@@ -120,13 +85,23 @@ def _serve_many(settings: Settings, workers: int) -> None:
     # State that one worker sealed must open in another.
     if settings.request_state_key is None:
         os.environ["DOGUBAKO_REQUEST_STATE_KEY"] = token_urlsafe(48)
-    # On a busy machine a worker may need long to start; one that is killed for it would never come up.
-    config = uvicorn.Config(
-        _FACTORY, factory=True, workers=workers, timeout_worker_healthcheck=_WORKER_SECONDS, **_options(settings)
-    )
-    # uvicorn lets nobody choose what its supervisor starts.
-    multiprocess.Process = WorkerProcess  # type: ignore[misc]
-    multiprocess.Multiprocess(config, sockets=[config.bind_socket()]).run()
+    options = {**_options(settings), "workers": workers}
+    listening = [uvicorn.Config(worker.build_app, factory=True, **options).bind_socket()]
+    # A forked process would have the locks of threads that it does not have.
+    spawn = multiprocessing.get_context("spawn")
+
+    def start(control: socket.socket) -> BaseProcess:
+        process = spawn.Process(target=worker.run, args=(control, listening, options, settings.shutdown_grace))
+        process.start()
+        return process
+
+    def close() -> None:
+        # Connections that nobody would accept any more are refused instead of waiting.
+        for one in listening:
+            one.close()
+
+    if code := Supervisor(start, workers, grace=settings.shutdown_grace, on_stop=close).run():
+        sys.exit(code)
 
 
 def _options(settings: Settings) -> dict[str, Any]:

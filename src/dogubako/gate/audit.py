@@ -1,6 +1,5 @@
 """One line per call: who did what, when, and how it went. Never a value of an argument."""
 
-import atexit
 import json
 import time
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ import msgspec
 from dogubako.contract.call import ToolCall
 from dogubako.contract.moment import utc_text
 from dogubako.contract.secrets import Redactor
+from dogubako.ending import at_the_end
 from dogubako.gate.audit_file import AuditFile
 from dogubako.gate.audit_line import AuditLine
 from dogubako.response.plain import clean_text
@@ -49,7 +49,7 @@ class AuditLog:
         # The same few names come again and again.
         self._name = lru_cache(maxsize=1_000)(self._masked)
         # A loop may end before the moment for which lines wait.
-        atexit.register(self.close)
+        at_the_end(self.close)
 
     @property
     def path(self) -> Path:

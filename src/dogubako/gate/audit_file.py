@@ -3,8 +3,6 @@
 import errno
 import os
 import secrets
-import stat
-import time
 from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
@@ -13,6 +11,7 @@ from typing import Final
 
 import structlog
 
+from dogubako.append_file import AppendFile
 from dogubako.gate.private_file import complete
 from dogubako.gate.writable import check_room
 
@@ -23,9 +22,6 @@ _SALT: Final = "audit.salt"
 _SALT_BYTES: Final = 32
 # So many lines wait for a disk that takes nothing; only calls that read add to them.
 _MOST_OWED: Final = 10_000
-# Whether the file is still the one that has its name; before something is changed, it is looked at in any case.
-_LOOK_AGAIN_SECONDS: Final = 1.0
-_NEVER: Final = float("-inf")
 
 
 class AuditFile:
@@ -36,21 +32,19 @@ class AuditFile:
         # Until the one of the folder can be read: a hash without a salt could be guessed by trying.
         self.salt = secrets.token_bytes(_SALT_BYTES)
         self._salt_path = data_dir / _SALT
-        self._handle: int | None = None
-        self._identity = (0, 0)
-        self._looked = _NEVER
+        self._file = AppendFile(self.path, private=True)
         self._owed: deque[bytes] = deque(maxlen=_MOST_OWED)
         self._lost = 0
         self._failing = False
 
     def ready(self) -> bool:
         """Whether nothing is owed and the next line can be written."""
-        self._looked = _NEVER
+        self._file.look_again()
         return self._written()
 
     def open(self) -> bool:
         """Whether the file is open, after trying; from then on `salt` is the one that is kept."""
-        return self._handle is not None or self._open()
+        return self._file.is_current() or self._open()
 
     def append(self, lines: Iterable[bytes]) -> None:
         """Write the lines, or owe them."""
@@ -66,16 +60,15 @@ class AuditFile:
             self._written()
         self._lost += len(self._owed)
         self._admit_loss()
-        self._shut()
+        self._file.close()
 
     def _written(self) -> bool:
         """Whether everything is in the file, after trying, and more would fit."""
-        if not self._is_still_there() and not self._open():
+        if not self._file.is_current() and not self._open():
             return False
-        assert self._handle is not None
         try:
-            self._pay(self._handle)
-            check_room(self._handle)
+            self._pay()
+            check_room(self._file.fileno())
         except OSError as error:
             self._failed(error)
             return False
@@ -88,12 +81,11 @@ class AuditFile:
             log.error("Calls are missing from the audit log", file=str(self.path), lines=self._lost)
             self._lost = 0
 
-    def _pay(self, handle: int) -> None:
-        """One write to a file in append mode: lines of several workers do not mix."""
+    def _pay(self) -> None:
         if not self._owed:
             return
         owed = b"".join(self._owed)
-        written = os.write(handle, owed)
+        written = self._file.append(owed)
         if written == len(owed):
             self._owed.clear()
             return
@@ -103,47 +95,21 @@ class AuditFile:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def _open(self) -> bool:
-        self._shut()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self.salt = _kept_salt(self._salt_path)
-            self._handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
-            found = os.fstat(self._handle)
-            if not stat.S_ISREG(found.st_mode):
-                raise OSError(errno.EINVAL, "not a regular file")
-            os.fchmod(self._handle, 0o600)
-            _end_last_line(self._handle, found.st_size)
+            self._file.open()
         except OSError as error:
             self._failed(error)
             return False
-        self._identity = (found.st_dev, found.st_ino)
         return True
 
-    def _is_still_there(self) -> bool:
-        """Somebody may move the file away while we run; what comes then belongs into a new one."""
-        if self._handle is None:
-            return False
-        now = time.monotonic()
-        if now - self._looked < _LOOK_AGAIN_SECONDS:
-            return True
-        self._looked = now
-        try:
-            found = self.path.stat()
-        except OSError:
-            return False
-        return (found.st_dev, found.st_ino) == self._identity
-
     def _failed(self, error: OSError) -> None:
-        self._shut()
+        self._file.close()
         if not self._failing:
             # Said once, not with every call until it is mended.
             self._failing = True
             log.error("The audit log cannot be written", file=str(self.path), reason=error.strerror)
-
-    def _shut(self) -> None:
-        if self._handle is not None:
-            os.close(self._handle)
-            self._handle = None
 
 
 def _kept_salt(path: Path) -> bytes:
@@ -156,9 +122,3 @@ def _kept_salt(path: Path) -> bytes:
     if len(salt) < _SALT_BYTES:
         raise OSError(errno.EINVAL, f"{_SALT} is damaged; remove it")
     return salt
-
-
-def _end_last_line(handle: int, size: int) -> None:
-    """A process that was killed while it wrote leaves half a line; the next one begins on a line of its own."""
-    if size and os.pread(handle, 1, size - 1) != b"\n":
-        os.write(handle, b"\n")

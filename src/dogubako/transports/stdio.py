@@ -5,10 +5,8 @@ when a message needs it, and is then told everything that it missed.
 """
 
 import asyncio
-import contextlib
 import json
 import os
-import signal
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -18,7 +16,9 @@ import anyio
 import msgspec
 import structlog
 
+from dogubako import ending
 from dogubako.contract.call import TRUSTED
+from dogubako.signals import hangup, soon_on, stop_on_signals
 from dogubako.transports.express import CANCELLED, Express, PlainCall
 from dogubako.transports.inside import Inside
 from dogubako.transports.opening import Opening
@@ -53,7 +53,7 @@ async def serve_stdio(inside: Inside) -> None:
     """Serve one client until it closes stdin or we are told to stop."""
     async with _pipes() as (reader, writer), inside.running(), anyio.create_task_group() as tasks:
         door = StdioDoor(inside, writer, tasks)
-        _stop_on_signals(door.stop)
+        _obey_signals(door.stop)
         await door.run(reader)
         tasks.cancel_scope.cancel()
 
@@ -249,11 +249,16 @@ async def _read_line(reader: asyncio.StreamReader) -> bytes:
         return beginning or line
 
 
-def _stop_on_signals(stop: Callable[[], None]) -> None:
+def _obey_signals(stop: Callable[[], None]) -> None:
+    """SIGTERM and SIGINT stop, a second one also ends what does not stop by itself, SIGHUP reopens log files."""
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        with contextlib.suppress(NotImplementedError, ValueError):
-            loop.add_signal_handler(number, stop)
+
+    def hurry() -> None:
+        ending.hurry()
+        soon_on(loop, stop)
+
+    stop_on_signals(lambda: soon_on(loop, stop), hurry)
+    hangup.tell_on(loop)
 
 
 @asynccontextmanager
