@@ -151,17 +151,6 @@ def test_a_folder_that_cannot_be_written_is_a_warning_and_not_the_end(tmp_path: 
     assert "still here" in stderr.getvalue()
 
 
-def test_a_disk_that_fills_up_does_not_stop_the_work(tmp_path: Path) -> None:
-    sinks = logs.Sinks(Redactor(), tmp_path, stderr=io.StringIO())
-    assert sinks._file is not None
-    sinks._file.close()
-
-    sinks.write({"event": "after the disk was full", "level": "INFO"})
-
-    assert sinks.problem is not None
-    assert sinks.problem.startswith("The log file cannot be written any more")
-
-
 def test_people_who_stopped_reading_do_not_stop_the_work(tmp_path: Path) -> None:
     closed = io.StringIO()
     sinks = logs.Sinks(Redactor(), tmp_path, stderr=closed)

@@ -35,13 +35,15 @@ class LogFile:
 
     def write(self, lines: Sequence[bytes]) -> None:
         """Write the lines with one system call, or count them as lost. While the disk is full, try once a second."""
+        lost = self._lost
+        # Counted as lost until they are written.
+        self._lost += len(lines)
         if time.monotonic() - self._failed_at < _TRY_AGAIN_SECONDS:
-            self._lost += len(lines)
             return
         try:
             if not self._file.is_current():
                 self._file.open()
-            self._put(lines)
+            self._put(lines, lost)
         except OSError as error:
             if not self._failing:
                 self._tell(f"The log file cannot be written: {error.strerror or error}")
@@ -56,11 +58,8 @@ class LogFile:
             self._tell(_sentence(self._lost))
         self._file.close()
 
-    def _put(self, lines: Sequence[bytes]) -> None:
-        lost = self._lost
+    def _put(self, lines: Sequence[bytes], lost: int) -> None:
         data = b"".join([self._lost_line(lost), *lines] if lost else lines)
-        # Counted as lost until they are written.
-        self._lost += len(lines)
         taken = self._file.append(data)
         self._lost = _missing(self._lost, data, taken, told=lost > 0)
         if taken < len(data):

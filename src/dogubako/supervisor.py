@@ -42,6 +42,7 @@ _SUSPENDED_SECONDS: Final = 5.0
 # A worker that lived so long died of something else than its start.
 _STABLE_SECONDS: Final = 60.0
 _LONGEST_DELAY_SECONDS: Final = 30.0
+_MOST_DOUBLED: Final = 10
 _MOST_FAILED_STARTS: Final = 5
 
 
@@ -61,7 +62,7 @@ class Worker:
         self._started_at = 0.0
         self.start_at = 0.0
         self.heard_at = 0.0
-        self.serving = False
+        self.serving = self.killed = False
         self._early_deaths = 0
 
     @property
@@ -73,19 +74,24 @@ class Worker:
         return self._process.pid if self._process else None
 
     def start(self) -> None:
+        """Raise OSError where the system has no place for another process, and be due again later."""
+        self._started_at = self.heard_at = time.monotonic()
+        self.serving = self.killed = False
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
-        with theirs, _hangups_wait():
-            self._process = self._start(theirs)
+        try:
+            with theirs, _hangups_wait():
+                self._process = self._start(theirs)
+        except OSError:
+            ours.close()
+            self._plan_next_start()
+            raise
         self._control = ours
-        self._started_at = self.heard_at = time.monotonic()
-        self.serving = False
 
     def waits_for(self) -> list[socket.socket | int]:
         """What becomes readable when the worker says something or ends."""
-        if self._process is None or self._control is None:
-            return []
-        return [self._process.sentinel, self._control]
+        process = [] if self._process is None else [self._process.sentinel]
+        return [*process, *([] if self._control is None else [self._control])]
 
     def send(self, command: bytes) -> None:
         if self._control is not None:
@@ -95,13 +101,18 @@ class Worker:
 
     def listen(self) -> None:
         """Take note of the state that the worker reported last."""
-        said = b""
-        if self._control is not None:
-            with suppress(OSError):
-                said = self._control.recv(4096)
+        try:
+            said = self._control.recv(4096) if self._control is not None else b""
+        except BlockingIOError:
+            return
+        except OSError:
+            said = b""
         if said:
             self.heard_at = time.monotonic()
             self.serving = said.endswith(SERVING)
+        else:
+            # It is about to end. An ended stream would wake us again and again.
+            self._hang_up()
 
     def reap(self) -> int | None:
         """The exit code of a process that has ended; the place is free then, and its children have ended with it."""
@@ -109,25 +120,29 @@ class Worker:
             return None
         code = self._process.exitcode
         kill_group(self._process.pid)
-        self._close()
-        lived = time.monotonic() - self._started_at
-        self._early_deaths = self._early_deaths + 1 if lived < _STABLE_SECONDS else 0
-        # The first time at once, then after 1, 2, 4 … seconds.
-        delay = min(_LONGEST_DELAY_SECONDS, 2.0 ** (self._early_deaths - 2)) if self._early_deaths > 1 else 0.0
-        self.start_at = time.monotonic() + delay
+        self._process.join()
+        self._process = None
+        self._hang_up()
+        self._plan_next_start()
         return code
 
     def kill(self) -> None:
         if self._process is not None:
+            self.killed = True
             kill_group(self._process.pid)
             self._process.kill()
 
-    def _close(self) -> None:
-        if self._process is not None:
-            self._process.join()
+    def _plan_next_start(self) -> None:
+        """Once at once, then after 1, 2, 4 … 30 seconds, as long as it never lives for a minute."""
+        now = time.monotonic()
+        self._early_deaths = self._early_deaths + 1 if now - self._started_at < _STABLE_SECONDS else 1
+        doubled = min(self._early_deaths, _MOST_DOUBLED) - 2
+        self.start_at = now + (min(_LONGEST_DELAY_SECONDS, 2.0**doubled) if doubled >= 0 else 0.0)
+
+    def _hang_up(self) -> None:
         if self._control is not None:
             self._control.close()
-        self._process = self._control = None
+            self._control = None
 
 
 class Supervisor:
@@ -171,11 +186,13 @@ class Supervisor:
         return [worker for worker in self._workers if worker.running]
 
     def _start_workers(self) -> None:
-        if self._kill_at is None:
-            now = time.monotonic()
-            for worker in self._workers:
-                if not worker.running and worker.start_at <= now:
+        for worker in self._workers:
+            if self._kill_at is None and not worker.running and worker.start_at <= time.monotonic():
+                try:
                     worker.start()
+                except OSError as error:
+                    log.error("A worker process cannot be started", reason=error.strerror)
+                    self._start_failed(hopeless=False)
 
     def _wait(self, woken: socket.socket) -> None:
         """Until something happens, or for a second."""
@@ -222,7 +239,7 @@ class Supervisor:
             pid, served, code = worker.pid, worker.serving, worker.reap()
             if code is not None:
                 self._ended(pid, served, code, worker.start_at - now)
-            elif self._is_lost(worker, now):
+            elif not worker.killed and self._is_lost(worker, now):
                 worker.kill()
 
     def _is_lost(self, worker: Worker, now: float) -> bool:
@@ -241,13 +258,16 @@ class Supervisor:
         if self._kill_at is not None:
             return
         log.warning("A worker process ended", pid=pid, exit_code=code, restart_seconds=round(max(0.0, delay)))
-        if served:
-            return
+        if not served:
+            # One that gives up by itself when none has ever served would always give up.
+            self._start_failed(hopeless=code > 0 and not self._ever_served)
+
+    def _start_failed(self, *, hopeless: bool) -> None:
+        """End the server where no worker serves and none seems to be able to."""
         self._failed_starts += 1
-        hopeless = code > 0 and not self._ever_served
         others = any(worker.serving for worker in self._running())
         if hopeless or (self._failed_starts >= _MOST_FAILED_STARTS and not others):
-            log.error("Worker processes cannot start, so the server stops", exit_code=code)
+            log.error("Worker processes cannot start, so the server stops")
             self._code = START_FAILED
             self._stop(STOP, self._grace + _AFTER_GRACE_SECONDS)
 

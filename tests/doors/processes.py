@@ -78,10 +78,11 @@ class Command:
         folder: Path,
         settings: Mapping[str, str] | None = None,
         open_files: int | None = None,
+        start: Sequence[str] = ("-m", "dogubako"),
     ) -> None:
         self.folder = folder
         self.process = subprocess.Popen(
-            [*_under_limit(open_files), sys.executable, "-m", "dogubako", *words],
+            [*_under_limit(open_files), sys.executable, *start, *words],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

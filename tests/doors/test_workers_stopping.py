@@ -9,7 +9,6 @@ import anyio
 import httpx2
 import pytest
 import uvicorn
-from uvicorn.supervisors import multiprocess
 
 from dogubako import serving as our_serving
 from dogubako.app import build
@@ -72,8 +71,7 @@ def test_workers_share_the_key_that_was_configured_or_a_new_one(
     monkeypatch.setenv(_STATE_KEY, "to be put back")
     monkeypatch.delenv(_STATE_KEY)
     monkeypatch.setattr(uvicorn.Config, "bind_socket", lambda config: None)
-    monkeypatch.setattr(multiprocess, "Process", None)
-    monkeypatch.setattr(multiprocess, "Multiprocess", _NoProcesses)
+    monkeypatch.setattr(our_serving, "Supervisor", _NoProcesses)
     overrides: dict[str, Any] = {"data_dir": tmp_path, "request_state_key": configured}
     our_serving.serve(build(Sources(overrides=overrides, environ={}, env_file=None)), workers=2)
 
@@ -82,8 +80,8 @@ def test_workers_share_the_key_that_was_configured_or_a_new_one(
 
 
 class _NoProcesses:
-    def __init__(self, config: uvicorn.Config, sockets: list[Any]) -> None:
-        self.config = config
+    def __init__(self, *_: Any, **__: Any) -> None:
+        """Take what a supervisor takes."""
 
-    def run(self) -> None:
-        return None
+    def run(self) -> int:
+        return 0
