@@ -126,7 +126,7 @@ class Toolbox:
         pack = state.pack
         limits = PackLimits(
             max_running=pack.max_running,
-            max_waiting=pack.max_waiting,
+            max_wait_seconds=pack.max_wait_seconds,
             retry=pack.default_retry,
             scope=f"{self.settings.lang} {state.settings!r} {secrets_of(state.settings)}",
         )

@@ -1,12 +1,14 @@
-"""So much of one pack at once, so much waiting, and the next one hears at once that there is no room."""
+"""A bulkhead protects a service: so many calls of one pack run at once, and the next ones wait for a bounded time."""
 
 import asyncio
+import re
 from typing import Any
 
 import pytest
 
-from dogubako import FunctionTool, Pack, ToolResult, tool
+from dogubako import ExecutionOptions, FunctionTool, Pack, ToolResult, tool
 from dogubako.app import Toolbox
+from dogubako.contract.call import NO_OPTIONS
 
 from .boxes import box_of
 
@@ -39,11 +41,11 @@ class Gate:
 
 class Narrow(Pack[Any, None]):
     max_running = 2
-    max_waiting = 1
 
-    def __init__(self, name: str, made: FunctionTool) -> None:
+    def __init__(self, name: str, made: FunctionTool, *, max_wait_seconds: float = 60.0) -> None:
         self.name = name
         self.tools = (made,)
+        self.max_wait_seconds = max_wait_seconds
 
 
 async def settle() -> None:
@@ -52,24 +54,103 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
-def start(box: Toolbox, name: str, times: int) -> list["asyncio.Task[ToolResult]"]:
-    return [asyncio.create_task(box.call(name)) for _ in range(times)]
+def start(
+    box: Toolbox, name: str, times: int, options: ExecutionOptions = NO_OPTIONS
+) -> list["asyncio.Task[ToolResult]"]:
+    return [asyncio.create_task(box.call(name, options=options)) for _ in range(times)]
 
 
-async def test_some_run_one_waits_and_the_next_hears_busy_at_once() -> None:
+async def test_however_many_wait_they_all_run_when_it_is_their_turn() -> None:
     gate = Gate()
     box = box_of(packs=[Narrow("narrow", gate.tool("stay"))])
-    tasks = start(box, "stay", 3)
+    tasks = start(box, "stay", 300)
     await settle()
     assert gate.inside == 2
 
-    refused = await asyncio.wait_for(box.call("stay"), 5)
+    gate.release.set()
+
+    assert [(await task).value for task in tasks] == ["out"] * 300
+    assert (gate.most, gate.ran) == (2, 300)
+
+
+async def test_tools_without_a_service_have_no_bound() -> None:
+    gate = Gate()
+    box = box_of(gate.tool("stay"))
+    tasks = start(box, "stay", 300)
+    await settle()
+    inside = gate.inside
+
+    gate.release.set()
+
+    assert inside == 300
+    assert {(await task).code for task in tasks} == {"OK"}
+
+
+async def test_a_call_that_waited_as_long_as_its_pack_allows_hears_busy() -> None:
+    gate = Gate()
+    box = box_of(packs=[Narrow("narrow", gate.tool("stay"), max_wait_seconds=0.05)])
+    tasks = start(box, "stay", 2)
+    await settle()
+
+    refused = await asyncio.wait_for(box.call("stay"), 60)
 
     assert (refused.code, refused.content[0]["text"]) == ("BUSY", "Too many calls are waiting for narrow.")
-    assert (refused.meta or {})["retryable"] is True
+    assert (refused.meta or {})["retryable"] is True and (refused.meta or {})["retryAfter"] == 5
     gate.release.set()
-    assert [(await task).value for task in tasks] == ["out"] * 3
-    assert (gate.most, gate.ran) == (2, 3)
+    assert [(await task).value for task in tasks] == ["out"] * 2
+    assert gate.ran == 2
+
+
+async def test_nobody_waits_longer_than_the_deadline_of_the_call() -> None:
+    gate = Gate()
+    box = box_of(packs=[Narrow("narrow", gate.tool("stay"), max_wait_seconds=3600)])
+    tasks = start(box, "stay", 2)
+    await settle()
+
+    refused = await asyncio.wait_for(box.call("stay", options=ExecutionOptions(deadline=50)), 60)
+
+    assert refused.code == "BUSY"
+    gate.release.set()
+    await asyncio.gather(*tasks)
+
+
+async def test_waiting_takes_its_time_from_the_call() -> None:
+    gate = Gate()
+    box = box_of(packs=[Narrow("narrow", gate.tool("stay"), max_wait_seconds=3600)])
+    running = start(box, "stay", 2, ExecutionOptions(timeout=500))
+    await settle()
+
+    third = await asyncio.wait_for(box.call("stay", options=ExecutionOptions(deadline=4_000, timeout=60_000)), 60)
+
+    assert third.code == "TIMEOUT"
+    left = int(re.sub(r"\D", "", third.content[0]["text"]))
+    assert left < 4_000, "it waited for the two before it, and had the rest of its time"
+    assert {(await task).code for task in running} == {"TIMEOUT"}
+
+
+async def test_waiting_calls_run_in_the_order_in_which_they_came() -> None:
+    order: list[int] = []
+    turn = asyncio.Event()
+
+    @tool(name="line_up")
+    async def line_up(number: int) -> str:
+        """Say who is there."""
+        await turn.wait()
+        order.append(number)
+        return "done"
+
+    class OneAtATime(Narrow):
+        max_running = 1
+
+    box = box_of(packs=[OneAtATime("narrow", line_up)])
+    tasks = []
+    for number in range(20):
+        tasks.append(asyncio.create_task(box.call("line_up", {"number": number})))
+        await settle()
+    turn.set()
+    await asyncio.gather(*tasks)
+
+    assert order == list(range(20))
 
 
 async def test_a_full_pack_does_not_hold_up_another() -> None:

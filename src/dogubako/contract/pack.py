@@ -67,8 +67,9 @@ class Pack(Generic[SettingsT, PackClientT]):
     resource_templates: Sequence[ResourceTemplate] = ()
     prompts: Sequence[Prompt] = ()
     settings: type[PackSettings] = NoSettings
-    max_running: int = 16
-    max_waiting: int = 64
+    # Protects the service: how many calls run at once (None: as many as come), and how long the next ones wait for it.
+    max_running: int | None = 16
+    max_wait_seconds: float = 10.0
     default_retry: int = 0
     # Whether agents see its tools even where they search for all others.
     pinned: bool = False
@@ -88,7 +89,9 @@ class Pack(Generic[SettingsT, PackClientT]):
 
 
 class ToolPack(Pack[NoSettings, None]):
-    """Tools that need no service."""
+    """Tools that need no service, so there is nothing to protect from too many calls at once."""
+
+    max_running = None
 
     def __init__(self, name: str, tools: Sequence[type[BaseTool[Any, Any]] | BaseTool[Any, Any]]) -> None:
         self.name = name

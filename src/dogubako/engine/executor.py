@@ -31,8 +31,9 @@ _MAX_JITTER = 0.1
 class PackLimits:
     """What a pack says of its service: how much at once, how often to try again, and whose answers may be shared."""
 
-    max_running: int = 16
-    max_waiting: int = 64
+    # Without a service there is nothing to protect, and no bound.
+    max_running: int | None = None
+    max_wait_seconds: float = 10.0
     retry: int = 0
     # Holds the service's key, so that servers with other rights do not share; it is hashed and never shown.
     scope: str = field(default="", repr=False)
@@ -56,7 +57,7 @@ class ToolExecutor:
         self.limits = limits or ExecutionLimits()
         self.cache = cache or NoCache()
         self._packs = dict(packs or {})
-        self._bulkheads: dict[str, Bulkhead] = {}
+        self._bulkheads: dict[str, Bulkhead | None] = {}
 
     def set_pack_limits(self, pack: str, limits: PackLimits) -> None:
         self._packs[pack] = limits
@@ -87,10 +88,12 @@ class ToolExecutor:
     async def _attempts(
         self, entry: ToolRegistryEntry, args: Any, plan: Plan, bound: Callable[[], BaseTool[Any, Any]]
     ) -> ToolResult:
+        # Waiting for a place takes its time from the call.
+        deadline, attempt = time.monotonic() + plan.deadline, 0
         bulkhead = self._bulkhead(entry.pack)
-        await bulkhead.enter()
+        if bulkhead is not None:
+            await bulkhead.enter(plan.deadline)
         try:
-            deadline, attempt = time.monotonic() + plan.deadline, 0
             while True:
                 tool = bound()
                 window = max(0.0, min(plan.timeout, deadline - time.monotonic()))
@@ -103,15 +106,19 @@ class ToolExecutor:
                 log.info("Tool retried", tool=entry.name, attempt=attempt, code=result.code, delay_ms=milliseconds)
                 await anyio.sleep(delay)
         finally:
-            bulkhead.leave()
+            if bulkhead is not None:
+                bulkhead.leave()
 
-    def _bulkhead(self, pack: str) -> Bulkhead:
-        bulkhead = self._bulkheads.get(pack)
-        if bulkhead is None:
+    def _bulkhead(self, pack: str) -> Bulkhead | None:
+        # Made by the first call, which has the loop that it belongs to.
+        if pack not in self._bulkheads:
             limits = self._packs.get(pack, _ORDINARY)
-            bulkhead = Bulkhead(pack, max_running=limits.max_running, max_waiting=limits.max_waiting)
-            self._bulkheads[pack] = bulkhead
-        return bulkhead
+            self._bulkheads[pack] = (
+                Bulkhead(pack, max_running=limits.max_running, max_wait_seconds=limits.max_wait_seconds)
+                if limits.max_running is not None
+                else None
+            )
+        return self._bulkheads[pack]
 
     def _cache_key(self, entry: ToolRegistryEntry, args: Any, plan: Plan, resume: Resume | None) -> str | None:
         if isinstance(self.cache, NoCache) or entry.metadata.effect is not Effect.READ:

@@ -92,6 +92,14 @@ class BusyError(DogubakoError):
     log_level = "warning"
     retryable = True
 
+    def __init__(self, message: str, *, hint: str | None = None, retry_after: float | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self._retry_after = retry_after
+
+    @property
+    def retry_after(self) -> float | None:
+        return self._retry_after
+
 
 class CancelledError(DogubakoError):
     """The call was stopped before it finished."""
