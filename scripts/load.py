@@ -158,7 +158,7 @@ def read_audit(path: Path) -> tuple[Counter[tuple[str, str]], int]:
         line = read_line(raw)
         if line is None:
             damaged += 1
-        else:
+        elif not line.started:
             recorded[line.tool, line.code] += 1
     return recorded, damaged
 

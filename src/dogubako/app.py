@@ -70,7 +70,7 @@ class Toolbox:
         self.pipeline = Pipeline(
             self.registry,
             policy=self.gate.policy,
-            recorder=self.gate.audit,
+            observer=self.gate.audit,
             executor=ToolExecutor(limits=ExecutionLimits(max_tokens=settings.max_response_tokens), cache=self.cache),
             responses=responses,
             surroundings=self._surroundings,

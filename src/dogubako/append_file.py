@@ -10,6 +10,7 @@ from typing import Final
 # How often the name is looked at; a SIGHUP is noticed at once.
 _LOOK_AGAIN_SECONDS: Final = 1.0
 _NEVER: Final = float("-inf")
+_NO_FILE: Final = (0, 0)
 
 
 class _Requests:
@@ -31,7 +32,7 @@ class AppendFile:
         # A private file is regular, and only its owner may read it.
         self._private = private
         self._handle: int | None = None
-        self._identity = (0, 0)
+        self._identity = _NO_FILE
         self._regular = True
         self._looked = _NEVER
         self._requests = 0
@@ -54,9 +55,10 @@ class AppendFile:
         """Check the name at the next use, however recently that was done."""
         self._looked = _NEVER
 
-    def open(self) -> None:
-        """Open the file that has the name now, or create it."""
+    def open(self) -> bool:
+        """Open the file that has the name now, or create it. Whether it is another one than before."""
         self.close()
+        before = self._identity
         requests = _Requests.count
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700 if self._private else 0o777)
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
@@ -67,6 +69,7 @@ class AppendFile:
         self._requests = requests
         if self._private:
             self._make_private()
+        return before not in (_NO_FILE, self._identity)
 
     def append(self, data: bytes) -> int:
         """Write in one system call, so that lines of several processes do not mix; return how many bytes were taken."""

@@ -15,6 +15,7 @@ from tests.doors.processes import PATIENCE
 from .shed_pack import PACK
 
 SHED: Final = Path(__file__).parent / "shed_pack.py"
+SLOW_CHANGES: Final = Path(__file__).parent / "slow_changes.py"
 
 ALWAYS: Final = {"time", "caller", "door", "tool", "arguments", "hash", "code", "ms", "callId"}
 
@@ -38,11 +39,20 @@ def log_in(folder: Path) -> Path:
 
 
 def recorded_in(folder: Path, *, lines: int = 0) -> list[dict[str, Any]]:
-    """All lines, once there are so many: those of calls that read are written a moment later. Each must be whole."""
-    log, deadline = log_in(folder), time.monotonic() + PATIENCE
-    while lines and (not log.exists() or log.read_bytes().count(b"\n") < lines):
+    """How every call ended, once so many did: lines of calls that read are written a moment later."""
+    deadline = time.monotonic() + PATIENCE
+    while len(ended := _ends(all_lines_in(folder, wait=bool(lines)))) < lines:
         assert time.monotonic() < deadline, f"there are not {lines} lines in time"
         time.sleep(0.01)
-    text = log.read_text(encoding="utf-8")
-    assert text == "" or text.endswith("\n")
-    return [json.loads(line) for line in text.splitlines()]
+    return ended
+
+
+def _ends(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [line for line in lines if line.get("code") != "STARTED"]
+
+
+def all_lines_in(folder: Path, *, wait: bool = False) -> list[dict[str, Any]]:
+    """All lines, also of calls that started. Each must be whole, unless somebody waits for the rest."""
+    text = log_in(folder).read_text(encoding="utf-8") if log_in(folder).exists() or not wait else ""
+    assert wait or text == "" or text.endswith("\n")
+    return [json.loads(line) for line in text.rpartition("\n")[0].splitlines()]

@@ -160,10 +160,11 @@ async def test_tail_follows_as_lines_are_added_and_when_the_log_is_moved_away(tm
         log_in(tmp_path / "data").rename(tmp_path / "old.jsonl")
         async with shed_in(tmp_path / "data").running() as box:
             await box.call("put", {"text": "a"})
-        command.stdout.first(lambda line: b'"put"' in line)
+        command.stdout.first(lambda line: b'"put"' in line and b'"OK"' in line)
         command.signal(signal.SIGINT)
         command.wait()
-        printed = [json.loads(line)["tool"] for line in command.stdout.text().splitlines()]
+        printed = [json.loads(line) for line in command.stdout.text().splitlines()]
 
-    assert printed == ["look", "look", "look", "stumble", "put"]
+    assert [line["tool"] for line in printed] == ["look", "look", "look", "stumble", "put", "put"]
+    assert [line["code"] for line in printed[-2:]] == ["STARTED", "OK"]
     assert "Traceback" not in command.stderr.text()

@@ -1,13 +1,14 @@
 """Workers that write one log together, and processes that are stopped or killed while they write it."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from dogubako.gate.audit_line import read_line
 from tests.doors.processes import PATIENCE, ROOT, Command, run, serving
 from tests.doors.waiting import says, until
 
-from .sheds import SHED, log_in, recorded_in, shed_in
+from .sheds import SHED, SLOW_CHANGES, log_in, recorded_in, shed_in
 
 
 def settings_in(folder: Path, **more: str) -> dict[str, str]:
@@ -183,6 +184,38 @@ async def test_a_server_that_is_told_to_stop_records_what_was_running(tmp_path: 
     assert short == "OK" and markers["long"].read_text() == "cancelled"
     assert recorded["linger", "OK"] == 1 and recorded["linger", "CANCELLED"] == 1
     assert answered.keys() == {"OK", "no answer"} and recorded["look", "OK"] == answered["OK"]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+async def test_a_change_that_runs_when_the_server_is_killed_is_named_by_the_report(
+    tmp_path: Path, crowd: Crowd, workers: int
+) -> None:
+    words = ["--workers", str(workers)] if workers > 1 else []
+    with serving(SLOW_CHANGES, folder=tmp_path, words=words, settings=settings_in(tmp_path)) as server:
+        all_started(server, workers if workers > 1 else 0)
+        assert crowd.call(server.url(), "paint", marker=str(tmp_path / "first"), seconds=0).result() == "OK"
+        unanswered = crowd.call(server.url(), "paint", marker=str(tmp_path / "second"))
+        await says(tmp_path / "second", "started")
+        kill_all(server.process.pid)
+        server.wait()
+        unanswered.result()
+    said = run("audit", "report", "--json", folder=tmp_path, settings=settings_in(tmp_path))
+    table = run("audit", "report", folder=tmp_path, settings=settings_in(tmp_path))
+
+    document = json.loads(said.stdout)
+    [lost] = document["unfinished"]
+    assert (lost["tool"], lost["caller"], lost["door"]) == ("paint", "anonymous", "rest")
+    assert [(row["tool"], row["calls"], row["failed"]) for row in document["calls"]] == [("paint", 1, 0)]
+    assert "Started, no end recorded" in table.stdout and lost["callId"] in table.stdout
+    assert (tmp_path / "first").read_text() == "done" and (tmp_path / "second").read_text() == "started"
+
+
+def kill_all(pid: int) -> None:
+    """Kill a process and its children, which get no time to say anything."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    for one in (pid, *map(int, children)):
+        with suppress(ProcessLookupError):
+            os.kill(one, signal.SIGKILL)
 
 
 _CALLER = """

@@ -5,6 +5,7 @@ from collections import Counter, deque
 from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +14,7 @@ import typer
 
 from dogubako.cli.following import Following, open_log
 from dogubako.cli.options import AsJson, Chosen, Config, friendly
-from dogubako.cli.spans import read_moment
+from dogubako.cli.spans import read_moment, span_text
 from dogubako.cli.terminal import fail, print_json, print_table
 from dogubako.contract.visible import visible
 from dogubako.gate.audit_file import FILE
@@ -55,7 +56,7 @@ def report(
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
-    """Count calls by caller and tool, with failures and times."""
+    """Count calls by caller and tool, with failures and times, and name the changes that started and never ended."""
     wanted = Wanted(since=_since(since), caller=caller, tool=tool)
     counted = Report(wanted)
     with open_log(_path(config)) or nullcontext() as file:
@@ -63,7 +64,7 @@ def report(
             if raw.strip():
                 counted.add(read_line(raw))
     if as_json:
-        print_json({"calls": counted.rows(), "damagedLines": counted.damaged})
+        print_json({"calls": counted.rows(), "unfinished": counted.unfinished(), "damagedLines": counted.damaged})
         return
     rows = [
         (visible(row["caller"]), visible(row["tool"]), str(row["calls"]), str(row["failed"]), f"{row['ms']:.0f}")
@@ -72,6 +73,7 @@ def report(
     print_table(
         ("Caller", "Tool", "Calls", "Failed", "ms on average"), rows, empty=_EMPTY if wanted == ALL else _NONE_FIT
     )
+    _print_unfinished(counted.unfinished())
     _mention(counted.damaged)
 
 
@@ -103,13 +105,19 @@ class Report:
         self._calls: Counter[tuple[str, str]] = Counter()
         self._failed: Counter[tuple[str, str]] = Counter()
         self._ms: dict[tuple[str, str], float] = {}
+        self._open: dict[str, AuditLine] = {}
         self.damaged = 0
 
     def add(self, line: AuditLine | None) -> None:
         if line is None:
             self.damaged += 1
             return
+        if not line.started:
+            self._open.pop(line.call_id, None)
         if not self._wanted.holds(line):
+            return
+        if line.started:
+            self._open[line.call_id] = line
             return
         key = (line.caller, line.tool)
         self._calls[key] += 1
@@ -127,6 +135,38 @@ class Report:
             }
             for (caller, tool), calls in self._calls.most_common()
         ]
+
+    def unfinished(self) -> list[dict[str, Any]]:
+        """Changes with a line for their start and none for their end. They may still be running: see their age."""
+        now = datetime.now(UTC)
+        return [
+            {
+                "time": line.time,
+                "caller": line.caller,
+                "door": line.door,
+                "tool": line.tool,
+                "arguments": line.arguments,
+                "callId": line.call_id,
+                "ageSeconds": _age(line.time, now),
+            }
+            for line in self._open.values()
+        ]
+
+
+def _age(started: str, now: datetime) -> int | None:
+    moment = read_moment(started)
+    return None if moment is None else max(0, round((now - moment).total_seconds()))
+
+
+def _print_unfinished(unfinished: list[dict[str, Any]]) -> None:
+    if not unfinished:
+        return
+    typer.echo("\nStarted, no end recorded (killed meanwhile, or still running):")
+    rows = [
+        (one["time"], one["caller"], one["tool"], one["callId"], span_text(one["ageSeconds"])) for one in unfinished
+    ]
+    header = ("Started", "Caller", "Tool", "Call", "Age")
+    print_table(header, [[visible(cell) for cell in row] for row in rows], empty="")
 
 
 def _path(config: Config) -> Path:
@@ -158,7 +198,8 @@ def _shown(line: AuditLine) -> str:
     called = f"{line.caller} {line.door} {line.tool}({', '.join(line.arguments)})"
     called += f" via {line.via}" if line.via else ""
     called += f" of {line.pack}" if line.pack else ""
-    return visible(f"{line.time} {called} {line.code} {line.ms:g} ms")
+    took = "" if line.started else f" {line.ms:g} ms"
+    return visible(f"{line.time} {called} {line.code}{took}")
 
 
 def _mention(damaged: int) -> None:

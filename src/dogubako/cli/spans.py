@@ -17,6 +17,16 @@ def read_span(text: str) -> timedelta | None:
     return timedelta(**{_UNITS[found[2]]: int(found[1])})
 
 
+def span_text(seconds: int | None) -> str:
+    """So many seconds in the largest unit that they fill: 45s, 30m, 12h, 90d; `?` for what nobody knows."""
+    if seconds is None:
+        return "?"
+    for unit, length in (("d", 86_400), ("h", 3_600), ("m", 60)):
+        if seconds >= length:
+            return f"{seconds // length}{unit}"
+    return f"{seconds}s"
+
+
 def read_moment(text: str) -> datetime | None:
     """So long ago, or at that moment, which is one of UTC unless it says otherwise; nothing for anything else."""
     if (span := read_span(text)) is not None:

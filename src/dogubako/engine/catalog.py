@@ -22,8 +22,8 @@ from dogubako.contract.prompt import Prompt, PromptMessage
 from dogubako.contract.resource import Complete, Resource, ResourceTemplate
 from dogubako.engine.complaints import Complaint, collected
 from dogubako.engine.discretion import Discreet
+from dogubako.engine.events import CallObserver, CallObservers, observed
 from dogubako.engine.policy import HousePolicy, Policy
-from dogubako.engine.recording import Recorder, recorded
 from dogubako.engine.subscribers import Subscribers
 from dogubako.response.builder import ToolResponseBuilder
 from dogubako.response.fitting import plain_text
@@ -64,10 +64,10 @@ class Catalog:
         responses: ToolResponseBuilder,
         surroundings: Surroundings,
         policy: Policy | None = None,
-        recorder: Recorder | None = None,
+        observer: CallObserver | None = None,
     ) -> None:
         self._policy = policy or HousePolicy()
-        self._recorder = recorder
+        self._observer = CallObservers(observer)
         self._responses = responses
         self._surroundings = surroundings
         self._resources: dict[str, tuple[str, Resource]] = {}
@@ -201,7 +201,7 @@ class Catalog:
     async def _admitted(self, call: ToolCall, named: str) -> AsyncIterator[None]:
         """What is read is recorded, counted and bounded like a call. What nobody brought is not found inside."""
         pack = self.home_of(call.name, named)
-        with recorded(self._recorder, call, pack):
+        with observed(self._observer, call, pack):
             await self._policy.check_rate(call)
             if pack is not None:
                 self._check_scope(pack, call.caller)

@@ -20,6 +20,7 @@ from dogubako.contract.tool import BaseTool, answered
 from dogubako.engine.attempt import Attempt, TimedOut
 from dogubako.engine.bulkhead import Bulkhead
 from dogubako.engine.entry import ToolRegistryEntry
+from dogubako.engine.events import CallObserver
 from dogubako.engine.limits import ExecutionLimits, Plan
 
 log = structlog.get_logger("dogubako.engine")
@@ -67,11 +68,15 @@ class ToolExecutor:
         """How long and how often this call may try."""
         return self.limits.plan(entry, call.options, self._packs.get(entry.pack, _ORDINARY).retry)
 
-    def run(self, entry: ToolRegistryEntry, args: Any, call: ToolCall, bind: Bind) -> Coroutine[Any, Any, ToolResult]:
+    def run(
+        self, entry: ToolRegistryEntry, args: Any, call: ToolCall, bind: Bind, observer: CallObserver
+    ) -> Coroutine[Any, Any, ToolResult]:
         """One call, as often as it takes and is allowed. `bind` makes the tool ready, once the plan is known."""
         plan = self.plan(entry, call)
         key = self._cache_key(entry, args, plan, call.resume)
-        attempts = self._attempts(entry, args, plan, lambda: bind(entry, call, plan))
+        attempts = self._attempts(
+            entry, args, plan, lambda: bind(entry, call, plan), lambda: observer.started(call, entry)
+        )
         return attempts if key is None else self._remembered(key, attempts)
 
     async def _remembered(self, key: str, attempts: Coroutine[Any, Any, ToolResult]) -> ToolResult:
@@ -86,7 +91,12 @@ class ToolExecutor:
         return result
 
     async def _attempts(
-        self, entry: ToolRegistryEntry, args: Any, plan: Plan, bound: Callable[[], BaseTool[Any, Any]]
+        self,
+        entry: ToolRegistryEntry,
+        args: Any,
+        plan: Plan,
+        bound: Callable[[], BaseTool[Any, Any]],
+        starting: Callable[[], None],
     ) -> ToolResult:
         # Waiting for a place takes its time from the call.
         deadline, attempt = time.monotonic() + plan.deadline, 0
@@ -94,6 +104,7 @@ class ToolExecutor:
         if bulkhead is not None:
             await bulkhead.enter(plan.deadline)
         try:
+            starting()
             while True:
                 tool = bound()
                 window = max(0.0, min(plan.timeout, deadline - time.monotonic()))

@@ -28,11 +28,18 @@ from dogubako.contract.tool import BaseTool
 from dogubako.engine.attempt import PERSON_SECONDS
 from dogubako.engine.discretion import Discreet, presentable_requests
 from dogubako.engine.entry import ToolRegistryEntry
+from dogubako.engine.events import (
+    CallEnd,
+    CallLog,
+    CallObserver,
+    CallObservers,
+    ObservedConversation,
+    milliseconds_since,
+)
 from dogubako.engine.executor import ToolExecutor
 from dogubako.engine.limits import Plan
 from dogubako.engine.others import Others, another
 from dogubako.engine.policy import HousePolicy, Policy
-from dogubako.engine.recording import Recorder, milliseconds_since
 from dogubako.engine.registry import ToolRegistry
 from dogubako.engine.validation import Checked
 from dogubako.response.builder import ToolResponseBuilder
@@ -58,7 +65,7 @@ class Pipeline:
         responses: ToolResponseBuilder | None = None,
         surroundings: Surroundings = _nothing_around,
         show_internal_errors: bool = False,
-        recorder: Recorder | None = None,
+        observer: CallObserver | None = None,
     ) -> None:
         self.registry = registry
         self.policy = policy or HousePolicy()
@@ -66,8 +73,8 @@ class Pipeline:
         self.responses = responses or ToolResponseBuilder()
         self._surroundings = surroundings
         self._show_internal_errors = show_internal_errors
-        self._recorder = recorder
-        # Bound once: looking the logger up again for every call would cost more than the check of its level.
+        self._observer = CallObservers(observer, CallLog())
+        # Bound once, as in `CallLog`.
         self._log = log.bind()
         registry.attach(self.handle)
 
@@ -112,7 +119,7 @@ class Pipeline:
         with self.policy.place(call):
             if entry.metadata.effect is Effect.DESTROY:
                 await self._confirm(entry, call, checked)
-            return await self.executor.run(entry, checked.args, call, self._bind)
+            return await self.executor.run(entry, checked.args, call, self._bind, self._observer)
 
     async def _confirm(self, entry: ToolRegistryEntry, call: ToolCall, checked: Checked) -> None:
         with anyio.move_on_after(PERSON_SECONDS) as patience:
@@ -141,7 +148,7 @@ class Pipeline:
             settings=settings,
             responses=self.responses.for_call(plan.max_tokens, entry.check_structured, continuation),
             # A tool that does not talk must not be able to tell one door from another.
-            conversation=self._discreet(call.conversation) if entry.implementation.talks else SILENCE,
+            conversation=self._discreet(call) if entry.implementation.talks else SILENCE,
             caller=call.caller,
             door=call.door,
             call_id=call.id,
@@ -161,8 +168,8 @@ class Pipeline:
         """The answer of a door that asks at once and cannot carry a question that is answered by a second call."""
         return self.responses.failure(CapabilityRequiredError(*map(capability_of, list(requests.values())[:1])))
 
-    def _discreet(self, conversation: Conversation) -> Conversation:
-        return Discreet(conversation, self.responses)
+    def _discreet(self, call: ToolCall) -> Conversation:
+        return Discreet(ObservedConversation(call.conversation, call, self._observer), self.responses)
 
     def broken(self, error: BaseException, **fields: Any) -> ToolResult:
         """Something of ours failed: the log gets all of it, the caller a reference to it."""
@@ -200,22 +207,13 @@ class Pipeline:
         started: float,
         result: ToolResult | None = None,
     ) -> None:
-        milliseconds = milliseconds_since(started)
-        if self._recorder is not None:
-            changing = entry is not None and entry.metadata.writes
-            self._recorder.record(call, code, milliseconds, changing=changing)
-        fields: dict[str, Any] = {"count": result.count} if result is not None and result.count is not None else {}
-        self._log.info(
-            "Tool completed",
-            tool=call.name[:64],
-            door=call.door,
-            caller=call.caller.name,
+        end = CallEnd(
             code=code,
-            ms=milliseconds,
-            tokens=result.tokens if result is not None else 0,
-            call_id=call.id,
-            **fields,
+            milliseconds=milliseconds_since(started),
+            changing=entry is not None and entry.metadata.writes,
+            result=result,
         )
+        self._observer.ended(call, end)
 
 
 def _passed_on(tool: PassingTool[Any], args: Any, call: ToolCall) -> ToolCall:

@@ -5,8 +5,8 @@ import structlog
 from dogubako.contract.call import Caller, Door, ToolCall
 from dogubako.contract.errors import ReadOnlyError
 from dogubako.engine.entry import ToolRegistryEntry
+from dogubako.engine.events import CallObserver, CallObservers, observed
 from dogubako.engine.policy import Policy
-from dogubako.engine.recording import Recorder, recorded
 from dogubako.engine.registry import ToolRegistry
 
 log = structlog.get_logger("dogubako.engine")
@@ -15,10 +15,10 @@ log = structlog.get_logger("dogubako.engine")
 class Switchboard:
     """The switches of a registry, for callers of a server."""
 
-    def __init__(self, registry: ToolRegistry, policy: Policy, recorder: Recorder | None) -> None:
+    def __init__(self, registry: ToolRegistry, policy: Policy, observer: CallObserver | None) -> None:
         self._registry = registry
         self._policy = policy
-        self._recorder = recorder
+        self._observer = CallObservers(observer)
         # Switches live in one process; where several serve one address, they would disagree.
         self.alone = True
 
@@ -26,7 +26,7 @@ class Switchboard:
         """Enable or disable all versions of a tool. It is counted and recorded like a call, also when refused."""
         act = "enable" if enabled else "disable"
         call = ToolCall(name=f"tools/{act}/{name}", caller=caller, door=door)
-        with recorded(self._recorder, call, None, changing=True):
+        with observed(self._observer, call, None, changing=True):
             await self._policy.check_rate(call)
             self._policy.check_switching(self._named(name, caller), caller)
             if not self.alone:

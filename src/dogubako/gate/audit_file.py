@@ -4,7 +4,7 @@ import errno
 import os
 import secrets
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -27,7 +27,9 @@ _MOST_OWED: Final = 10_000
 class AuditFile:
     """Appends lines, and keeps those that the disk does not take until it does."""
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, *, carry_over: Callable[[], Iterable[bytes]] = tuple) -> None:
+        # The lines that a new file begins with, when the one before it was moved away.
+        self._carry_over = carry_over
         self.path = data_dir / FILE
         # Until the one of the folder can be read: a hash without a salt could be guessed by trying.
         self.salt = secrets.token_bytes(_SALT_BYTES)
@@ -46,13 +48,13 @@ class AuditFile:
         """Whether the file is open, after trying; from then on `salt` is the one that is kept."""
         return self._file.is_current() or self._open()
 
-    def append(self, lines: Iterable[bytes]) -> None:
-        """Write the lines, or owe them."""
+    def append(self, lines: Iterable[bytes]) -> bool:
+        """Write the lines, or owe them. Whether they are in the file."""
         for line in lines:
             # The oldest gives way.
             self._lost += len(self._owed) == _MOST_OWED
             self._owed.append(line)
-        self._written()
+        return self._written()
 
     def close(self) -> None:
         """Give the file back. A later line opens it again."""
@@ -98,10 +100,12 @@ class AuditFile:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self.salt = _kept_salt(self._salt_path)
-            self._file.open()
+            replaced = self._file.open()
         except OSError as error:
             self._failed(error)
             return False
+        if replaced:
+            self._owed.extendleft(reversed([*self._carry_over()]))
         return True
 
     def _failed(self, error: OSError) -> None:

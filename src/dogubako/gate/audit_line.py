@@ -1,9 +1,12 @@
 """One line of the audit log, as it is written and as it is read again."""
 
 from collections.abc import Iterator
-from typing import IO
+from typing import IO, Final
 
 import msgspec
+
+# The code of a line that is written before a tool changes something.
+STARTED: Final = "STARTED"
 
 
 class AuditLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -22,6 +25,11 @@ class AuditLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
     via: str | None = None
     # Whose resource or prompt was read; a tool's name says by itself whose it is.
     pack: str | None = None
+
+    @property
+    def started(self) -> bool:
+        """Whether the line was written before the tool ran. A second line with the same `call_id` says how it ended."""
+        return self.code == STARTED
 
     @property
     def failed(self) -> bool:

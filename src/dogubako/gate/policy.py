@@ -7,7 +7,7 @@ from dogubako.contract.errors import AuthorizationError, DogubakoError, ReadOnly
 from dogubako.contract.metadata import Effect
 from dogubako.engine.entry import ToolRegistryEntry
 from dogubako.engine.policy import Foresee, HousePolicy
-from dogubako.gate.audit import AuditLog
+from dogubako.gate.audit import AuditLog, unrecordable
 from dogubako.gate.confirming import ask, can_ask
 from dogubako.gate.rates import Crowd, RateLimits
 from dogubako.gate.scopes import ADMIN, allows, allows_reading, needed_for, needed_to_read
@@ -78,9 +78,7 @@ class GatePolicy(HousePolicy):
     def _check_record(self, consequence: str) -> None:
         """What cannot be recorded must not be done."""
         if self._audit is not None and not self._audit.ready():
-            message = f"The audit log cannot be written, so nothing may be changed: {consequence}"
-            hint = "The server's log says why. An operator must make DOGUBAKO_DATA_DIR writable, with room on its disk."
-            raise ReadOnlyError(message, hint=hint)
+            raise unrecordable(consequence)
 
     def may_ask(self, entry: ToolRegistryEntry) -> bool:
         return self._confirmation == "ask" and entry.metadata.effect is Effect.DESTROY
