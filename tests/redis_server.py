@@ -3,10 +3,12 @@
 import asyncio
 import shutil
 import socket
+import subprocess
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 INSTALLED: Final = shutil.which("redis-server") is not None
 _PATIENCE: Final = 30
@@ -26,12 +28,52 @@ def free_port() -> int:
     return port
 
 
+class RedisProcess:
+    """A real `redis-server` that can be frozen, killed and started again on the same port."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._port = free_port()
+        self.url = f"redis://127.0.0.1:{self._port}/0"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        self._process = subprocess.Popen(_command(self._port, self._folder), stdout=subprocess.DEVNULL)
+        deadline = time.monotonic() + _PATIENCE
+        while time.monotonic() < deadline:
+            with suppress(OSError), socket.create_connection(("127.0.0.1", self._port), timeout=1):
+                return
+            time.sleep(0.02)
+        raise AssertionError("redis-server did not start in time")
+
+    def signal(self, number: int) -> None:
+        assert self._process is not None
+        self._process.send_signal(number)
+
+    def kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+
+def _command(port: int, folder: Path) -> list[str]:
+    return ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
+
+
 @asynccontextmanager
 async def redis_server(folder: Path, port: int | None = None) -> AsyncIterator[str]:
     """Its address, on this port or on any."""
     where = free_port() if port is None else port
-    command = ["redis-server", "--port", str(where), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
-    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.DEVNULL)
+    process = await asyncio.create_subprocess_exec(*_command(where, folder), stdout=asyncio.subprocess.DEVNULL)
     try:
         async with asyncio.timeout(_PATIENCE):
             await _listening(where, process)

@@ -1,10 +1,12 @@
 """Joins all parts; the only module that knows everyone."""
 
+import hmac
+import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import structlog
 
@@ -27,6 +29,7 @@ from dogubako.engine.registry import ToolRegistry
 from dogubako.engine.search import ToolSearch
 from dogubako.engine.switching import Switchboard
 from dogubako.gate.gate import Gate
+from dogubako.gate.private_file import kept_secret
 from dogubako.late import load
 from dogubako.loading import find_packs
 from dogubako.outbound.redis_cache import RedisCache
@@ -36,6 +39,8 @@ from dogubako.sandbox.services import SANDBOXES, Sandbox
 from dogubako.settings import Settings, SettingsError, Sources
 
 log = structlog.get_logger("dogubako")
+
+_CACHE_KEY_FILE: Final = "cache.key"
 
 
 @dataclass(kw_only=True)
@@ -58,7 +63,7 @@ class Toolbox:
         self.redactor = redactor or Redactor()
         self.redactor.add(*secrets_of(settings), *(secret for state in packs for secret in secrets_of(state.settings)))
         self.registry = ToolRegistry(search=_semantic_search(settings))
-        self.cache = _cache(settings.cache)
+        self.cache = _cache(settings)
         responses = ToolResponseBuilder(
             language=settings.lang, max_tokens=settings.max_response_tokens, redactor=self.redactor
         )
@@ -217,9 +222,20 @@ def _semantic_search(settings: Settings) -> ToolSearch | None:
     return found
 
 
-def _cache(where: str) -> Cache:
-    if where == "off":
+def _cache(settings: Settings) -> Cache:
+    if settings.cache == "off":
         return NoCache()
-    if where == "memory":
+    if settings.cache == "memory":
         return MemoryCache()
-    return RedisCache(where)
+    return RedisCache(settings.cache, lambda: _cache_signing_key(settings))
+
+
+def _cache_signing_key(settings: Settings) -> bytes:
+    """The key of values in a shared cache: of servers that share a secret, else of this data folder."""
+    shared = settings.request_state_key
+    try:
+        secret = shared.get_secret_value().encode() if shared else kept_secret(settings.data_dir / _CACHE_KEY_FILE)
+    except OSError as error:
+        log.warning("The cache key cannot be kept, so cached values end with this process", reason=error.strerror)
+        secret = secrets.token_bytes(32)
+    return hmac.digest(secret, b"dogubako cache values", "sha256")

@@ -13,6 +13,7 @@ from dogubako import ToolResult
 from dogubako.app import Toolbox
 from dogubako.contract.call import Caller, ToolCall
 from dogubako.gate.rates import RateLimits
+from dogubako.outbound import circuit_breaker
 from dogubako.settings import SettingsError
 from tests.redis_server import INSTALLED, free_port, redis_server
 
@@ -143,8 +144,8 @@ async def test_a_redis_that_is_away_leaves_each_server_to_itself(tmp_path: Path)
             heard = await codes(box, 4)
 
     assert heard == ["OK", "OK", "RATE_LIMIT_EXCEEDED", "RATE_LIMIT_EXCEEDED"]
-    [said] = [line for line in log if "counter is away" in line["event"]]
-    assert said["error"] == "ConnectionError" and "s3cr3t" not in str(log)
+    [said] = [line for line in log if line["event"] == "Circuit breaker opened"]
+    assert (said["service"], said["error"]) == ("rate limits", "ConnectionError") and "s3cr3t" not in str(log)
 
 
 @pytest.mark.parametrize("comes_back", [False, *([True] if INSTALLED else [])])
@@ -152,7 +153,8 @@ async def test_a_redis_that_comes_back_is_asked_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, comes_back: bool
 ) -> None:
     port = free_port()
-    monkeypatch.setattr("dogubako.gate.rates._AWAY_SECONDS", 0.0)
+    monkeypatch.setattr(circuit_breaker, "LONGEST_PAUSE_SECONDS", 1e-9)
+    monkeypatch.setattr(circuit_breaker, "FIRST_PAUSE_SECONDS", 1e-9)
     async with limited(tmp_path, f"redis://127.0.0.1:{port}/0{PATIENT}", rate_limit_max=3).running() as box:
         alone = await codes(box, 3)
         async with redis_server(tmp_path, port) if comes_back else nullcontext():

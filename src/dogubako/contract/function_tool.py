@@ -28,6 +28,7 @@ class FunctionTool(BaseTool[BaseModel]):
         effect: Effect = Effect.WRITE,
         idempotent: bool = False,
         open_world: bool = True,
+        caches: bool = False,
         version: str = "1.0.0",
         category: str | None = None,
         tags: tuple[str, ...] = (),
@@ -49,7 +50,7 @@ class FunctionTool(BaseTool[BaseModel]):
         self.title, self.effect, self.idempotent, self.open_world = title, effect, idempotent, open_world
         self.version, self.category, self.tags, self.author = version, category, tags, author
         self.examples, self.dependencies, self.keywords = examples, dependencies, keywords or {}
-        self.timeout, self.retry = timeout, retry
+        self.timeout, self.retry, self.caches = timeout, retry, caches
         # An instance attribute: every function has a model of its own, the class has none.
         self.args_model = _model_of(function, hints, self.context_name)  # type: ignore[misc]
         self.argument_names = tuple(self.args_model.model_fields)
@@ -76,6 +77,7 @@ def tool(
     effect: Effect = ...,
     idempotent: bool = ...,
     open_world: bool = ...,
+    caches: bool = ...,
     version: str = ...,
     category: str | None = ...,
     tags: tuple[str, ...] = ...,

@@ -39,7 +39,10 @@ class Page:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Content:
-    """What all answers share. `cacheable` promises that the same call will always get the same answer."""
+    """What all answers share.
+
+    `cacheable` promises that the same call will always get the same answer; the tool must declare `caches` as well.
+    """
 
     page: Page | None = None
     cacheable: bool = False

@@ -26,13 +26,14 @@ class SchemaTool(BaseTool[Arguments]):
         effect: Effect = Effect.WRITE,
         idempotent: bool = False,
         talks: bool = True,
+        caches: bool = False,
         version: str = "1.0.0",
         tags: tuple[str, ...] = (),
     ) -> None:
         super().__init__()
         self.name, self.description, self.title = name, description, title
         self.effect, self.idempotent, self.talks = effect, idempotent, talks
-        self.version, self.tags = version, tags
+        self.version, self.tags, self.caches = version, tags, caches
         self._schema = dict(schema)
         self._output_schema = dict(output_schema) if output_schema is not None else None
         self._act = act

@@ -17,6 +17,8 @@ class Cache(Protocol):
 
     async def put(self, key: str, value: bytes) -> None: ...
 
+    async def delete(self, key: str) -> None: ...
+
 
 class NoCache:
     """Remembers nothing."""
@@ -27,9 +29,15 @@ class NoCache:
     async def put(self, key: str, value: bytes) -> None:
         return None
 
+    async def delete(self, key: str) -> None:
+        return None
+
 
 class MemoryCache:
-    """Remembers for a while, and forgets the least used first when it grows too large."""
+    """Remembers for a while, and forgets the least used first when it grows too large.
+
+    Values are not signed: nobody outside this process can write them.
+    """
 
     def __init__(self, *, ttl_seconds: float = 300, max_bytes: int = 64 * 1024 * 1024) -> None:
         self._ttl = ttl_seconds
@@ -55,6 +63,9 @@ class MemoryCache:
         self._bytes += len(value)
         while self._bytes > self._max_bytes:
             self._forget(next(iter(self._entries)))
+
+    async def delete(self, key: str) -> None:
+        self._forget(key)
 
     def _forget(self, key: str) -> None:
         entry = self._entries.pop(key, None)

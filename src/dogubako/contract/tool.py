@@ -50,6 +50,8 @@ class BaseTool(ABC, Generic[ArgsT, ClientT]):
     idempotent: bool = False
     open_world: bool = True
     talks: bool = False
+    # Whether some of its answers are `cacheable`; the cache is asked for no other tool.
+    caches: bool = False
     version: str = "1.0.0"
     category: str | None = None
     tags: tuple[str, ...] = ()

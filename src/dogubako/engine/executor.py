@@ -19,6 +19,7 @@ from dogubako.contract.state import Cache, NoCache
 from dogubako.contract.tool import BaseTool, answered
 from dogubako.engine.attempt import Attempt, TimedOut
 from dogubako.engine.bulkhead import Bulkhead
+from dogubako.engine.cached_answers import decode_answer, encode_answer
 from dogubako.engine.entry import ToolRegistryEntry
 from dogubako.engine.events import CallObserver
 from dogubako.engine.limits import ExecutionLimits, Plan
@@ -59,6 +60,7 @@ class ToolExecutor:
         self.cache = cache or NoCache()
         self._packs = dict(packs or {})
         self._bulkheads: dict[str, Bulkhead | None] = {}
+        self._undeclared: set[str] = set()
 
     def set_pack_limits(self, pack: str, limits: PackLimits) -> None:
         self._packs[pack] = limits
@@ -73,21 +75,25 @@ class ToolExecutor:
     ) -> Coroutine[Any, Any, ToolResult]:
         """One call, as often as it takes and is allowed. `bind` makes the tool ready, once the plan is known."""
         plan = self.plan(entry, call)
-        key = self._cache_key(entry, args, plan, call.resume)
+        # Servers with other budgets may share the cache; an answer must fit where it is given.
+        budget = min(plan.max_tokens or self.limits.max_tokens, self.limits.max_tokens)
+        key = self._cache_key(entry, args, budget, call.resume)
         attempts = self._attempts(
             entry, args, plan, lambda: bind(entry, call, plan), lambda: observer.started(call, entry)
         )
-        return attempts if key is None else self._remembered(key, attempts)
+        return attempts if key is None else self._cached(key, attempts, budget)
 
-    async def _remembered(self, key: str, attempts: Coroutine[Any, Any, ToolResult]) -> ToolResult:
+    async def _cached(self, key: str, attempts: Coroutine[Any, Any, ToolResult], budget: int) -> ToolResult:
         try:
-            if (kept := _thawed(await self.cache.get(key))) is not None:
-                return kept
+            if (value := await self.cache.get(key)) is not None:
+                if (kept := decode_answer(value, budget)) is not None:
+                    return kept
+                await self.cache.delete(key)
             result = await attempts
         finally:
             attempts.close()
         if result.cacheable and not result.is_error:
-            await self.cache.put(key, _frozen(result))
+            await self.cache.put(key, encode_answer(result))
         return result
 
     async def _attempts(
@@ -111,6 +117,8 @@ class ToolExecutor:
                 result = await _tried(tool, args, window)
                 delay = _pause(result, plan, attempt) if entry.metadata.repeatable else None
                 if delay is None or time.monotonic() + delay >= deadline:
+                    if result.cacheable and not tool.caches:
+                        self._warn_of_undeclared(entry)
                     return result
                 attempt += 1
                 milliseconds = round(delay * 1000)
@@ -131,12 +139,17 @@ class ToolExecutor:
             )
         return self._bulkheads[pack]
 
-    def _cache_key(self, entry: ToolRegistryEntry, args: Any, plan: Plan, resume: Resume | None) -> str | None:
-        if isinstance(self.cache, NoCache) or entry.metadata.effect is not Effect.READ:
+    def _warn_of_undeclared(self, entry: ToolRegistryEntry) -> None:
+        if entry.name not in self._undeclared:
+            self._undeclared.add(entry.name)
+            log.warning("Tool returns cacheable answers without declaring caches=True; none is kept", tool=entry.name)
+
+    def _cache_key(self, entry: ToolRegistryEntry, args: Any, budget: int, resume: Resume | None) -> str | None:
+        declared = entry.implementation.caches and entry.metadata.effect is Effect.READ
+        if not declared or isinstance(self.cache, NoCache):
             return None
         said = args.model_dump_json() if hasattr(args, "model_dump_json") else msgspec.json.encode(args, order="sorted")
-        # Servers of other services and budgets may share the cache; an answer must be true and fit where it is given.
-        budget = min(plan.max_tokens or self.limits.max_tokens, self.limits.max_tokens)
+        # Servers of other services may share the cache; an answer must be true where it is given.
         scope = self._packs.get(entry.pack, _ORDINARY).scope
         named = f"{scope}\n{entry.name}\n{entry.version}\n{budget}\n{resume}\n{said!r}"
         return f"dogubako:answer:{hashlib.sha256(named.encode()).hexdigest()}"
@@ -182,27 +195,3 @@ def _timed_out(tool: BaseTool[Any, Any], window: float, state: AttemptState) -> 
     error = ToolTimeoutError(message, hint=hint, repeatable=tool.metadata.repeatable and state.repeatable)
     log.warning(f"[{tool.name}] Error", call_id=tool.context.call_id, code=error.code)
     return tool.context.responses.failure(error)
-
-
-def _frozen(result: ToolResult) -> bytes:
-    return msgspec.json.encode(
-        {
-            "content": result.content,
-            "kind": result.kind,
-            "structured": result.structured,
-            "tokens": result.tokens,
-            "count": result.count,
-            "trimmed": result.trimmed,
-        }
-    )
-
-
-def _thawed(frozen: bytes | None) -> ToolResult | None:
-    if frozen is None:
-        return None
-    try:
-        fields = msgspec.json.decode(frozen)
-        return ToolResult(**{**fields, "content": tuple(fields["content"])}, cacheable=True)
-    except (msgspec.DecodeError, TypeError, KeyError):
-        # Another version of us may have written it; asking again is always right.
-        return None

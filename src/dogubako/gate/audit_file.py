@@ -5,14 +5,13 @@ import os
 import secrets
 from collections import deque
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import structlog
 
 from dogubako.append_file import AppendFile
-from dogubako.gate.private_file import complete
+from dogubako.gate.private_file import kept_secret
 from dogubako.gate.writable import check_room
 
 log = structlog.get_logger("dogubako.gate")
@@ -99,7 +98,8 @@ class AuditFile:
     def _open(self) -> bool:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self.salt = _kept_salt(self._salt_path)
+            # Kept beside the log: equal arguments are equal in it, and cannot be guessed by trying.
+            self.salt = kept_secret(self._salt_path)
             replaced = self._file.open()
         except OSError as error:
             self._failed(error)
@@ -116,13 +116,3 @@ class AuditFile:
             log.error("The audit log cannot be written", file=str(self.path), reason=error.strerror)
 
 
-def _kept_salt(path: Path) -> bytes:
-    """Kept beside the log: equal arguments are equal in it, and cannot be guessed by trying."""
-    if not path.exists():
-        # Another worker may be faster; then it is that one's.
-        with complete(path, secrets.token_bytes(_SALT_BYTES)) as file, suppress(FileExistsError):
-            os.link(file, path)
-    salt = path.read_bytes()
-    if len(salt) < _SALT_BYTES:
-        raise OSError(errno.EINVAL, f"{_SALT} is damaged; remove it")
-    return salt

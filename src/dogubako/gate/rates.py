@@ -2,14 +2,22 @@
 
 import math
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
-
-import structlog
 
 from dogubako.contract.call import ToolCall
 from dogubako.contract.errors import BusyError, RateLimitError
 from dogubako.contract.pack import Finding
+from dogubako.outbound.circuit_breaker import CircuitBreaker, Unavailable
+from dogubako.outbound.redis_client import (
+    ThrottledLog,
+    close,
+    connection_options,
+    failures,
+    operation_seconds,
+    refusals,
+)
 from dogubako.settings import SettingsError
 
 if TYPE_CHECKING:
@@ -17,13 +25,9 @@ if TYPE_CHECKING:
     from limits.aio.storage import RedisStorage
     from limits.aio.strategies import MovingWindowRateLimiter
 
-log = structlog.get_logger("dogubako.gate")
-
 _HINT: Final = "Wait {wait} s, or ask the operator for a higher {setting}."
 _PREFIX: Final = "dogubako:calls"
 _USUAL_PORT: Final = 6379
-# A Redis that hangs must not make every call wait for it.
-_AWAY_SECONDS: Final = 5.0
 # Of so many callers it is remembered how many calls they run; who runs none can be forgotten.
 _MOST_CALLERS: Final = 10_000
 
@@ -38,15 +42,12 @@ class RateLimits:
         from limits import RateLimitItemPerSecond  # noqa: PLC0415
         from limits.aio.storage import MemoryStorage  # noqa: PLC0415
         from limits.aio.strategies import MovingWindowRateLimiter  # noqa: PLC0415
-        from limits.errors import StorageError  # noqa: PLC0415
 
         self._own = MovingWindowRateLimiter(MemoryStorage())
-        self._shared = None if storage == "memory" else MovingWindowRateLimiter(_redis(storage))
+        self._shared = None if storage == "memory" else _SharedCounter(MovingWindowRateLimiter(_redis(storage)))
         self._place = _place(storage)
         self._all = RateLimitItemPerSecond(most, window) if most else None
         self._one = RateLimitItemPerSecond(most_per_tool, window) if most_per_tool else None
-        self._trouble = (StorageError, OSError)
-        self._away_until = 0.0
 
     async def count(self, call: ToolCall) -> None:
         """Count a call against what its caller may ask for in all, or refuse it with the time to wait."""
@@ -60,7 +61,7 @@ class RateLimits:
         """Whether the shared counter answers. Its address may hold a password, so only its place is told."""
         if self._shared is None:
             return []
-        if await self._shared.storage.check():
+        if await self._shared.answers():
             return [Finding(ok=True, subject="rate limits", message=f"counted at {self._place}")]
         message = f"The Redis at {self._place} does not answer, so each server counts calls for itself."
         advice = "Start it, or change RATE_LIMIT_STORAGE."
@@ -68,48 +69,67 @@ class RateLimits:
 
     async def aclose(self) -> None:
         if self._shared is not None:
-            await _close(self._shared)
+            await self._shared.aclose()
 
     async def _hit(self, limit: "RateLimitItem | None", setting: str, *who: str) -> None:
         if limit is None:
             return
-        if self._shared is not None and time.monotonic() >= self._away_until:
-            try:
-                await _hit_or_refuse(self._shared, limit, setting, who)
-            except self._trouble as error:
-                self._away_until = time.monotonic() + _AWAY_SECONDS
-                cause = getattr(error, "storage_error", error)
-                log.warning("The shared counter is away; calls are counted here", error=type(cause).__name__)
-            else:
-                return
-        await _hit_or_refuse(self._own, limit, setting, who)
+        wait = await self._counted(limit, who)
+        if wait:
+            raise RateLimitError(retry_after=float(wait), hint=_HINT.format(wait=wait, setting=setting))
+
+    async def _counted(self, limit: "RateLimitItem", who: tuple[str, ...]) -> int:
+        if self._shared is not None:
+            with suppress(Unavailable):
+                return await self._shared.hit(limit, who)
+        return await _hit(self._own, limit, who)
 
 
-async def _hit_or_refuse(
-    limiter: "MovingWindowRateLimiter", limit: "RateLimitItem", setting: str, who: tuple[str, ...]
-) -> None:
+class _SharedCounter:
+    """Counts in a Redis, and raises Unavailable where the server has to count for itself."""
+
+    def __init__(self, limiter: "MovingWindowRateLimiter") -> None:
+        self._limiter = limiter
+        # `limits` has no public way to what it opened.
+        self._client: Any = limiter.storage.bridge.storage  # type: ignore[attr-defined]
+        # A call is counted, and a refused one asks how long it has to wait.
+        seconds = 2 * operation_seconds(self._client)
+        self._breaker = CircuitBreaker("rate limits", seconds=seconds, failures=failures())
+        self._refusals = refusals()
+        self._refused = ThrottledLog("The shared counter refused a command; calls are counted here")
+
+    async def hit(self, limit: "RateLimitItem", who: tuple[str, ...]) -> int:
+        return await self._breaker.run(lambda: self._hit(limit, who))
+
+    async def _hit(self, limit: "RateLimitItem", who: tuple[str, ...]) -> int:
+        try:
+            return await _hit(self._limiter, limit, who)
+        except self._refusals as error:
+            self._refused.warn(error=type(error).__name__)
+            raise Unavailable from None
+
+    async def answers(self) -> bool:
+        return await self._limiter.storage.check()
+
+    async def aclose(self) -> None:
+        await close(self._client)
+
+
+async def _hit(limiter: "MovingWindowRateLimiter", limit: "RateLimitItem", who: tuple[str, ...]) -> int:
+    """Count a call. 0 if it may run, else the seconds to wait."""
     if await limiter.hit(limit, *who):
-        return
+        return 0
     window = await limiter.get_window_stats(limit, *who)
-    wait = max(1, math.ceil(window.reset_time - time.time()))
-    raise RateLimitError(retry_after=float(wait), hint=_HINT.format(wait=wait, setting=setting))
-
-
-async def _close(limiter: Any) -> None:
-    # `limits` has no public way to close what it opened.
-    await limiter.storage.bridge.storage.aclose()
+    return max(1, math.ceil(window.reset_time - time.time()))
 
 
 def _redis(url: str) -> "RedisStorage":
     from limits.aio.storage import RedisStorage  # noqa: PLC0415
     from limits.errors import ConfigurationError  # noqa: PLC0415
 
-    patience = {"socket_timeout": 1, "socket_connect_timeout": 1}
     try:
-        return RedisStorage(
-            f"async+{url}", wrap_exceptions=True, implementation="redispy", key_prefix=_PREFIX, **patience
-        )
-    except ConfigurationError:
+        return RedisStorage(f"async+{url}", implementation="redispy", key_prefix=_PREFIX, **connection_options())
+    except (ConfigurationError, ImportError):
         raise SettingsError("RATE_LIMIT_STORAGE is a redis:// address: install dogubako[redis] for it.") from None
     except ValueError:
         # The address may hold a password; it is not repeated.

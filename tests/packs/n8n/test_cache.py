@@ -105,3 +105,15 @@ async def test_only_servers_with_the_same_key_share(tmp_path: Path, key: str, co
             outcomes.append((await box.call("get_execution", {"id": FAILED})).code)
 
     assert (outcomes, len(wire.requests)) == (["OK", code], requests)
+
+
+async def test_a_broken_value_is_a_miss_and_is_replaced(tmp_path: Path) -> None:
+    async with bench(tmp_path, DOGUBAKO_CACHE="memory") as n8n:
+        await n8n.data("get_execution", id=FAILED)
+        cache = n8n.box.cache
+        assert isinstance(cache, MemoryCache)
+        for key in list(cache._entries):
+            await cache.put(key, b'{"id": ')
+
+        assert await asked_for(n8n, "get_execution", id=FAILED) == 1
+        assert await asked_for(n8n, "get_execution", id=FAILED) == 0

@@ -21,6 +21,7 @@ _LARGEST: Final = Bound(most_bytes=32 * MEGABYTE, most_values=1_200_000)
 _SHORT: Final = 64 * 1024
 _FIND_OTHERS: Final = "list_executions shows which executions there are."
 _FORGOTTEN: Final = b""
+_UNREADABLE: Final = (msgspec.DecodeError, UnicodeError, RecursionError)
 
 
 class ExecutionsApi:
@@ -47,9 +48,8 @@ class ExecutionsApi:
     async def get(self, execution_id: str) -> Execution:
         """All of it, with the data of every node."""
         asked = _asked("get execution", execution_id)
-        kept = await self._cache.get(self._key(execution_id))
-        if kept:
-            return await self._read(kept)
+        if (kept := await self._kept(execution_id)) is not None:
+            return kept
         execution = await self._fetch(asked, execution_id)
         if execution.withheld:
             execution = await self._insist(asked, execution)
@@ -104,8 +104,19 @@ class ExecutionsApi:
             return await self._read(answer.body)
         except TooManyParts:
             raise self._service.too_large(asked, f"{MOST_RUNS:,} runs or {MOST_NODES:,} nodes") from None
-        except (msgspec.DecodeError, UnicodeError, RecursionError):
+        except _UNREADABLE:
             raise self._service.cut_off(asked) from None
+
+    async def _kept(self, execution_id: str) -> Execution | None:
+        key = self._key(execution_id)
+        body = await self._cache.get(key)
+        if not body:
+            return None
+        try:
+            return await self._read(body)
+        except (TooManyParts, *_UNREADABLE):
+            await self._cache.delete(key)
+            return None
 
     async def _read(self, body: bytes) -> Execution:
         return read_execution(body) if len(body) <= _SHORT else await offload(read_execution, body)
