@@ -114,11 +114,12 @@ async def measure(plan: Plan) -> Outcome:
 
 @contextmanager
 def serving(folder: Path) -> Iterator[tuple["subprocess.Popen[bytes]", int, list[str]]]:
-    """Our server with keys and an audit log, its port, and some keys."""
+    """Our server with keys, an audit log and the sandbox's services, its port, and some keys."""
     store = KeyStore(folder / "data")
     keys = [store.create(f"caller {number}", ["admin"])[0] for number in range(_KEYS)]
     own = {"DOGUBAKO_AUTH": "keys", "DOGUBAKO_DATA_DIR": str(folder / "data"), "LOG_DIR": str(folder / "logs")}
-    words = [sys.executable, "-m", "dogubako", "serve", "--port", "0", "--tools", str(ROOT / "examples/workbench.py")]
+    words = [sys.executable, "-m", "dogubako", "serve", "--port", "0", "--sandbox"]
+    words += ["--tools", str(ROOT / "examples/workbench.py")]
     with (folder / "stderr").open("wb") as errors:
         kept = {key: value for key, value in os.environ.items() if key in ("PATH", "HOME")}
         process = subprocess.Popen(words, cwd=folder, env={**kept, **own}, stdout=errors, stderr=errors)
@@ -183,6 +184,8 @@ def main() -> None:
     print(f"{plan.connections} connections, {plan.seconds:g} s: {calls:,} calls answered, {tally.vanished:,} vanished")
     print(f"p50 {outcome.percentile(0.5):.1f} ms, p99 {outcome.percentile(0.99):.1f} ms (after the warm-up)")
     print(f"memory {median(outcome.memory) / 1e6:.1f} MB, {outcome.growth:+.1%} from first to last quarter")
+    for (name, code), count in sorted(tally.answered.items()):
+        print(f"  {name} {code}: {count:,}")
     print(f"audit lines: {outcome.recorded.total():,}; unanswered at the stop: {tally.unanswered}")
     if failures := outcome.failures():
         sys.exit("\n".join(failures))

@@ -10,13 +10,18 @@ from typing import Any, Final
 
 Wanted = tuple[str, dict[str, Any], str]
 
-# A tool, its arguments, and the outcome that was asked for.
+# A tool, its arguments, and the outcome that was asked for: own tools, reads and writes of services, and failures.
 CALLS: Final[tuple[Wanted, ...]] = (
     ("echo", {"text": "道具箱 " * 20}, "OK"),
     ("echo", {"text": "x" * 5_000}, "OK"),
     ("big", {"items": 200}, "OK"),
     ("picture", {}, "OK"),
     ("slow", {"seconds": 0.01}, "OK"),
+    ("describe_tool", {"name": "list_issues"}, "OK"),
+    ("list_issues", {"limit": 10}, "OK"),
+    ("list_workflows", {}, "OK"),
+    ("list_executions", {"limit": 10}, "OK"),
+    ("update_issue", {"id": 1, "done_ratio": 30}, "OK"),
     ("echo", {}, "VALIDATION_ERROR"),
     ("fail", {"kind": "NOT_FOUND"}, "NOT_FOUND"),
 )

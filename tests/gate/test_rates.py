@@ -1,11 +1,13 @@
 """How often a caller may call: counted in a moving window, in all and per tool, here or together in a Redis."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
+import redis.asyncio
 import structlog
 import structlog.testing
 
@@ -179,3 +181,43 @@ async def test_a_refusal_names_the_setting_that_would_allow_more(tmp_path: Path,
         refused = await box.call("look")
 
     assert refused.error is not None and str(refused.error.hint).endswith(f"a higher {setting.upper()}.")
+
+
+async def test_a_redis_that_hangs_is_asked_once_and_each_server_counts_for_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(circuit_breaker, "FIRST_PAUSE_SECONDS", 3600.0)
+    visits: list[asyncio.StreamWriter] = []
+    silent = await asyncio.start_server(lambda _, writer: visits.append(writer), "127.0.0.1", 0)
+    async with silent:
+        url = f"redis://127.0.0.1:{silent.sockets[0].getsockname()[1]}/0"
+        async with limited(tmp_path, url, rate_limit_max=20, rate_limit_tool_max=20).running() as box:
+            heard = await codes(box, 30)
+        for one in visits:
+            one.close()
+
+    assert heard == ["OK"] * 20 + ["RATE_LIMIT_EXCEEDED"] * 10
+    # One connection, and another one for the only retry.
+    assert 1 <= len(visits) <= 2
+
+
+@pytest.mark.skipif(not INSTALLED, reason="needs redis-server")
+async def test_a_counter_of_another_type_is_counted_here(tmp_path: Path) -> None:
+    structlog.reset_defaults()
+    async with (
+        redis_server(tmp_path) as where,
+        redis.asyncio.from_url(where) as client,
+        limited(tmp_path, where + PATIENT, rate_limit_max=3).running() as box,
+    ):
+        await codes(box, 1)
+        [counter] = [name async for name in client.scan_iter("dogubako:calls*")]
+        await client.delete(counter)
+        await client.hset(counter, "field", "x")
+        with structlog.testing.capture_logs() as log:
+            planted = await codes(box, 5)
+            of_others = await codes(box, 1, caller=BOB)
+
+    assert planted == ["OK"] * 3 + ["RATE_LIMIT_EXCEEDED"] * 2 and of_others == ["OK"]
+    events = [line["event"] for line in log]
+    assert events.count("The shared counter refused a command; calls are counted here") == 1
+    assert "Circuit breaker opened" not in events
