@@ -26,6 +26,7 @@ from dogubako.settings import Sources
 from dogubako.transports.http import HttpDoor
 
 _SOURCE: Final = Path(__file__).resolve().parent.parent / "src"
+_WORKBENCH: Final = _SOURCE.parent / "examples" / "workbench.py"
 _OURS: Final = str(_SOURCE / "dogubako") + "/"
 _SANDBOX: Final = _OURS + "sandbox/"
 _VERSION: Final = "2026-07-28"
@@ -105,8 +106,7 @@ def over_rest(client: httpx2.AsyncClient, name: str, arguments: dict[str, Any]) 
 
 async def measure() -> dict[str, Trace]:
     """The calls of the table, in process, without sockets."""
-    tools = (Path(__file__).resolve().parent.parent / "examples" / "workbench.py",)
-    box = build(Sources(overrides={"sandbox": True, "tools": tools}, environ={}))
+    box = build(Sources(overrides={"sandbox": True, "tools": (_WORKBENCH,)}, environ={}))
     door = HttpDoor(box)
     async with door._lifespan(door):
         transport = httpx2.ASGITransport(door)

@@ -114,5 +114,3 @@ class AuditFile:
             # Said once, not with every call until it is mended.
             self._failing = True
             log.error("The audit log cannot be written", file=str(self.path), reason=error.strerror)
-
-

@@ -73,6 +73,8 @@ def masked_data(value: Any, mask: Callable[[str], str]) -> Any:
     if isinstance(value, bool) or value is None:
         return value
     return value if mask(written := str(value)) == written else MASK
+
+
 def pieces_of(text: str) -> Iterator[str]:
     """A text in pieces. Looking at all of a long one with a regular expression would hold the interpreter for long."""
     return (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))
