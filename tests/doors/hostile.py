@@ -178,7 +178,7 @@ CALLS: Final = (
         "a long place to read on",
         "refused",
         "read_more",
-        lambda: f'"tool": "big", "arguments": {{"items": 10}}, "path": "{times("a.0.")}"',
+        lambda: f'"tool": "big", "arguments": {{"items": 10}}, "path": "{times("a.0.", 60_000)}"',
     ),
     Message(name="the name of the tool itself", kind="refused", members=lambda: call(times("list_issue"), "")),
     Message(

@@ -81,6 +81,8 @@ class BoundedProtocol(LeavingProtocol):
             super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
+        if self._deaf:
+            return
         super().on_url(url)
         if len(self.url) > MOST_URL_BYTES:
             self._refuse(PayloadTooLargeError(f"The address is longer than {MOST_URL_BYTES:,} bytes."))
@@ -91,10 +93,10 @@ class BoundedProtocol(LeavingProtocol):
         self._unfinished = 0
         super().on_headers_complete()
         self._arriving = True
-        if len(self.pipeline) > MOST_PIPELINED:
-            self._refuse(BusyError("Too many requests wait on this connection.", hint="Read some answers first."))
         # What comes after the body was not there when we decided who may call: it goes into a list that nobody reads.
         self.headers = []
+        if len(self.pipeline) > MOST_PIPELINED:
+            self._refuse(BusyError("Too many requests wait on this connection.", hint="Read some answers first."))
 
     def _is_refused_for_its_head(self) -> bool:
         if len(self.headers) > MOST_HEADERS or self._has_too_many_bytes():

@@ -75,7 +75,7 @@ class LeavingProtocol(HttpToolsProtocol):
         if self._deaf:
             return
         self._deaf = True
-        self.headers = []
+        self.headers = _DiscardedHeaders()
         if not self._earlier_answers_are_due():
             self._say(error)
             return
@@ -133,6 +133,13 @@ class LeavingProtocol(HttpToolsProtocol):
             self.transport.write_eof()
         self.flow.resume_reading()
         self._end = self.loop.call_later(LINGER_SECONDS, self.transport.abort)
+
+
+class _DiscardedHeaders(list[tuple[bytes, bytes]]):
+    """Keeps nothing: the rest of what was read may hold the headers of thousands of requests that nobody answers."""
+
+    def append(self, header: tuple[bytes, bytes]) -> None:
+        return None
 
 
 class _Lingering(asyncio.Transport):
