@@ -266,7 +266,37 @@ OTHER_METHODS: Final = (
     _asked("a long level", "refused", "logging/setLevel", lambda: f'"level": "{times("a")}"'),
 )
 
-MESSAGES: Final = CALLS + OTHER_METHODS
+
+def _long(tool: str, argument: str, text: str, others: str = "") -> Message:
+    """A name, an id or a filter of a service, where only a long text is expected to be refused."""
+    written = json.dumps(text, ensure_ascii=False)[1:-1]
+    value = '["{}"]' if argument == "tags" else '"{}"'
+    return _called(
+        f"{tool}: {argument}",
+        "refused",
+        tool,
+        lambda: f'{others}"{argument}": {value.format(times(written))}',
+    )
+
+
+LONG_NAMES: Final = (
+    _long("list_issues", "project_id", "2024-01-01|"),
+    _long("list_issues", "assigned_to_id", "日本"),
+    _long("list_issues", "status_id", "1|"),
+    _long("list_issues", "subject", "a b "),
+    _long("list_issues", "sort", "id,"),
+    _long("show_project", "id", "a b "),
+    _long("show_issue", "id", "1"),
+    _long("search_redmine", "q", "a b "),
+    _long("list_workflows", "cursor", "%41"),
+    _long("list_workflows", "name", "日本"),
+    _long("get_workflow", "id", "日本"),
+    _long("get_workflow_node", "node_name", "日本", '"id": "1", '),
+    _long("set_workflow_tags", "tags", "a", '"id": "1", '),
+    _long("restore_workflow", "backup", "[", '"id": "1", '),
+)
+
+MESSAGES: Final = CALLS + OTHER_METHODS + LONG_NAMES
 
 _CALL: Final = "/v1/tools/call"
 _SEARCH: Final = "/v1/tools/search"

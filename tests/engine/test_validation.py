@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, HttpUrl
 
 from dogubako import Effect, ExecutionOptions, SchemaTool, ToolArgs, ToolCall, tool
 from dogubako.contract.errors import ValidationError
-from dogubako.engine.validation import ModelValidator
+from dogubako.engine.validation import ModelValidator, SchemaValidator
 
 from .boxes import box_of
 
@@ -165,6 +165,50 @@ def test_a_flood_of_mistakes_is_cut_short() -> None:
 
     assert len(caught.value.errors) == 20
     assert caught.value.hint == "4980 more fields are wrong too."
+
+
+@pytest.mark.parametrize("arguments", [{"items": ["wrong"] * 9_000}, {f"name_{number}": 1 for number in range(9_000)}])
+def test_a_flood_that_is_not_counted_to_its_end_shows_its_beginning(arguments: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError) as few:
+        CHECK.check({"text": "x", **{key: arguments[key] for key in list(arguments)[:30]}})
+    with pytest.raises(ValidationError) as many:
+        CHECK.check({"text": "x", **arguments})
+
+    assert [one.message for one in many.value.errors] == [one.message for one in few.value.errors]
+    assert [one.received_type for one in many.value.errors] == [one.received_type for one in few.value.errors]
+    assert many.value.hint == "Many more fields are wrong too."
+
+
+def test_in_a_flood_no_tag_is_repeated() -> None:
+    class Zoo(ToolArgs):
+        pets: list[Annotated[Cat | Dog, Field(discriminator="kind")]]
+
+    with pytest.raises(ValidationError) as caught:
+        ModelValidator(Zoo).check({"pets": [{"kind": "secret word"}] * 6_000})
+
+    assert caught.value.errors[0].message == "Invalid value for parameter pets.0: the value is not allowed"
+    assert "secret" not in caught.value.message
+
+
+def test_a_flood_of_names_is_cut_short_for_a_plain_schema_too() -> None:
+    schema = {"type": "object", "properties": {"text": {"type": "string"}}, "additionalProperties": False}
+    with pytest.raises(ValidationError) as caught:
+        SchemaValidator(schema).check({f"name_{number}": 1 for number in range(3_000)})
+
+    assert len(caught.value.errors) == 20
+    assert caught.value.hint == "2980 more fields are wrong too."
+
+
+def test_a_place_deep_inside_is_named_as_far_as_a_reader_can_follow() -> None:
+    arguments: dict[str, Any] = {"last": 1}
+    for _ in range(60):
+        arguments = {"inner": arguments}
+    with pytest.raises(ValidationError) as caught:
+        SchemaValidator({"type": "object", "additionalProperties": {"$ref": "#"}}).check(arguments)
+
+    (error,) = caught.value.errors
+    assert error.field.startswith("inner.inner.inner.") and error.field.endswith("…")
+    assert len(error.field) <= 301
 
 
 def test_a_very_long_name_is_cut_in_message_and_details() -> None:

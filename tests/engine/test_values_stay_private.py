@@ -252,3 +252,19 @@ def test_no_schema_keyword_repeats_a_value(arguments: dict[str, Any]) -> None:
 )
 def test_what_counts_as_repeating(sentence: str, received: Any, expected: bool) -> None:
     assert quotes(sentence, received) is expected
+
+
+@pytest.mark.parametrize(
+    ("sentence", "received"),
+    [
+        pytest.param("a sentence " * 1_000, {"a": "b"}, id="a sentence without an end"),
+        pytest.param("a sentence", {"a": "x" * 1_000_000}, id="a long text"),
+        pytest.param("a sentence", {"a": [f"{number}-" for number in range(6_000)]}, id="many values"),
+    ],
+)
+def test_what_is_too_much_to_be_looked_through_counts_as_quoted(sentence: str, received: Any) -> None:
+    assert quotes(sentence, received)
+
+
+def test_a_long_text_beside_it_does_not_take_the_author_s_sentence_away() -> None:
+    assert not quotes("must be later than the beginning", {"due": 5, "text": "some words " * 10_000})

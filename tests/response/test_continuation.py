@@ -167,6 +167,16 @@ async def test_an_answer_of_a_writing_tool_names_what_is_missing_and_no_second_r
             "Invalid value for parameter path: the answer has no such place",
             id="a place that is not in the XML",
         ),
+        pytest.param(
+            {"tool": "rows", "arguments": {"count": 5}, "path": "rows.²"},
+            "Invalid value for parameter path: the answer has no such place",
+            id="a digit that is no number",
+        ),
+        pytest.param(
+            {"tool": "issues", "arguments": {"count": 5}, "path": f"note[{'9' * 5_000}]"},
+            "Invalid value for parameter path: the answer has no such place",
+            id="a number without an end",
+        ),
         pytest.param({"tool": "rows"}, "Required parameter missing: count", id="arguments that do not fit"),
         pytest.param({"tool": "nothing"}, "Tool not found: nothing", id="a tool that does not exist"),
     ],

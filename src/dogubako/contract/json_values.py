@@ -34,7 +34,7 @@ def has_more_values(body: bytes, most: int) -> bool:
 def _values(outside: bytes) -> int:
     """Whatever follows a comma is a value, and so is the first in each list or object that has one."""
     bare = outside.translate(None, _BLANKS)
-    return 1 + at_most_values(bare) - bare.count(b"[]") - bare.count(b"{}")
+    return at_most_values(bare) - bare.count(b"[]") - bare.count(b"{}")
 
 
 def _count(text: bytes, characters: bytes) -> int:
