@@ -4,11 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN := $(VENV)/.runtime
 DEV := $(VENV)/.dev
+TOOLS := $(VENV)/.tools
 UV := $(BIN)/python -m uv
 WORKERS ?= logical
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-pages test-n8n test-searx test-redmine attack check lint types coverage docs docs-check bench bench-search load conformance lock clean
+.PHONY: help install run test test-pages test-n8n test-searx test-redmine attack check lint types coverage docs docs-check bench bench-search load conformance sbom notices lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -28,10 +29,14 @@ $(DEV): $(RUN) requirements-dev.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	@touch $@
 
+$(TOOLS): $(DEV) requirements-tools.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-tools.lock
+	@touch $@
+
 run: $(RUN)  ## start the server with everything built in; no account needed
 	$(BIN)/dogubako serve --sandbox --tools examples/workbench.py
 
-test: $(DEV)  ## run the tests, in as many processes as there are processors; WORKERS=0 for one
+test: $(DEV) $(TOOLS)  ## run the tests, in as many processes as there are processors; WORKERS=0 for one
 	$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal --cov --cov-report=
 
 check: lint types docs-check test coverage  ## all that must hold before a push
@@ -79,10 +84,16 @@ bench: $(DEV)  ## measure against the peers in ../shared/bench, in one run
 bench-search: $(DEV)  ## how well and how fast tools are found, on the public sets in ../shared/eval/tool-search
 	$(BIN)/python bench/search.py
 
-lock: $(DEV)  ## choose the newest allowed versions again
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+sbom: $(TOOLS)  ## a CycloneDX SBOM of the locked packages: dist/dogubako.cdx.json
+	$(BIN)/python scripts/sbom.py
+
+notices: $(DEV)  ## write the licences of the packages that we need: THIRD-PARTY-NOTICES.md
+	$(BIN)/python scripts/third_party_notices.py
+
+lock: $(TOOLS)  ## choose the newest allowed versions again, with the uv that requirements-tools.lock names
 	$(UV) pip compile $(LOCK) --group build pyproject.toml -o requirements.lock
 	$(UV) pip compile $(LOCK) --group dev --all-extras pyproject.toml -o requirements-dev.lock
+	$(UV) pip compile $(LOCK) --group tools --constraint requirements-dev.lock -o requirements-tools.lock
 
 LOCK := --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header
 

@@ -21,6 +21,7 @@ from dogubako.settings import Settings, Sources
 from scripts.discovery_sizes import discovery_page
 from scripts.n8n_sizes import n8n_page
 from scripts.redmine_sizes import redmine_page
+from scripts.third_party_notices import NOTICES, notices_page
 
 ROOT = Path(__file__).parent.parent
 _SETTINGS_HEAD = "| variable | in the file | default | meaning |\n| --- | --- | --- | --- |\n"
@@ -35,6 +36,7 @@ def main() -> int:
         "docs/n8n.md": n8n_page(NOTE),
         "docs/redmine.md": redmine_page(NOTE),
         "docs/discovery.md": discovery_page(NOTE),
+        NOTICES: notices_page(),
     }
     drifted = [name for name, text in pages.items() if _read(ROOT / name) != text]
     if "--check" in sys.argv[1:]:
