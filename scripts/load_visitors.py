@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import socket
+import struct
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -33,6 +35,8 @@ _ENVELOPE: Final = {
     "io.modelcontextprotocol/clientCapabilities": {},
 }
 _PATIENCE: Final = 30.0
+# Linger on, for no seconds.
+_RESET: Final = struct.pack("ii", 1, 0)
 
 
 @dataclass
@@ -81,7 +85,7 @@ class Visitor:
             await self._send(door, _SLOW)
             await asyncio.sleep(self._random.uniform(0, 0.1))
             self._tally.vanished += 1
-            self._hang_up()
+            self._hang_up(reset=self._random.random() < 0.5)
             return
         wanted = self._random.choice(CALLS)
         started = time.perf_counter()
@@ -159,8 +163,11 @@ class Visitor:
         await self._reader.readuntil(b"\r\n")
         return body
 
-    def _hang_up(self) -> None:
+    def _hang_up(self, *, reset: bool = False) -> None:
+        """Close the connection. After a reset the server knows at once that nobody will read the answer."""
         if self._writer is not None:
+            if reset:
+                self._writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
             self._writer.close()
         self._reader = self._writer = None
 

@@ -2,6 +2,7 @@
 
 import json
 import socket
+import struct
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -61,6 +62,15 @@ async def test_the_tool_stops_when_its_client_hangs_up(url: str, door: str, tool
 
     call = {"name": "echo", "parameters": {"text": "next"}}
     assert _post(f"{url}/v1/tools/call", call).json()["result"] == "next"
+
+
+@pytest.mark.parametrize("door", ["rest", "2025", "2026"])
+async def test_the_tool_stops_when_its_client_resets_the_connection(url: str, door: str, tmp_path: Path) -> None:
+    marker = tmp_path / "marker"
+    with closing(_send(url, *_request(url, door, "linger", {"marker": str(marker)}))) as connection:
+        await says(marker, "started")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    await says(marker, "cancelled")
 
 
 async def test_a_session_outlives_a_call_that_was_given_up(url: str, tmp_path: Path) -> None:

@@ -13,25 +13,28 @@ import uvicorn
 from dogubako import serving as our_serving
 from dogubako.app import build
 from dogubako.settings import Sources
-from tests.gate.open_streams import Listener, connected, listening
+from tests.gate.open_streams import Listener, OpenRequest, connected
 
 from .processes import HERE, PATIENCE, WORKBENCH, serving
-from .waiting import says
+from .waiting import says, until
 
 _STATE_KEY = "DOGUBAKO_REQUEST_STATE_KEY"
 
 
 async def test_streams_of_workers_end_in_order(tmp_path: Path) -> None:
-    # Longer than a test waits: whoever waits for the streams does not come back in time.
+    # Longer than a test waits: whoever waits for more than the answers does not come back in time.
     patient = {"DOGUBAKO_SHUTDOWN_GRACE": "600"}
     with serving(WORKBENCH, folder=tmp_path, words=["--workers", "2"], settings=patient) as server:
         server.stderr.first(lambda line: b"Application startup complete" in line, nth=2)
-        async with connected(server.url()) as client:
-            listeners = [await Listener(client, "", "2026").open() for _ in range(8)]
-            async with listening(*listeners) as streams:
-                server.signal(signal.SIGTERM)
-                for stream in streams:
-                    await stream.ends(PATIENCE)
+        streams = [OpenRequest() for _ in range(8)]
+        async with connected(server.url()) as client, anyio.create_task_group() as tasks:
+            caller = await Listener(client, "", "2026").open()
+            for stream in streams:
+                tasks.start_soon(caller.call, stream, "slow", {"seconds": 3}, {"progressToken": "p"})
+            await until(lambda: all(stream.status == 200 for stream in streams), "all answers have begun")
+            server.signal(signal.SIGTERM)
+            for stream in streams:
+                await stream.ends(PATIENCE)
         code = server.wait()
 
     assert [stream.broken for stream in streams] == [""] * 8
