@@ -36,10 +36,15 @@ class Lines:
         self._labels = {level: f"{paint}{level:5}{_RESET}" for level, paint in _COLOURS.items()} if colour else {}
 
     def settled(self, event: Event) -> Event:
-        """The event as it is now, whatever its parts turn into before it is rendered."""
+        """The event as it is now, whatever its parts turn into before it is rendered.
+
+        The stack of an exception is written down at once: the exception would keep everything that its frames hold.
+        """
         for value in event.values():
             if type(value) not in _UNCHANGING:
-                return {key: value if key == "exc_info" else self._named(key, value) for key, value in event.items()}
+                return {
+                    key: _stack(value) if key == "exc_info" else self._named(key, value) for key, value in event.items()
+                }
         return event
 
     def render(self, entry: Entry) -> tuple[str, bytes]:

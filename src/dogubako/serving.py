@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import gc
 import multiprocessing
 import os
 import socket
@@ -17,6 +16,7 @@ import uvicorn
 from dogubako import worker
 from dogubako.app import Toolbox
 from dogubako.graceful_server import GracefulServer
+from dogubako.process_memory import settle
 from dogubako.settings import Settings, SettingsError
 from dogubako.supervisor import Supervisor
 from dogubako.transports.bounded import BoundedProtocol
@@ -69,13 +69,6 @@ def _check_that_nobody_listens_there(settings: Settings) -> None:
                 if error.errno in _CANNOT_BIND:
                     advice = _ADVICE.get(error.errno, "Choose another address or port.")
                     raise SettingsError(f"Nothing can listen on {where}: {error.strerror}. {advice}") from None
-
-
-def settle() -> None:
-    """What lives as long as the server need not be looked at again and again by the garbage collector."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(10_000, 20, 20)
 
 
 def _serve_many(settings: Settings, workers: int) -> None:

@@ -19,6 +19,7 @@ from dogubako.app import build
 from dogubako.contract.secrets import Redactor
 from dogubako.engine.admission import RegistrationError
 from dogubako.graceful_server import GracefulServer
+from dogubako.process_memory import settle
 from dogubako.settings import SettingsError
 from dogubako.signals import hangup, stop_on_signals
 from dogubako.supervisor import HURRY, REOPEN, SERVING, START_FAILED, STARTING, STOP
@@ -57,7 +58,9 @@ def build_app() -> HttpDoor:
     logs.configure(settings.log_level, settings.log_dir, redactor)
     box = build(sources, redactor=redactor)
     box.switchboard.alone = False
-    return HttpDoor(box, stateless=True)
+    door = HttpDoor(box, stateless=True)
+    settle()
+    return door
 
 
 class SupervisorLink:

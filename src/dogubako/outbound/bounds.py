@@ -53,7 +53,7 @@ def _count(body: bytes, signs: bytes) -> int:
 
 # A page of 50 workflows or 100 issues fits well. What may be larger says so itself.
 JSON_ANSWER: Final = Bound(
-    most_bytes=24 * MEGABYTE, most_values=1_500_000, most_containers=150_000, most_fields=200_000
+    most_bytes=24 * MEGABYTE, most_values=1_000_000, most_containers=150_000, most_fields=200_000
 )
 # For documents of which everybody knows that they are small: keys, descriptions of a server.
 SMALL_DOCUMENT: Final = Bound(most_bytes=MEGABYTE, most_values=20_000)

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from dogubako.contract.offload import offload
-from dogubako.outbound.bounds import Bound
+from dogubako.outbound.bounds import MEGABYTE, Bound
+from dogubako.process_memory import return_large_blocks
 
 ACCEPTED: Final = "gzip"
 _GZIP: Final = ("gzip", "x-gzip")
@@ -24,6 +25,8 @@ async def unpack(pieces: Sequence[bytes], encoding: str, at_most: Bound) -> tupl
 
 def _unpacked(pieces: Sequence[bytes], encoding: str, at_most: Bound) -> tuple[bytes, str | None]:
     body = b"".join(pieces)
+    if len(body) > MEGABYTE:
+        return_large_blocks()
     if encoding not in _NOT_PACKED and body:
         body = _decompressed(body, encoding, at_most.most_bytes)
     exceeded = at_most.exceeded_by(body)

@@ -12,6 +12,8 @@ from dogubako.contract.secrets import MASK
 
 _MAX_DEPTH = 100
 _PIECE = 128 * 1024
+_SHORT_PIECE = 16 * 1024
+_FIRST_HALF, _SECOND_HALF = "\ud800", "\udc00"
 
 
 def _dump(value: Any) -> Any:
@@ -46,7 +48,7 @@ def clean_text(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return "".join([_joined(piece) for piece in _between_characters(text)])
     return text
 
 
@@ -73,6 +75,21 @@ def masked_data(value: Any, mask: Callable[[str], str]) -> Any:
     if isinstance(value, bool) or value is None:
         return value
     return value if mask(written := str(value)) == written else MASK
+
+
+def _joined(text: str) -> str:
+    """Join the halves of characters, and replace those that are alone."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _between_characters(text: str) -> Iterator[str]:
+    """A text in pieces that separate no two halves of a character."""
+    start = 0
+    while start < len(text):
+        end = start + _SHORT_PIECE
+        end += _FIRST_HALF <= text[end - 1 : end] < _SECOND_HALF
+        yield text[start:end]
+        start = end
 
 
 def pieces_of(text: str) -> Iterator[str]:

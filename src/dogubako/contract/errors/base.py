@@ -23,6 +23,10 @@ class DogubakoError(Exception):
         self.hint = hint
         self.error_id: str | None = None
 
+    def drop_traceback(self) -> None:
+        """Forget where it was raised and why, once that was logged: the frames would keep all that they worked on."""
+        self.__traceback__ = self.__cause__ = self.__context__ = None
+
     @property
     def log_weight(self) -> int:
         """`log_level` as loggers count it."""
