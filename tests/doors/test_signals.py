@@ -137,17 +137,21 @@ async def test_a_log_file_that_was_moved_is_begun_anew_without_a_signal(tmp_path
     file, old = tmp_path / "logs" / "dogubako.log", tmp_path / "logs" / "old.log"
     with server(tmp_path, words) as command:
         file.rename(old)
-        sent = 0
-        while not file.exists():
-            assert call(command.url(), "which_worker").status_code == 200
-            sent += 1
+        answers: list[int] = []
+
+        def begun() -> bool:
+            answers.append(call(command.url(), "which_worker").status_code)
+            return file.exists()
+
+        await until(begun, "a new file is begun", seconds=20)
         for _ in range(20):
-            call(command.url(), "which_worker")
+            begun()
         command.signal(signal.SIGTERM)
         assert command.wait() == 0
     lines = [line for one in (old, file) for line in one.read_text().splitlines() if '"Tool completed"' in line]
 
-    assert len(lines) == sent + 20 and all(line.startswith("{") and line.endswith("}") for line in lines)
+    assert set(answers) == {200} and len(lines) == len(answers)
+    assert all(line.startswith("{") and line.endswith("}") for line in lines)
 
 
 @pytest.mark.parametrize("words", WAYS)
