@@ -53,6 +53,14 @@ async def test_there_is_no_process_before_the_first_page_and_none_after_the_end(
     assert not workers()
 
 
+async def test_a_closed_pool_starts_no_worker() -> None:
+    async with WorkerPool() as pool:
+        pass
+    with pytest.raises(BusyError):
+        await read(pool)
+    assert not workers()
+
+
 async def test_many_pages_at_once_share_a_few_workers() -> None:
     most = 0
     async with WorkerPool() as pool:

@@ -102,6 +102,7 @@ class WorkerPool:
         self._places = anyio.CapacityLimiter(size)
         self._idle: list[Worker] = []
         self._alive: set[Worker] = set()
+        self._closed = False
 
     async def __aenter__(self) -> Self:
         return self
@@ -109,6 +110,7 @@ class WorkerPool:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._closed = True
         self._idle.clear()
         for worker in list(self._alive):
             await self._end(worker)
@@ -156,7 +158,8 @@ class WorkerPool:
         is_ready = False
         try:
             with anyio.move_on_after(START_SECONDS):
-                is_ready = await worker.ready()
+                # A call may still be starting a worker while the server stops.
+                is_ready = not self._closed and await worker.ready()
         finally:
             if not is_ready:
                 await self._end(worker)
