@@ -291,7 +291,7 @@ LONG_NAMES: Final = (
     _long("list_workflows", "cursor", "%41"),
     _long("list_workflows", "name", "日本"),
     _long("get_workflow", "id", "日本"),
-    _long("get_workflow_node", "node_name", "日本", '"id": "1", '),
+    _long("get_workflow_node", "nodeName", "日本", '"id": "0c4ef1c893e45d48", '),
     _long("set_workflow_tags", "tags", "a", '"id": "1", '),
     _long("restore_workflow", "backup", "[", '"id": "1", '),
 )

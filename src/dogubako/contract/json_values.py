@@ -47,10 +47,10 @@ def _is_utf8(body: bytes) -> bool:
 
 
 def _outside_of_texts(body: bytes, most: int) -> bytes | None:
-    """The JSON without its texts, or None if there are more texts than so many values and their names can be."""
+    """The JSON with a mark in place of each text, or None if there are more texts than so many values and their names can be."""
     if b"\\" in body:
         # Without escaped backslashes and quotation marks, each quotation mark begins or ends a text.
         body = body.replace(b"\\\\", b"").replace(b'\\"', b"")
     most_marks = 4 * most
     pieces = body.split(b'"', most_marks + 1)
-    return b"".join(pieces[::2]) if len(pieces) <= most_marks + 1 else None
+    return b'"'.join(pieces[::2]) if len(pieces) <= most_marks + 1 else None
