@@ -65,11 +65,13 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def lying_upstream() -> Iterator[Upstream]:
-    handler = type("Handler", (_Handler,), {})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+    class Handler(_Handler):
+        """The class of one server: `upstream` belongs to it alone."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True
         upstream = Upstream(f"http://127.0.0.1:{server.server_port}")
-        handler.upstream = upstream
+        Handler.upstream = upstream
         thread = Thread(target=server.serve_forever, daemon=True)
         thread.start()
         try:

@@ -47,7 +47,7 @@ def _is_utf8(body: bytes) -> bool:
 
 
 def _outside_of_texts(body: bytes, most: int) -> bytes | None:
-    """The JSON with a mark in place of each text, or None if there are more texts than so many values and their names can be."""
+    """The JSON with a mark for each text, or None if there are more texts than so many values and names can be."""
     if b"\\" in body:
         # Without escaped backslashes and quotation marks, each quotation mark begins or ends a text.
         body = body.replace(b"\\\\", b"").replace(b'\\"', b"")
