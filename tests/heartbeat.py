@@ -1,13 +1,30 @@
 """Measure how long the event loop stands still."""
 
 import asyncio
+import gc
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Final, Self
 
 # No request and no answer may keep the loop for longer.
 MOST_SECONDS: Final = 0.1
 _BEAT_SECONDS: Final = 0.01
+
+
+@contextmanager
+def frozen_heap() -> Iterator[None]:
+    """Keep the garbage collector off what exists already, as a server does when it has started.
+
+    Else a full collection looks at all modules of all tests, which takes longer than any stall.
+    """
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 class Heartbeat:

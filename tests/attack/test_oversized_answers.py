@@ -56,10 +56,7 @@ def test_answers_beyond_all_bounds_leave_no_memory_behind(tmp_path: Path, tally:
             answer = aim.call("list_issues") if number % 3 else aim.call("get_execution", id="1")
             tally.check(answer.status_code == 502, f"{name}: {answer.status_code} {answer.text[:200]}")
             aim.check_loop(tally, name)
-        _, after = aim.heartbeat()
-        print(f"{before:.0f} → {after:.0f} MB")
-        grown = after - before
-        tally.check(grown <= MOST_MEGABYTES, f"{ROUNDS} answers cost {grown:.0f} MB: {before:.0f} → {after:.0f}")
+        _check_memory(tally, aim, before, ROUNDS)
 
 
 def _warm_up(upstream: Upstream, aim: Target) -> None:
@@ -75,7 +72,8 @@ def _warm_up(upstream: Upstream, aim: Target) -> None:
 
 def test_large_answers(tmp_path: Path, tally: Tally) -> None:
     with lying_upstream() as upstream, target(folder=tmp_path, words=(), settings=settings(upstream)) as aim:
-        aim.heartbeat()
+        _warm_up(upstream, aim)
+        _, before = aim.heartbeat()
         for large in LARGE_ANSWERS:
             upstream.answers[large.path] = Said(body=large.body(), status=large.status)
             answer = aim.call(large.tool, **large.parameters)
@@ -83,3 +81,10 @@ def test_large_answers(tmp_path: Path, tally: Tally) -> None:
                 answer.status_code in (200, 413, 500, 502), f"{large.name}: {answer.status_code} {answer.text[:200]}"
             )
             aim.check_loop(tally, f"{large.pack}: {large.name}")
+        _check_memory(tally, aim, before, len(LARGE_ANSWERS))
+
+
+def _check_memory(tally: Tally, aim: Target, before: float, answers: int) -> None:
+    _, after = aim.heartbeat()
+    grown = f"{answers} answers cost {after - before:.0f} MB: {before:.0f} → {after:.0f}"
+    tally.check(after - before <= MOST_MEGABYTES, grown)

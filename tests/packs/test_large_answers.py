@@ -1,6 +1,5 @@
 """Whatever a service answers, the event loop goes on."""
 
-import gc
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,7 +9,7 @@ import pytest
 
 from dogubako.app import build
 from dogubako.settings import Sources
-from tests.heartbeat import MOST_SECONDS, Heartbeat
+from tests.heartbeat import MOST_SECONDS, Heartbeat, frozen_heap
 from tests.large_answers import LARGE_ANSWERS, ME_BODY, LargeAnswer
 from tests.packs.n8n.wired import Pieces
 from tests.packs.through import Through
@@ -48,10 +47,9 @@ async def test_no_answer_of_a_service_holds_up_the_event_loop(answer: LargeAnswe
     box = build(Sources(environ=settings, env_file=None))
     app: Any = None
     box.packs[answer.pack].sandbox = Through(settings={}, app=app, wire=Lying(answer))
-    gc.collect()
 
     async with box.running():
-        with Heartbeat() as heart:
+        with frozen_heap(), Heartbeat() as heart:
             await anyio.sleep(0.03)
             heart.take()
             result = await box.call(answer.tool, dict(answer.parameters))

@@ -22,7 +22,7 @@ class OtherTools(Protocol):
     async def call(self, name: str, parameters: Mapping[str, Any], resume: Resume | None = None) -> ToolResult:
         """Call one, down the whole path."""
 
-    def search(self, query: str, *, category: str | None = None) -> Sequence[FoundTool]:
+    async def search(self, query: str, *, category: str | None = None) -> Sequence[FoundTool]:
         """Those that fit, best first."""
 
     def describe(self, name: str) -> ToolMetadata:
@@ -38,7 +38,7 @@ class NoOtherTools:
     async def call(self, name: str, parameters: Mapping[str, Any], resume: Resume | None = None) -> ToolResult:
         raise RuntimeError("this context has no registry to call other tools from")
 
-    def search(self, query: str, *, category: str | None = None) -> Sequence[FoundTool]:
+    async def search(self, query: str, *, category: str | None = None) -> Sequence[FoundTool]:
         return ()
 
     def describe(self, name: str) -> ToolMetadata:

@@ -20,4 +20,6 @@ class Finder:
         call = ToolCall(name="tools/search", parameters={"query": query}, caller=caller, door=door)
         with observed(self._observer, call, None):
             await self._policy.check_rate(call)
-            return self._registry.search(query, wanted, may_see=lambda one: self._policy.forbidden(one, caller) is None)
+            return await self._registry.find(
+                query, wanted, may_see=lambda one: self._policy.forbidden(one, caller) is None
+            )

@@ -34,9 +34,9 @@ class Others:
             raise InputRequired(result.pending)
         return result
 
-    def search(self, query: str, *, category: str | None = None) -> Sequence[FoundTool]:
+    async def search(self, query: str, *, category: str | None = None) -> Sequence[FoundTool]:
         wanted = ListFilter(category=category, enabled=True)
-        found = self._pipeline.registry.search(query, wanted, may_see=self._may_see)
+        found = await self._pipeline.registry.find(query, wanted, may_see=self._may_see)
         return [FoundTool(metadata=one.entry.metadata, score=one.score) for one in found]
 
     def describe(self, name: str) -> ToolMetadata:

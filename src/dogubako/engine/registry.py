@@ -1,13 +1,18 @@
 """`ToolRegistry`: find, list, enable, versions. The one place that knows which tools there are."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, Literal
 
+import anyio
+
 from dogubako.contract.call import NO_OPTIONS, ExecutionOptions, ToolCall, ToolResult
 from dogubako.contract.errors import ToolNotFoundError
 from dogubako.contract.metadata import ToolMetadata
+from dogubako.contract.offload import offload
 from dogubako.contract.state import LocalSwitches, Switches
 from dogubako.contract.tool import BaseTool
 from dogubako.engine.admission import RegistrationError, admit
@@ -27,6 +32,8 @@ _MOST_NAMES_COMPARED = 2_000
 # Callers say what they like to have filtered; what they said is not kept for ever.
 _MOST_FILTERS_KEPT = 64
 _LONGEST_KEPT = 200
+# How long the event loop may be kept before others get their turn.
+_TURN_SECONDS = 0.02
 
 
 ChangeKind = Literal["registered", "unregistered", "enabled", "disabled"]
@@ -53,6 +60,7 @@ class ToolRegistry:
         self._versions: dict[str, dict[str, ToolRegistryEntry]] = {}
         self._switches = switches or LocalSwitches()
         self._search = search or LexicalSearch()
+        self._searching = anyio.Lock()
         self._untold: set[str] = set()
         self._names: dict[ListFilter, frozenset[str]] = {}
         self._subscribers: Subscribers[RegistryChange] = Subscribers()
@@ -140,11 +148,28 @@ class ToolRegistry:
         self, query: str, wanted: ListFilter = _ALL, *, may_see: MaySee | None = None, explain: bool = False
     ) -> Matches:
         """Tools that fit the words, best first. What a caller may not see takes no place from what it may."""
-        self._tell_search()
+        for _ in self._tell_search():
+            pass
+        return self._search.find(query, self._searched(wanted, may_see), explain=explain)
+
+    async def find(self, query: str, wanted: ListFilter = _ALL, *, may_see: MaySee | None = None) -> Matches:
+        """As `search`, in a worker thread: others are served while many tools are indexed or a query is embedded."""
+        begun = time.perf_counter()
+        for _ in self._tell_search():
+            if time.perf_counter() - begun > _TURN_SECONDS:
+                await asyncio.sleep(0)
+                begun = time.perf_counter()
+        allowed = self._searched(wanted, may_see)
+        # One at a time: those that wait for the first index must not occupy the threads of others meanwhile.
+        async with self._searching:
+            return await offload(self._search.find, query, allowed, explain=False)
+
+    def _searched(self, wanted: ListFilter, may_see: MaySee | None) -> frozenset[str] | None:
+        """The names that may be found; nothing where all of them may."""
         names = self._names_of(wanted)
         if may_see is not None:
             names = frozenset(name for name in names if may_see(self.get(name)))
-        return self._search.find(query, None if len(names) == len(self._versions) else names, explain=explain)
+        return None if len(names) == len(self._versions) else names
 
     def enable(self, name: str, version: str | None = None) -> ToolRegistryEntry:
         return self._switch(name, version, True)
@@ -168,16 +193,25 @@ class ToolRegistry:
         """Hear of every change until the returned function is called."""
         return self._subscribers.add(listener)
 
-    def _tell_search(self) -> None:
-        """Nothing is told before somebody searches. Of a tool with several versions another may answer by now."""
-        if self._untold:
-            several = {name for name, versions in self._versions.items() if len(versions) > 1}
-            for name in self._untold | several:
-                if name in self._versions:
-                    self._search.put(self.get(name))
-                else:
-                    self._search.drop(name)
-            self._untold.clear()
+    def _tell_search(self) -> Iterator[None]:
+        """Tell the search of all changes, one per step. Nothing is told before somebody searches.
+
+        Of a tool with several versions another may answer by now.
+        """
+        generation = None
+        while self._untold:
+            if generation != self.generation:
+                generation = self.generation
+                self._untold |= {name for name, versions in self._versions.items() if len(versions) > 1}
+            name = self._untold.pop()
+            if name in self._versions:
+                entry = self.get(name)
+                # Derived here, not in the thread that searches: a call may derive the same schema at this moment.
+                entry.metadata.schemas()
+                self._search.put(entry)
+            else:
+                self._search.drop(name)
+            yield
 
     def _names_of(self, wanted: ListFilter) -> frozenset[str]:
         if not _is_short(wanted):

@@ -1,9 +1,11 @@
 """Finds tools by words and, once their vectors are there, by meaning too."""
 
 import unicodedata
+from collections import deque
 from collections.abc import Mapping, Set
 from heapq import nlargest
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from dogubako.engine.search.constants import (
@@ -36,38 +38,54 @@ class SemanticSearch:
         self._lexical = LexicalSearch()
         self._meanings = meanings
         self._entries: dict[str, ToolRegistryEntry] = {}
-        self._waiting: dict[str, ToolRegistryEntry] = {}
+        self._changes: deque[tuple[str, ToolRegistryEntry | None]] = deque()
+        self._catching_up = Lock()
 
     def put(self, entry: "ToolRegistryEntry") -> None:
         """Take a tool in, or what has become of it."""
         self._lexical.put(entry)
-        if self._entries.get(entry.name) is not entry:
-            self._entries[entry.name] = self._waiting[entry.name] = entry
+        self._changes.append((entry.name, entry))
 
     def drop(self, name: str) -> None:
         """Forget a tool, if it is known."""
         self._lexical.drop(name)
-        self._meanings.drop(name)
-        self._entries.pop(name, None)
-        self._waiting.pop(name, None)
+        self._changes.append((name, None))
 
     def find(self, query: str, allowed: Set[str] | None, *, explain: bool = False) -> list[Match]:
         """Tools that fit, best first; of those whose names are allowed, if that is said."""
-        for entry in self._waiting.values():
-            self._meanings.put(entry.name, spoken(document_of(entry)))
-        self._waiting.clear()
+        with self._catching_up:
+            self._catch_up()
+            entries = self._entries
         matches = self._lexical.find(query, allowed, explain=explain)
         alike = self._meanings.likeness(query[:LONGEST_QUERY]) if is_known_script(query) else {}
-        alike = {name: like for name, like in alike.items() if allowed is None or name in allowed}
-        return self._blended(matches, alike, explain) if alike else matches
+        alike = {name: like for name, like in alike.items() if name in entries and (allowed is None or name in allowed)}
+        return self._blended(matches, alike, entries, explain) if alike else matches
 
-    def _blended(self, matches: list[Match], alike: Scores, explain: bool) -> list[Match]:
+    def _catch_up(self) -> None:
+        """Searches that run already keep the entries that they began with."""
+        if not self._changes:
+            return
+        entries = dict(self._entries)
+        while self._changes:
+            name, entry = self._changes.popleft()
+            if entry is None:
+                entries.pop(name, None)
+                self._meanings.drop(name)
+            elif entries.get(name) is not entry:
+                entries[name] = entry
+                self._meanings.put(name, spoken(document_of(entry)))
+        self._entries = entries
+
+    def _blended(
+        self, matches: list[Match], alike: Scores, entries: "Mapping[str, ToolRegistryEntry]", explain: bool
+    ) -> list[Match]:
+        known = {**entries, **{match.entry.name: match.entry for match in matches}}
         by_words = {match.entry.name: match.score for match in matches}
         why = {match.entry.name: match.why for match in matches}
         found = blend(by_words, alike)
         return [
             Match(
-                entry=self._entries[name],
+                entry=known[name],
                 score=score,
                 why=_reasons(score, by_words.get(name, 0.0), why.get(name, ())) if explain else (),
             )

@@ -32,7 +32,7 @@ class SearchTools(BaseTool[SearchToolsArgs]):
     keywords = {"ja": "ツール 検索"}
 
     async def execute(self, args: SearchToolsArgs) -> Text:
-        found = self.context.tools.search(args.query, category=args.category)
+        found = await self.context.tools.search(args.query, category=args.category)
         if not found:
             total = self.context.tools.count()
             return Text(text=f"None of {total} tools fits. Try other words, or fewer.", count=0)
