@@ -3,8 +3,9 @@
 import asyncio
 import os
 import signal
-from collections.abc import Callable
-from contextlib import suppress
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Final
 
@@ -33,6 +34,25 @@ def stop_on_signals(stop: Callable[[], None], hurry: Callable[[], None]) -> None
 
     for number in STOP_SIGNALS:
         signal.signal(number, handle)
+
+
+@contextmanager
+def woken_by_signals(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+    """Let a signal wake the loop, also when the system hands it to another thread than the one that the loop is in.
+
+    uvloop does this by itself. `loop.add_signal_handler` does it too, but restores the default handlers when it ends.
+    """
+    woken, wake = socket.socketpair()
+    with woken, wake:
+        woken.setblocking(False)
+        wake.setblocking(False)
+        before = signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
+        loop.add_reader(woken, woken.recv, 4096)
+        try:
+            yield
+        finally:
+            loop.remove_reader(woken)
+            signal.set_wakeup_fd(before)
 
 
 def soon_on(loop: asyncio.AbstractEventLoop, act: Callable[[], None]) -> None:

@@ -26,6 +26,12 @@ def descendants(pid: int) -> set[int]:
     return found
 
 
+def has_pending_signals(pid: int) -> bool:
+    """Whether a signal was sent to the process that none of its threads has received."""
+    status = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return any(int(line.split()[1], 16) for line in status if line.startswith(("SigPnd", "ShdPnd")))
+
+
 def _state_and_parent(pid: int) -> tuple[str, int]:
     # The name in parentheses may contain anything.
     state, parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:2]

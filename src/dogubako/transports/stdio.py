@@ -8,8 +8,8 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Final
 
 import anyio
@@ -18,7 +18,7 @@ import structlog
 
 from dogubako import ending
 from dogubako.contract.call import TRUSTED
-from dogubako.signals import hangup, soon_on, stop_on_signals
+from dogubako.signals import hangup, soon_on, stop_on_signals, woken_by_signals
 from dogubako.transports.express import CANCELLED, Express, PlainCall
 from dogubako.transports.inside import Inside
 from dogubako.transports.opening import Opening
@@ -53,8 +53,8 @@ async def serve_stdio(inside: Inside) -> None:
     """Serve one client until it closes stdin or we are told to stop."""
     async with _pipes() as (reader, writer), inside.running(), anyio.create_task_group() as tasks:
         door = StdioDoor(inside, writer, tasks)
-        _obey_signals(door.stop)
-        await door.run(reader)
+        with _signals(door.stop):
+            await door.run(reader)
         tasks.cancel_scope.cancel()
 
 
@@ -249,7 +249,8 @@ async def _read_line(reader: asyncio.StreamReader) -> bytes:
         return beginning or line
 
 
-def _obey_signals(stop: Callable[[], None]) -> None:
+@contextmanager
+def _signals(stop: Callable[[], None]) -> Iterator[None]:
     """SIGTERM and SIGINT stop, a second one also ends what does not stop by itself, SIGHUP reopens log files."""
     loop = asyncio.get_running_loop()
 
@@ -259,6 +260,8 @@ def _obey_signals(stop: Callable[[], None]) -> None:
 
     stop_on_signals(lambda: soon_on(loop, stop), hurry)
     hangup.tell_on(loop)
+    with woken_by_signals(loop):
+        yield
 
 
 @asynccontextmanager
