@@ -21,7 +21,7 @@ _TELL_NO_VALUE = frozenset(get_args(ErrorType)) - {"value_error", "assertion_err
 _NOT_ALLOWED = "the value is not allowed"
 
 _LONGEST_NAME = 64
-_LONGEST_PATH = 300
+_LONGEST_PATH = 200
 _MOST_SHOWN = 20
 # A sentence, with its suggestion, is made for so many findings at most. Several may be about one field.
 MOST_EXAMINED = 100
