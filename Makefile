@@ -66,8 +66,12 @@ test-searx: $(DEV)  ## the SearXNG provider against a real search server (Debian
 test-redmine: $(DEV)  ## the contract suite against a real Redmine (Debian's; root installs it when it is missing)
 	$(BIN)/python -m pytest -m real_redmine tests/redmine_contract
 
+# Run one after the other: what is measured is the server, and not its neighbours.
+STALLS := tests/doors/test_loop_stalls.py tests/packs/test_large_answers.py \
+  tests/packs/web/providers/test_event_loop.py tests/engine/search/test_searching_beside_the_loop.py
+
 attack: $(DEV)  ## hostile requests, crowds, oversized answers, a sick Redis, full disks, signals; a table of failures
-	$(BIN)/python -m pytest -m attack tests/attack
+	$(BIN)/python -m pytest -m 'attack or stall' tests/attack $(STALLS)
 
 docs: $(DEV)  ## write the generated tables again
 	$(BIN)/python scripts/generate_docs.py

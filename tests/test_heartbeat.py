@@ -3,7 +3,12 @@
 import asyncio
 import time
 
+import pytest
+
 from tests.heartbeat import MOST_SECONDS, Heartbeat
+
+# What is measured is the server, and not the tool that measures its coverage.
+pytestmark = pytest.mark.no_cover
 
 
 def busy(seconds: float) -> None:

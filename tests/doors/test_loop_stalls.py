@@ -24,6 +24,9 @@ from .asgi import Client, opened
 from .hostile import MESSAGES, RESTS, Kind, Message, Rest, kind_of
 from .processes import HERE, PATIENCE, WORKBENCH
 
+# Measured alone: two busy processes on one core take twice as long, and so does a measured coverage.
+pytestmark = pytest.mark.stall
+
 # A message that is ready to be sent: writing it takes longer than anything that a server may do with it.
 Sending = Callable[[], Awaitable[dict[str, Any]]]
 Prepare = Callable[[Message], Sending]

@@ -14,6 +14,9 @@ from tests.large_answers import LARGE_ANSWERS, ME_BODY, LargeAnswer
 from tests.packs.n8n.wired import Pieces
 from tests.packs.through import Through
 
+# Measured alone: two busy processes on one core take twice as long, and so does a measured coverage.
+pytestmark = pytest.mark.stall
+
 SETTINGS: Final = {
     "REDMINE_URL": "http://redmine.test",
     "REDMINE_API_KEY": "a" * 40,
@@ -38,11 +41,17 @@ class Lying(httpx2.AsyncBaseTransport):
         return httpx2.Response(status, headers={"content-type": "application/json"}, stream=Pieces(body))
 
 
-@pytest.mark.parametrize("answer", [pytest.param(one, id=f"{one.pack}: {one.name}") for one in LARGE_ANSWERS])
-@pytest.mark.parametrize("form", ["xml", "json"])
+# n8n's answers have one form.
+CASES: Final = [
+    pytest.param(one, form, id=f"{one.pack}: {one.name}, {form}")
+    for one in LARGE_ANSWERS
+    for form in ("json", "xml")
+    if one.pack != "n8n" or form == "json"
+]
+
+
+@pytest.mark.parametrize(("answer", "form"), CASES)
 async def test_no_answer_of_a_service_holds_up_the_event_loop(answer: LargeAnswer, form: str, tmp_path: Path) -> None:
-    if answer.pack == "n8n" and form == "xml":
-        pytest.skip("n8n's answers have one form")
     settings = {**SETTINGS, "REDMINE_FORMAT": form, "DOGUBAKO_DATA_DIR": str(tmp_path)}
     box = build(Sources(environ=settings, env_file=None))
     app: Any = None

@@ -97,11 +97,6 @@ _RUN_SHOWN = 16
 _RUN_COSTS = {**dict.fromkeys(b"%FXYfxy}", 15), **dict.fromkeys(b"_", 8), **dict.fromkeys(b".#/=*- ", 4)}
 _OTHER_RUN_COST = 32
 
-# A short pattern again and again (":-,:-,") may cost a token per byte, whatever its pairs cost in ordinary text. Texts
-# shorter than this are not worth the look.
-_PERIODS = range(2, 9)
-_SHORTEST_PERIODIC = 1_000
-
 # Three bytes, yet one token in both vocabularies: signs, kana, the commonest kanji and hangul.
 _CHEAP_CHARACTERS = (
     r"–—‘’“”„•…€™→−≥①-⑤─█■●\u3000-\u3002「」【】\uff01\uff05\uff08-\uff1b\uff1d-\uff1f\uff3b\uff3d\uff5e"
@@ -200,8 +195,6 @@ def _bound(text: str) -> int:
     cost += _TOKEN * len(_BLANKS_BEFORE_DIGIT.findall(data))
     if not text.isascii():
         cost -= _savings(data)
-    if size >= _SHORTEST_PERIODIC:
-        cost += _TOKEN * _periodic_bytes(data)
     return min(size, 3 + isqrt(size) // 8 + -(-cost // _TOKEN))
 
 
@@ -251,15 +244,6 @@ def _has_run(data: bytes) -> bool:
     number = _number(data)
     differs = (number ^ (number >> 8)).to_bytes(len(data), "little")
     return _after_fifteen(differs.translate(_IS_ZERO)) != 0
-
-
-def _periodic_bytes(data: bytes) -> int:
-    """Count bytes that continue a pattern of a few bytes for the sixteenth time or more often."""
-    number, size, periodic = _number(data), len(data), 0
-    for period in _PERIODS:
-        differs = (number ^ (number >> 8 * period)).to_bytes(size, "little")
-        periodic |= _after_fifteen(differs.translate(_IS_ZERO))
-    return periodic.bit_count()
 
 
 def _after_fifteen(marks: bytes) -> int:

@@ -9,6 +9,7 @@ import anyio
 import anyio.lowlevel
 import anyio.to_thread
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from dogubako import SchemaTool, ToolContext
@@ -18,6 +19,9 @@ from dogubako.engine.search.meanings import Meanings
 from dogubako.engine.search.semantic_search import SemanticSearch
 from dogubako.engine.search.vector_store import VectorStore
 from tests.heartbeat import MOST_SECONDS, Heartbeat, frozen_heap
+
+# Measured alone: two busy processes on one core take twice as long, and so does a measured coverage.
+pytestmark = pytest.mark.stall
 
 TOOLS: Final = 10_000
 PATIENCE: Final = 30.0
