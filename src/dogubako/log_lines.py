@@ -15,6 +15,9 @@ Event = MutableMapping[str, Any]
 
 _COLOURS = {"FATAL": "\x1b[41m", "ERROR": "\x1b[31m", "WARN": "\x1b[33m", "INFO": "\x1b[32m"}
 _RESET = "\x1b[0m"
+# A caller or a service may have said megabytes; looking for secrets in all of them would keep the loop.
+_LONGEST_TEXT = 50_000
+_LONGEST_SECRET = 1_000
 # Whatever is made of these stays as it is, so that it can be looked at later.
 _UNCHANGING = frozenset({str, int, float, bool, type(None)})
 _NUMBERS = frozenset({int, float})
@@ -61,14 +64,20 @@ class Lines:
             if clean is not None:
                 shown += f" {key}={clean}"
         if error is not None:
-            line["stack"] = clean_text(self._redactor.mask(_stack(error)))
+            line["stack"] = clean_text(self._masked(_stack(error)))
         label = self._labels.get(entry.level) or f"{entry.level:5}"
         # One event is one line, whatever it contains, and only our own colours reach the terminal.
         text = f"{local_text(entry.time)} {label} {visible(shown.rstrip())}\n"
         return text, msgspec.json.encode(line) + b"\n"
 
+    def _masked(self, text: str) -> str:
+        """The beginning of a text, without secrets. One that begins before the cut is looked at as a whole."""
+        if len(text) <= _LONGEST_TEXT:
+            return self._redactor.mask(text)
+        return self._redactor.mask(text[: _LONGEST_TEXT + _LONGEST_SECRET])[:_LONGEST_TEXT] + "…"
+
     def _text(self, text: str) -> str:
-        masked = self._redactor.mask(text)
+        masked = self._masked(text)
         return masked if masked.isascii() else clean_text(masked)
 
     def _named(self, name: Any, value: Any) -> Any:
@@ -87,7 +96,7 @@ class Lines:
             return [self._clean(item) for item in value]
         if isinstance(value, dict):
             return {clean_text(str(key)): self._named(key, item) for key, item in value.items()}
-        return clean_text(self._redactor.mask(str(value)))
+        return clean_text(self._masked(str(value)))
 
 
 def _stack(error: Any) -> str:

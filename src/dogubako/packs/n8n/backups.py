@@ -50,7 +50,7 @@ class Backups:
         for backup in found:
             if backup_id in (None, backup.id):
                 return backup
-        wanted = backup_id or ""
+        wanted = (backup_id or "")[:_LONGEST_SHOWN]
         context = NotFoundErrorContext(operation="restore workflow", resource_type="Backup", resource_id=wanted)
         hint = "list_workflow_backups shows which backups there are."
         what = f"Backup '{backup_id[:_LONGEST_SHOWN]}'" if backup_id else "A backup"
