@@ -101,7 +101,10 @@ class ToolResponseBuilder:
 
     def failure(self, error: DogubakoError) -> ToolResult:
         """The message is the first block, exactly; the hint, if there is room, is the second."""
-        return failures.failed(error, self.redactor.mask, self.max_tokens)
+        result = failures.failed(error, self.redactor.mask, self.max_tokens)
+        # It was logged. Its frames would keep everything that they worked on until the next garbage collection.
+        error.drop_traceback()
+        return result
 
     def presentable(self, error: DogubakoError) -> DogubakoError:
         """A copy of the error without secrets and inside the budget, for what is no answer of a tool."""
