@@ -20,9 +20,6 @@ from dogubako.engine.search.semantic_search import SemanticSearch
 from dogubako.engine.search.vector_store import VectorStore
 from tests.heartbeat import MOST_SECONDS, Heartbeat, frozen_heap
 
-# Measured alone: two busy processes on one core take twice as long, and so does a measured coverage.
-pytestmark = pytest.mark.stall
-
 TOOLS: Final = 10_000
 PATIENCE: Final = 30.0
 _VERBS: Final = ("create", "list", "delete", "update", "export", "archive", "search", "measure")
@@ -49,6 +46,8 @@ def registry_of(count: int) -> ToolRegistry:
     return registry
 
 
+# Measured alone: two busy processes on one core take twice as long.
+@pytest.mark.stall
 async def test_the_first_search_of_ten_thousand_tools_keeps_nobody_waiting() -> None:
     registry = registry_of(TOOLS)
 
