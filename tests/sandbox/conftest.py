@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import httpx2
 import pytest
 
-from dogubako.sandbox.n8n.app import SANDBOX_KEY, n8n_app
+from dogubako_sandbox.n8n.app import SANDBOX_KEY, n8n_app
 from tests.sandbox.n8n_client import N8n
 
 

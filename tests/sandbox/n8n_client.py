@@ -4,9 +4,9 @@ from typing import Any
 
 import httpx2
 
-from dogubako.sandbox.n8n.replaying import seed_id
-from dogubako.sandbox.n8n.workflow_parts import Json
-from dogubako.sandbox.n8n.workflows import WORKFLOWS
+from dogubako_sandbox.n8n.replay import seed_id
+from dogubako_sandbox.n8n.workflow_parts import JsonObject
+from dogubako_sandbox.n8n.workflows import WORKFLOWS
 
 
 class N8n:
@@ -46,7 +46,7 @@ def workflow_id(key: str) -> str:
     return seed_id(WORKFLOWS[key].name)
 
 
-def body_of(key: str, **changes: Any) -> Json:
+def body_of(key: str, **changes: Any) -> JsonObject:
     """A definition as it is posted, with changes; a change to None takes the key out."""
     merged = {**WORKFLOWS[key].body, **changes}
     return {name: value for name, value in merged.items() if value is not None}

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dogubako.sandbox.n8n.app import NO_SCOPE_KEY
+from dogubako_sandbox.n8n.app import NO_SCOPE_KEY
 from tests.sandbox.n8n_client import N8n, body_of, workflow_id
 
 PUBLISHED = workflow_id("a-success-100")

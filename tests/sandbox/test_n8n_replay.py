@@ -7,13 +7,11 @@ from typing import Any
 
 import pytest
 
-from dogubako.sandbox.n8n import recordings as recordings_module
-from dogubako.sandbox.n8n.clock import now_ms, to_ms
-from dogubako.sandbox.n8n.recordings import recordings
-from dogubako.sandbox.n8n.retelling import Retelling
-from dogubako.sandbox.n8n.seeding import seeded_store
-from dogubako.sandbox.n8n.webhooks import call_webhook
-from dogubako.sandbox.n8n.workflow_parts import on_webhook
+from dogubako_sandbox.n8n import store as store_module
+from dogubako_sandbox.n8n.other_endpoints import call_webhook
+from dogubako_sandbox.n8n.replay import Retelling, seeded_store
+from dogubako_sandbox.n8n.store import now_ms, recordings, to_ms
+from dogubako_sandbox.n8n.workflow_parts import on_webhook
 from tests.sandbox.n8n_client import N8n, body_of, workflow_id
 
 CANNOT_RUN = (501, "The sandbox cannot run this workflow: it has no recording of it.")
@@ -242,7 +240,7 @@ def test_a_recording_told_again_changes_ids_and_times_but_no_item() -> None:
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A package without recordings, instead of ours."""
-    monkeypatch.setattr(recordings_module, "files", lambda _: tmp_path)
+    monkeypatch.setattr(store_module, "files", lambda _: tmp_path)
     recordings.cache_clear()
     yield tmp_path
     recordings.cache_clear()
@@ -264,6 +262,7 @@ def test_a_recording_brings_its_workflow_along(package: Path) -> None:
         "stoppedAt": "2026-01-01T00:00:01.000Z",
         "workflowId": "elsewhere",
         "workflowData": {**on_webhook("new", "New", [], []).body, "id": "elsewhere"},
+        "data": {"resultData": {"runData": {}}},
     }
     said = {"key": "new", "webhook": {"status": 200, "body": "done"}, "execution": execution, "children": []}
     (package / "recordings").mkdir()
@@ -272,4 +271,4 @@ def test_a_recording_brings_its_workflow_along(package: Path) -> None:
     store = seeded_store()
 
     assert [each["workflowData"]["name"] for each in store.executions.values()] == ["New"]
-    assert call_webhook(store, "POST", "new").body == "done"
+    assert call_webhook(store, "POST", "new", {}).body == "done"

@@ -11,9 +11,9 @@ import httpx2
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from dogubako.sandbox.web.app import web_app
-from dogubako.sandbox.web.index import search
-from dogubako.sandbox.web.sites import DOCUMENTS
+from dogubako_sandbox.web.app import web_app
+from dogubako_sandbox.web.index import search
+from dogubako_sandbox.web.sites import DOCUMENTS
 
 HTML: Final = "https://html.duckduckgo.com/html/"
 LITE: Final = "https://lite.duckduckgo.com/lite/"

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import httpx2
 import pytest
 
-from dogubako.sandbox.redmine.app import redmine_app
+from dogubako_sandbox.redmine.app import redmine_app
 from tests.sandbox.redmine.redmine_client import Redmine
 
 

@@ -34,19 +34,6 @@ async def test_custom_values_are_texts_and_many_are_a_list(redmine: Redmine) -> 
     }
 
 
-async def test_private_notes_are_for_those_who_may_see_them(redmine: Redmine) -> None:
-    seen = {
-        who: [
-            each["private_notes"]
-            for each in (await redmine.told(who, "/issues/1.json?include=journals"))["issue"]["journals"]
-        ]
-        for who in ("manager", "dev", "reporter", "nobody")
-    }
-
-    assert {who: sum(notes) for who, notes in seen.items()} == {"manager": 1, "dev": 1, "reporter": 0, "nobody": 0}
-    assert len(seen["manager"]) == len(seen["reporter"]) + 1
-
-
 async def test_watchers_are_shown_with_the_permission_only(redmine: Redmine) -> None:
     shown = (await redmine.told("manager", "/issues/1.json?include=watchers"))["issue"]["watchers"]
 

@@ -33,38 +33,6 @@ async def test_members_are_listed_with_their_roles_for_everybody_who_sees_the_pr
     }
 
 
-async def test_a_groups_roles_are_inherited_and_cannot_be_deleted_from_its_users(redmine: Redmine) -> None:
-    body = {"membership": {"user_id": SUPPORT_TEAM, "role_ids": [4]}}
-    status, made = await redmine.ask("manager", "POST", "/projects/webshop/memberships.json", body)
-
-    otto = await _of(redmine, OTTO)
-    assert (status, made["membership"]["group"]) == (201, {"id": SUPPORT_TEAM, "name": "Support Team"})
-    assert otto["roles"] == [{"id": 4, "name": "Developer", "inherited": True}]
-    assert await redmine.status("admin", "DELETE", f"/memberships/{otto['id']}.json") == 422
-    assert await redmine.status("admin", "DELETE", f"/memberships/{made['membership']['id']}.json") == 204
-    assert await redmine.status("admin", "GET", f"/memberships/{otto['id']}.json") == 404
-
-
-async def test_refusing_to_take_the_last_role_takes_it_all_the_same(redmine: Redmine) -> None:
-    """A trap: the answer is 422, and the membership is left without any role."""
-    member = await _of(redmine, 6)
-    path = f"/memberships/{member['id']}.json"
-    body: dict[str, Any] = {"membership": {"role_ids": []}}
-
-    assert await redmine.errors("manager", "PUT", path, body) == ["Role cannot be empty"]
-    assert (await _of(redmine, 6))["roles"] == []
-
-
-async def test_an_update_ignores_whose_membership_it_should_become(redmine: Redmine) -> None:
-    member = await _of(redmine, 6)
-    body = {"membership": {"user_id": OTTO, "role_ids": [3, 5]}}
-
-    assert await redmine.status("manager", "PUT", f"/memberships/{member['id']}.json", body) == 204
-
-    changed = await _of(redmine, 6)
-    assert [each["name"] for each in changed["roles"]] == ["Manager", "Reporter"]
-
-
 @pytest.mark.parametrize(
     ("body", "sentences"),
     [

@@ -56,29 +56,6 @@ async def test_a_project_is_found_by_number_and_by_identifier_with_all_that_can_
 
 
 @pytest.mark.parametrize(
-    ("who", "path", "status"),
-    [
-        pytest.param("dev", "internal", 403, id="private"),
-        pytest.param("nobody", "internal", 401, id="private, and a stranger"),
-        pytest.param("admin", "attic", 403, id="archived, even for administrators"),
-        pytest.param("nobody", "attic", 403, id="archived, and a stranger"),
-        pytest.param("nobody", "nowhere", 404, id="missing"),
-    ],
-)
-async def test_refusals_have_no_body(redmine: Redmine, who: str, path: str, status: int) -> None:
-    assert await redmine.status(who, "GET", f"/projects/{path}.json") == status
-
-
-async def test_identifier_and_status_do_not_change_and_the_answer_is_a_success(redmine: Redmine) -> None:
-    body = {"project": {"name": "Shop", "identifier": "shop", "status": 5, "colour": "red"}}
-
-    assert await redmine.status("manager", "PUT", "/projects/webshop.json", body) == 204
-
-    shown = (await redmine.told("manager", "/projects/webshop.json"))["project"]
-    assert (shown["name"], shown["identifier"], shown["status"]) == ("Shop", "webshop", 1)
-
-
-@pytest.mark.parametrize(
     ("body", "sentences"),
     [
         pytest.param({}, ["Name cannot be blank", "Identifier cannot be blank"], id="nothing"),
@@ -94,15 +71,6 @@ async def test_a_wrong_project_is_refused_with_sentences(
     redmine: Redmine, body: dict[str, Any], sentences: list[str]
 ) -> None:
     assert await redmine.errors("admin", "POST", "/projects.json", {"project": body}) == sentences
-
-
-async def test_a_parent_that_does_not_exist_breaks_the_server(redmine: Redmine) -> None:
-    body = {"project": {"name": "x", "identifier": "y", "parent_id": 999}}
-
-    assert await redmine.ask("admin", "POST", "/projects.json", body) == (
-        500,
-        {"status": 500, "error": "Internal Server Error"},
-    )
 
 
 async def test_whoever_makes_a_project_without_being_an_administrator_manages_it(redmine: Redmine) -> None:

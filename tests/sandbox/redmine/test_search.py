@@ -23,40 +23,8 @@ async def test_results_of_all_kinds_come_newest_first_with_what_they_are(redmine
     }
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        pytest.param("", id="nothing"),
-        pytest.param("q=x", id="one letter"),
-        pytest.param("q=a+b+c", id="single letters"),
-    ],
-)
-async def test_without_a_word_that_is_long_enough_nothing_is_counted(redmine: Redmine, query: str) -> None:
-    body = await redmine.told("dev", f"/search.json?{query}")
-
-    assert body == {"results": [], "total_count": None, "offset": 0, "limit": 25}
-
-
 async def test_one_chinese_character_is_a_word(redmine: Redmine) -> None:
     assert ("wiki-page", 3) in await _found(redmine, "dev", "q=%E6%97%A5")
-
-
-@pytest.mark.parametrize(
-    ("query", "same_as"),
-    [
-        pytest.param("q=checkout&titles_only=0", "q=checkout&titles_only=1", id="titles_only"),
-        pytest.param("q=closed&open_issues=0", "q=closed&open_issues=1", id="open_issues"),
-        pytest.param("q=checkout&issues=0", "q=checkout&issues=1", id="a kind"),
-        pytest.param("q=checkout+zzz&all_words=0", "q=checkout+zzz&all_words=1", id="all_words"),
-    ],
-)
-async def test_zero_means_yes_and_only_an_empty_value_means_no(redmine: Redmine, query: str, same_as: str) -> None:
-    assert await _found(redmine, "admin", query) == await _found(redmine, "admin", same_as)
-
-
-async def test_any_word_is_enough_on_request(redmine: Redmine) -> None:
-    assert await _found(redmine, "dev", "q=umlauts+zzz") == []
-    assert ("issue", 1) in await _found(redmine, "dev", "q=umlauts+zzz&all_words=")
 
 
 async def test_nobody_finds_what_they_may_not_see(redmine: Redmine) -> None:

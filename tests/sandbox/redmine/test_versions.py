@@ -7,22 +7,6 @@ import pytest
 from tests.sandbox.redmine.redmine_client import Redmine
 
 
-async def test_a_subproject_lists_the_versions_that_are_shared_with_it_without_pages(redmine: Redmine) -> None:
-    shop = await redmine.told("reporter", "/projects/webshop/versions.json?limit=1")
-    app = await redmine.told("reporter", "/projects/webshop-app/versions.json")
-
-    assert [each["name"] for each in shop["versions"]] == ["1.0", "2.0"]
-    assert [each["name"] for each in app["versions"]] == ["1.0"]
-    assert list(shop) == ["versions", "total_count"]
-
-
-async def test_hours_are_shown_of_one_version_only(redmine: Redmine) -> None:
-    listed = (await redmine.told("reporter", "/projects/webshop/versions.json"))["versions"][0]
-    shown = (await redmine.told("reporter", "/versions/1.json"))["version"]
-
-    assert set(shown) - set(listed) == {"estimated_hours", "spent_hours"}
-
-
 async def test_developers_make_change_and_delete_versions_with_the_default_roles(redmine: Redmine) -> None:
     body = {"version": {"name": "3.0", "due_date": "2031-05-01", "sharing": "system"}}
     status, made = await redmine.ask("dev", "POST", "/projects/webshop/versions.json", body)
@@ -35,10 +19,6 @@ async def test_developers_make_change_and_delete_versions_with_the_default_roles
     assert (changed["status"], changed["due_date"]) == ("locked", None)
     assert await redmine.status("dev", "DELETE", path) == 204
     assert await redmine.status("dev", "GET", path) == 404
-
-
-async def test_a_version_in_use_cannot_be_deleted_and_nobody_is_told_why(redmine: Redmine) -> None:
-    assert await redmine.status("admin", "DELETE", "/versions/1.json") == 422
 
 
 @pytest.mark.parametrize(

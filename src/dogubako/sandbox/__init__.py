@@ -1,1 +1,0 @@
-"""Small services inside our process that speak as the real ones do."""

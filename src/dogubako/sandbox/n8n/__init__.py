@@ -1,1 +1,0 @@
-"""A small n8n inside our process."""

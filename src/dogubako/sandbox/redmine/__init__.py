@@ -1,1 +1,0 @@
-"""Redmine in small, inside our process."""

@@ -1,1 +1,0 @@
-"""A small web: DuckDuckGo's endpoints, and the sites that it finds."""

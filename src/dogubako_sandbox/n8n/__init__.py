@@ -1,0 +1,1 @@
+"""A small n8n inside the process."""

@@ -1,0 +1,1 @@
+"""An imitation of Redmine 5.0.4 inside our own process."""

@@ -1,0 +1,1 @@
+"""A small web: DuckDuckGo's endpoints and some sites."""
