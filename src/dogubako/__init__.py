@@ -1,98 +1,40 @@
-"""Dogubako, a toolbox for AI agents. This page is the whole public API; everything else may move."""
+"""The names that most tool files need: decorators, the call's context, packs, and the toolbox itself.
 
-from importlib.metadata import version as _version
+This is the public API for tool authors. `dogubako.output` has what a tool may return, `dogubako.errors` what it may
+raise, `dogubako.tools` tools as classes and the parts of packs, `dogubako.testing` a client for tests. Everything
+outside of these modules may change without notice.
+"""
 
-from dogubako import plain_structlog as _plain_structlog  # noqa: F401 - before anybody else imports structlog
-from dogubako.contract import errors
-from dogubako.contract.call import Caller, ExecutionOptions, ToolCall, ToolResult
-from dogubako.contract.context import ToolContext
-from dogubako.contract.conversation import Answer, InputRequest, Question, Root, RootsRequest, Sample, SampleRequest
-from dogubako.contract.function_tool import FunctionTool, tool
-from dogubako.contract.guidance import Guidance, example_call, parse_call
-from dogubako.contract.metadata import Effect, ToolExample, ToolMetadata, ToolParameter
-from dogubako.contract.output import (
-    Audio,
-    Blocks,
-    Content,
-    Embedded,
-    Image,
-    Link,
-    Markdown,
-    Message,
-    Mixed,
-    Output,
-    Page,
-    Text,
-    Xml,
-    XmlElement,
-)
-from dogubako.contract.pack import Finding, Host, Pack, ToolPack, Unconfigured
-from dogubako.contract.prompt import Prompt, PromptArgument, PromptMessage
-from dogubako.contract.raw_tool import RawTool
-from dogubako.contract.resource import Resource, ResourceTemplate
-from dogubako.contract.schema_tool import SchemaTool
-from dogubako.contract.setting import NoSettings, PackSettings, setting
-from dogubako.contract.tool import BaseTool, NoArgs, ToolArgs
-from dogubako.response.builder import ToolResponseBuilder
-from dogubako.response.check import assert_mcp_tool_response
+from typing import TYPE_CHECKING, Any
 
-__version__ = _version("dogubako")
+from dogubako._lazy import load as _load
+from dogubako._version import __version__
+from dogubako.contract.context import Context
+from dogubako.contract.function_resource import prompt, resource
+from dogubako.contract.function_tool import tool
+from dogubako.contract.injection import Depends, lifespan
+from dogubako.contract.metadata import Effect
+from dogubako.contract.pack import Pack
+
+if TYPE_CHECKING:
+    from dogubako.app import Toolbox
 
 __all__ = [
-    "Answer",
-    "Audio",
-    "BaseTool",
-    "Blocks",
-    "Caller",
-    "Content",
+    "Context",
+    "Depends",
     "Effect",
-    "Embedded",
-    "ExecutionOptions",
-    "Finding",
-    "FunctionTool",
-    "Guidance",
-    "Host",
-    "Image",
-    "InputRequest",
-    "Link",
-    "Markdown",
-    "Message",
-    "Mixed",
-    "NoArgs",
-    "NoSettings",
-    "Output",
     "Pack",
-    "PackSettings",
-    "Page",
-    "Prompt",
-    "PromptArgument",
-    "PromptMessage",
-    "Question",
-    "RawTool",
-    "Resource",
-    "ResourceTemplate",
-    "Root",
-    "RootsRequest",
-    "Sample",
-    "SampleRequest",
-    "SchemaTool",
-    "Text",
-    "ToolArgs",
-    "ToolCall",
-    "ToolContext",
-    "ToolExample",
-    "ToolMetadata",
-    "ToolPack",
-    "ToolParameter",
-    "ToolResponseBuilder",
-    "ToolResult",
-    "Unconfigured",
-    "Xml",
-    "XmlElement",
-    "assert_mcp_tool_response",
-    "errors",
-    "example_call",
-    "parse_call",
-    "setting",
+    "Toolbox",
+    "__version__",
+    "lifespan",
+    "prompt",
+    "resource",
     "tool",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import `Toolbox` on first use, because it imports the whole server."""
+    if name == "Toolbox":
+        return _load("dogubako.app").Toolbox
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

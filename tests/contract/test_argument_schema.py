@@ -9,8 +9,8 @@ import jsonschema_rs
 import pytest
 from pydantic import BaseModel, Field
 
-from dogubako import ToolArgs
 from dogubako.contract.schema import parameters_of, schema_of, type_name, with_confirmation
+from dogubako.tools import ToolArgs
 
 
 class Size(Enum):

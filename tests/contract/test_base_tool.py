@@ -7,9 +7,12 @@ import pytest
 import structlog.testing
 from pydantic import BaseModel, Field
 
-from dogubako import BaseTool, Effect, NoArgs, Text, ToolArgs, ToolContext, ToolResponseBuilder, ToolResult
+from dogubako import Context, Effect
 from dogubako.contract.conversation import InputRequired, RootsRequest
 from dogubako.contract.errors import ApiError, ApiErrorContext, EmptyQuery, NotFoundError
+from dogubako.output import Text
+from dogubako.response.builder import ToolResponseBuilder
+from dogubako.tools import BaseTool, NoArgs, ToolArgs, ToolResult
 
 
 class GreetArgs(ToolArgs):
@@ -48,7 +51,7 @@ class Raises(BaseTool[NoArgs]):
 
 
 async def handled(error: BaseException) -> tuple[ToolResult, dict[str, Any]]:
-    bound = Raises(error).bind(ToolContext(client=None, responses=ToolResponseBuilder(), call_id="c1"))
+    bound = Raises(error).bind(Context(client=None, responses=ToolResponseBuilder(), call_id="c1"))
     with structlog.testing.capture_logs() as events:
         result = await bound.handler(NoArgs())
     (event,) = events
@@ -104,7 +107,7 @@ def test_a_tool_without_arguments_takes_an_empty_object() -> None:
 
 async def test_a_bound_tool_has_its_client_and_leaves_the_original_alone() -> None:
     original = Greet()
-    bound = original.bind(ToolContext(client="a client", responses=ToolResponseBuilder()))
+    bound = original.bind(Context(client="a client", responses=ToolResponseBuilder()))
 
     assert bound.client == "a client"
     assert not hasattr(original, "context")
@@ -113,7 +116,7 @@ async def test_a_bound_tool_has_its_client_and_leaves_the_original_alone() -> No
 
 
 def test_a_tool_may_be_made_with_its_context() -> None:
-    context: ToolContext[None] = ToolContext(client=None, responses=ToolResponseBuilder())
+    context: Context[None] = Context(client=None, responses=ToolResponseBuilder())
 
     assert Greet(context).context is context
 
@@ -161,7 +164,7 @@ async def test_a_group_of_one_is_that_one() -> None:
 
 
 async def test_a_question_is_not_a_failure() -> None:
-    bound = Raises(InputRequired({"a": RootsRequest()})).bind(ToolContext(client=None, responses=ToolResponseBuilder()))
+    bound = Raises(InputRequired({"a": RootsRequest()})).bind(Context(client=None, responses=ToolResponseBuilder()))
 
     with structlog.testing.capture_logs() as events:
         result = await bound.handler(NoArgs())
@@ -181,7 +184,7 @@ async def test_a_real_cancellation_passes_through() -> None:
             started.set()
             await asyncio.Event().wait()
 
-    bound = Waits().bind(ToolContext(client=None, responses=ToolResponseBuilder()))
+    bound = Waits().bind(Context(client=None, responses=ToolResponseBuilder()))
     task = asyncio.create_task(bound.handler(NoArgs()))
     await asyncio.wait_for(started.wait(), 5)
     task.cancel()
@@ -199,7 +202,7 @@ async def test_text_is_text_and_not_json() -> None:
         async def execute(self, args: NoArgs) -> Any:
             return Text(text="just words")
 
-    bound = Says().bind(ToolContext(client=None, responses=ToolResponseBuilder()))
+    bound = Says().bind(Context(client=None, responses=ToolResponseBuilder()))
     assert (await bound.handler(NoArgs())).value == "just words"
 
 

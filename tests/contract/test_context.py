@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from dogubako import Answer, Question, Root, RootsRequest, Sample, SampleRequest, ToolContext, ToolResponseBuilder
+from dogubako import Context
 from dogubako.contract.conversation import ClientLogLevel, InputAnswer, InputRequests, capability_of
 from dogubako.contract.errors import CapabilityRequiredError
+from dogubako.response.builder import ToolResponseBuilder
+from dogubako.tools import ElicitRequest, ElicitResult, Root, RootsRequest, Sample, SampleRequest
 
 
 class Listener:
@@ -34,15 +36,15 @@ class Listener:
         return {key: self._answer(request) for key, request in requests.items()}
 
     def _answer(self, request: Any) -> InputAnswer:
-        if isinstance(request, Question):
-            return Answer(action="accept", content={"answer": "yes"})
+        if isinstance(request, ElicitRequest):
+            return ElicitResult(action="accept", content={"answer": "yes"})
         if isinstance(request, SampleRequest):
             return Sample(text="a poem", model="small")
         return (Root(uri="file:///home"),)
 
 
-def context_with(listener: Listener | None = None) -> ToolContext[None]:
-    made: ToolContext[None] = ToolContext(client=None, responses=ToolResponseBuilder())
+def context_with(listener: Listener | None = None) -> Context[None]:
+    made: Context[None] = Context(client=None, responses=ToolResponseBuilder())
     if listener is not None:
         made.conversation = listener
     return made
@@ -103,16 +105,18 @@ async def test_a_model_and_the_open_folders_can_be_asked_for() -> None:
 
 
 async def test_several_things_can_be_asked_in_one_round() -> None:
-    answers = await context_with(Listener()).request(sure=Question(message="Sure?", schema={}), folders=RootsRequest())
+    answers = await context_with(Listener()).request(
+        sure=ElicitRequest(message="Sure?", schema={}), folders=RootsRequest()
+    )
 
-    assert answers["sure"] == Answer(action="accept", content={"answer": "yes"})
+    assert answers["sure"] == ElicitResult(action="accept", content={"answer": "yes"})
     assert answers["folders"] == (Root(uri="file:///home"),)
 
 
 @pytest.mark.parametrize(
     ("request_", "capability"),
     [
-        pytest.param(Question(message="?", schema={}), "elicitation", id="a question"),
+        pytest.param(ElicitRequest(message="?", schema={}), "elicitation", id="a question"),
         pytest.param(SampleRequest(prompt="?"), "sampling", id="a sample"),
         pytest.param(RootsRequest(), "roots", id="folders"),
     ],

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from dogubako.contract import errors
+from dogubako.contract.call import error_facts
 from dogubako.contract.errors import (
     ApiError,
     ApiErrorContext,
@@ -35,9 +36,11 @@ TABLE = [
     ("AnswerTooLargeError", "ANSWER_TOO_LARGE", 500, False, "warning"),
     ("AuthenticationError", "AUTHENTICATION_ERROR", 401, False, "warning"),
     ("AuthorizationError", "AUTHORIZATION_ERROR", 403, False, "warning"),
+    ("CredentialRequiredError", "CREDENTIAL_REQUIRED", 403, False, "warning"),
     ("RateLimitError", "RATE_LIMIT_EXCEEDED", 429, True, "warning"),
     ("ApiError", "API_ERROR", 502, False, "error"),
     ("NotFoundError", "NOT_FOUND", 404, False, "warning"),
+    ("ConflictError", "CONFLICT", 409, False, "warning"),
     ("HttpError", "HTTP_ERROR", 502, True, "error"),
     ("HtmlParseError", "HTML_PARSE_ERROR", 502, False, "error"),
     ("JsonParseError", "JSON_PARSE_ERROR", 502, False, "error"),
@@ -167,3 +170,12 @@ def test_web_errors_have_the_sentence_of_the_design_unless_given_another() -> No
     assert errors.EmptyQuery().message == "Query must not be empty."
     assert errors.Blocked().hint == "Use another provider, or wait before searching again."
     assert errors.Timeout("socket", message="The page took too long.").message == "The page took too long."
+
+
+def test_a_wait_of_any_length_becomes_a_number_that_can_be_told() -> None:
+    for error in (
+        RateLimitError(retry_after=10**400),
+        errors.BusyError("x", retry_after=10**400),
+        ApiError("x", status_code=429, retry_after=10**400),
+    ):
+        assert error_facts(error)["retryAfter"] == 7 * 24 * 3600

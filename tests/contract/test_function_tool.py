@@ -7,9 +7,10 @@ from typing import Annotated, Any
 import pytest
 from pydantic import BaseModel, Field
 
-from dogubako import Effect, FunctionTool, ToolContext, ToolExample, ToolResult, tool
+from dogubako import Context, Effect, tool
 from dogubako.engine.pipeline import Pipeline
 from dogubako.engine.registry import ToolRegistry
+from dogubako.tools import FunctionTool, ToolExample, ToolResult
 
 
 class Colour(Enum):
@@ -22,7 +23,7 @@ class Point(BaseModel):
     y: int = 0
 
 
-async def call(made: FunctionTool, **arguments: Any) -> ToolResult:
+async def call(made: FunctionTool[..., Any], **arguments: Any) -> ToolResult:
     registry = ToolRegistry()
     registry.register(made)
     Pipeline(registry)
@@ -49,7 +50,7 @@ async def test_a_plain_function_runs_in_a_thread_of_its_own() -> None:
 
 async def test_the_context_is_filled_in_and_is_no_argument() -> None:
     @tool
-    async def who(greeting: str, context: ToolContext[None]) -> str:
+    async def who(greeting: str, context: Context[None]) -> str:
         """Greet the caller."""
         return f"{greeting}, {context.caller.name} at the {context.door} door"
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dogubako.contract.json_values import DIGITS_PER_VALUE, has_more_values
+from dogubako.transports.mcp.protocol import DIGITS_PER_VALUE, has_more_values
 
 _ANY = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text(st.sampled_from('a"\\[{,]}:1 道')),

@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
-from dogubako import BaseTool, Effect, Output, RawTool, SchemaTool, ToolArgs, ToolContext, ToolResult
+from dogubako import Context, Effect
 from dogubako.engine.pipeline import Pipeline
 from dogubako.engine.registry import ToolRegistry
+from dogubako.output import Json
+from dogubako.tools import BaseTool, RawTool, SchemaTool, ToolArgs, ToolResult
 
 SERVICE_SAID = {"id": "17", "status": "error", "data": {"everything": ["else"]}}
 
@@ -27,8 +29,8 @@ class GetRun(RawTool[GetRunArgs, dict[str, Any], None]):
         type(self).fetched += 1
         return {**SERVICE_SAID, "id": args.id}
 
-    def format_response(self, data: dict[str, Any], raw: bool) -> Output:
-        return Output(data=data if raw else {"id": data["id"], "status": data["status"]})
+    def format_response(self, data: dict[str, Any], args: GetRunArgs, raw: bool) -> Json:
+        return Json(data=data if raw else {"id": data["id"], "status": data["status"]})
 
 
 class RawFlagArgs(ToolArgs):
@@ -43,7 +45,7 @@ class AlwaysRaw(RawTool[RawFlagArgs, str, None]):
     async def execute_core(self, args: RawFlagArgs) -> str:
         return "data"
 
-    def format_response(self, data: str, raw: bool) -> Any:
+    def format_response(self, data: str, args: RawFlagArgs, raw: bool) -> Any:
         return {"raw": raw}
 
 
@@ -89,7 +91,7 @@ def test_a_raw_tool_of_a_raw_tool_has_the_argument_too() -> None:
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 
 
-async def weather(arguments: Mapping[str, Any], context: ToolContext[Any]) -> Any:
+async def weather(arguments: Mapping[str, Any], context: Context[Any]) -> Any:
     return {"city": arguments["city"], "door": context.door}
 
 
@@ -126,7 +128,7 @@ async def test_a_schema_tool_checks_its_arguments(arguments: dict[str, Any], mes
 
 
 async def test_a_destructive_schema_tool_wants_a_word_too_and_does_not_see_it() -> None:
-    async def act(arguments: Mapping[str, Any], context: ToolContext[Any]) -> Any:
+    async def act(arguments: Mapping[str, Any], context: Context[Any]) -> Any:
         return dict(arguments)
 
     closed = {**SCHEMA, "additionalProperties": False}

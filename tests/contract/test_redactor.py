@@ -1,5 +1,6 @@
 """Secrets do not get past the redactor, in whatever spelling."""
 
+import base64
 import json
 from html import escape
 from urllib.parse import quote
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dogubako.contract.secrets import MASK, Redactor
+from dogubako.contract.redaction import MASK, Redactor
 
 SECRET = 'k3y&"<\\ä/+?=%'
 JWT = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJtZSJ9.c2lnbmF0dXJl-_"
@@ -30,14 +31,27 @@ KEY = "dgb_0123abcd_abcdefghijklmnop-_"
 def test_a_known_secret_is_masked_in_every_spelling(text: str) -> None:
     redactor = Redactor([SECRET])
 
-    for masked in (redactor.known(text), redactor.mask(text)):
+    for masked in (redactor.mask_configured(text), redactor.mask_all(text)):
         assert MASK in masked
         assert "k3y" not in masked
 
 
+@given(st.text(min_size=6, max_size=40), st.binary(max_size=20), st.binary(max_size=20))
+def test_an_encoded_secret_never_survives(secret: str, before: bytes, after: bytes) -> None:
+    redactor = Redactor([secret])
+
+    for encoding in ("utf-8", "utf-16-le", "utf-16-be"):
+        data = secret.encode(encoding)
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            assert MASK in redactor.mask_configured(f"Basic {encode(before + data + after).decode()} end")
+    data = before + secret.encode() + after
+    for written in (data.hex(), data.hex().upper(), "".join(f"%{byte:02X}" for byte in data)):
+        assert MASK in redactor.mask_configured(written)
+
+
 @given(st.text(min_size=6, max_size=40), st.text(max_size=200), st.text(max_size=200))
 def test_a_known_secret_never_survives(secret: str, before: str, after: str) -> None:
-    masked = Redactor([secret]).known(before + secret + after)
+    masked = Redactor([secret]).mask_configured(before + secret + after)
 
     assert secret not in masked.replace(MASK, "\x00")
 
@@ -47,26 +61,29 @@ def test_masking_leaves_json_and_xml_whole(secret: str) -> None:
     redactor = Redactor([secret])
 
     assert (
-        MASK in json.loads(redactor.known(json.dumps({"nested": [f"{secret} here"]}, ensure_ascii=False)))["nested"][0]
+        MASK
+        in json.loads(redactor.mask_configured(json.dumps({"nested": [f"{secret} here"]}, ensure_ascii=False)))[
+            "nested"
+        ][0]
     )
-    assert MASK in (ElementTree.fromstring(redactor.known(f"<doc>{escape(secret)} here</doc>")).text or "")
+    assert MASK in (ElementTree.fromstring(redactor.mask_configured(f"<doc>{escape(secret)} here</doc>")).text or "")
 
 
 def test_a_longer_secret_is_masked_before_a_shorter_one_inside_it() -> None:
-    assert Redactor(["abcdef", "abcdefghi"]).known("abcdefghi abcdef") == f"{MASK} {MASK}"
+    assert Redactor(["abcdef", "abcdefghi"]).mask_configured("abcdefghi abcdef") == f"{MASK} {MASK}"
 
 
 def test_what_is_too_short_to_be_a_secret_stays() -> None:
-    assert Redactor(["token"]).known("a token of thanks") == "a token of thanks"
+    assert Redactor(["token"]).mask_configured("a token of thanks") == "a token of thanks"
 
 
 def test_a_secret_learnt_later_is_masked_from_then_on() -> None:
     redactor = Redactor()
-    assert redactor.mask("hunter22") == "hunter22"
+    assert redactor.mask_all("hunter22") == "hunter22"
 
     redactor.add("hunter22")
 
-    assert redactor.mask("hunter22") == MASK
+    assert redactor.mask_all("hunter22") == MASK
 
 
 @pytest.mark.parametrize(
@@ -93,8 +110,8 @@ def test_a_secret_learnt_later_is_masked_from_then_on() -> None:
     ],
 )
 def test_what_looks_like_a_secret_is_masked_in_messages_and_logs(text: str, expected: str) -> None:
-    assert Redactor().mask(text) == expected
-    assert Redactor().mask(f"{text} {'and more ' * 20}").startswith(expected)
+    assert Redactor().mask_all(text) == expected
+    assert Redactor().mask_all(f"{text} {'and more ' * 20}").startswith(expected)
 
 
 @pytest.mark.parametrize(
@@ -123,10 +140,10 @@ def test_what_looks_like_a_secret_is_masked_in_messages_and_logs(text: str, expe
 )
 def test_cookies_are_masked_in_every_spelling(text: str) -> None:
     for whole in (text, f"{text}\nand more {'words ' * 20}"):
-        masked = Redactor().mask(whole)
+        masked = Redactor().mask_all(whole)
 
         assert "Zc0okie" not in masked and MASK in masked
-        assert Redactor().mask(masked) == masked
+        assert Redactor().mask_all(masked) == masked
 
 
 @pytest.mark.parametrize(
@@ -140,4 +157,13 @@ def test_cookies_are_masked_in_every_spelling(text: str) -> None:
     ],
 )
 def test_only_the_value_of_a_cookie_is_masked(text: str, expected: str) -> None:
-    assert Redactor().mask(text) == expected
+    assert Redactor().mask_all(text) == expected
+
+
+@pytest.mark.parametrize("length", [8, 20, len(JWT) - 1])
+def test_a_secret_that_was_shortened_is_masked_too(length: int) -> None:
+    text = f"the key is {JWT[:length]}… [{len(JWT) - length} more characters], {JWT[:length]}x stays"
+
+    masked = Redactor([JWT]).mask_configured(text)
+
+    assert masked == f"the key is {MASK}… [{len(JWT) - length} more characters], {JWT[:length]}x stays"

@@ -3,22 +3,14 @@
 import pytest
 from pydantic import ValidationError
 
-from dogubako import (
-    Effect,
-    ExecutionOptions,
-    Message,
-    ResourceTemplate,
-    ToolCall,
-    ToolContext,
-    ToolMetadata,
-    ToolResult,
-)
+from dogubako import Context, Effect
 from dogubako.contract.call import error_facts
 from dogubako.contract.conversation import RootsRequest
 from dogubako.contract.errors import BusyError, DogubakoError, RateLimitError, ToolExecutionError
 from dogubako.contract.errors import ValidationError as WrongArguments
 from dogubako.contract.metadata import ToolSchemas
-from dogubako.contract.setting import PackSettings, env_name, secrets_of, setting
+from dogubako.contract.pack import PackSettings, env_name, secrets_of, setting
+from dogubako.tools import ExecutionOptions, ResourceTemplate, ToolCall, ToolMetadata, ToolResult
 
 TEXT = ({"type": "text", "text": '{"success":true,"message":"Done","data":[1]}'},)
 
@@ -62,6 +54,11 @@ def test_a_failure_carries_what_a_program_needs() -> None:
     assert ToolResult(content=TEXT, error=error).meta is None
 
 
+@pytest.mark.parametrize(("wanted", "told"), [(-5, 0), (-0.5, 0), (0, 0), (0.5, 0.5), (10**400, 7 * 24 * 3600)])
+def test_a_time_to_wait_is_one_that_somebody_can_wait(wanted: float, told: float) -> None:
+    assert RateLimitError(retry_after=wanted).retry_after == told
+
+
 def test_facts_leave_out_what_is_not_known() -> None:
     broken = ToolExecutionError("Tool execution failed: x")
     broken.error_id = "abc"
@@ -97,12 +94,6 @@ def test_options_are_written_in_camel_case_and_read_either_way() -> None:
     assert options.model_dump(exclude_none=True) == {"retryDelay": 5, "maxTokens": 500}
 
 
-def test_a_message_speaks_both_languages() -> None:
-    message = Message(en="Workflow updated", ja="ワークフローを更新しました")
-
-    assert (message.text("en"), message.text("ja")) == ("Workflow updated", "ワークフローを更新しました")
-
-
 @pytest.mark.parametrize(
     ("effect", "idempotent", "repeatable"),
     [
@@ -121,7 +112,7 @@ def test_what_may_be_run_twice(effect: Effect, idempotent: bool, repeatable: boo
     assert metadata.repeatable is repeatable
 
 
-async def read(context: ToolContext[None], variables: object) -> str:
+async def read(context: Context[None], variables: object) -> str:
     return ""
 
 

@@ -4,13 +4,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from dogubako.contract.state import LocalSwitches, MemoryCache, NoCache
+from dogubako.contract.storage import LocalSwitches, MemoryCache, NoCache
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [1000.0]
-    monkeypatch.setattr("dogubako.contract.state.time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr("dogubako.contract.storage.time", SimpleNamespace(monotonic=lambda: now[0]))
     return now
 
 

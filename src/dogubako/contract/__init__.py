@@ -1,1 +1,1 @@
-"""The words that everyone uses. Imports nothing of ours."""
+"""Types and interfaces that all other packages use. Imports nothing else of Dogubako."""

@@ -1,24 +1,35 @@
-"""A request on its way in, and its outcome on the way out."""
+"""`ToolCall`, `ToolResult` and `ExecutionOptions`: one request for a tool, and its result."""
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from random import getrandbits
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from functools import partial
+from secrets import token_hex
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from dogubako.contract.conversation import SILENCE, Conversation, InputRequests
+from dogubako.contract.credentials import Credential
 from dogubako.contract.errors import DogubakoError
-from dogubako.contract.metadata import Effect
-from dogubako.contract.whole_number import MaybeWholeNumber
+from dogubako.contract.metadata import Effect, ToolMetadata
 
-Door = Literal["python", "stdio", "http", "rest", "cli"]
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+WholeNumber = Annotated[int, BeforeValidator(_whole)]
+# Annotated around the union, not inside it: inside, the bounds of a field would be lost from its schema.
+MaybeWholeNumber = Annotated[int | None, BeforeValidator(_whole)]
+
+
+Door = Literal["python", "stdio", "http", "rest", "cli", "console"]
 
 
 class ExecutionOptions(BaseModel):
-    """How long, how often and how much. What is left out is decided by the tool, then by the server."""
+    """Limits of one call. What is left out is decided by the tool, then by the server."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True, serialize_by_alias=True)
 
@@ -38,34 +49,40 @@ NO_OPTIONS = ExecutionOptions()
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Caller:
-    """Who calls. The gate decides what a caller may do; the path only carries the name.
+    """Who made a call, with the scopes that say what the caller may do.
 
-    `id` stays the same for one API key, or for one subject of one issuer. A name can be given to a new key after the
-    old one was revoked, so nothing that belongs to a caller is found by name.
+    `id` identifies one API key, or one subject of one OAuth issuer. A name does not: a new key may have the name of a
+    revoked one.
     """
 
     name: str = "anonymous"
     scopes: frozenset[str] = frozenset()
     id: str = ""
+    # Its own credentials for services, by pack or `pack.instance`: sent along with the request, or kept for its key.
+    credentials: tuple[tuple[str, Credential], ...] = field(default=(), repr=False)
 
     @property
     def identity(self) -> str:
-        """What sessions, sealed states and counters belong to; callers made in Python code may have only a name."""
+        """What sessions and counters belong to: the id, or the name of a caller that has none."""
         return self.id or self.name
 
+    @property
+    def authenticated(self) -> bool:
+        """Whether the caller proved who it is. Nobody has to where authentication is off."""
+        return bool(self.id)
 
-# Whoever reaches us where nobody has to prove anything: the parent of a stdio server, Python code, the command line.
+
+# Callers without authentication: the parent of a stdio server, Python code, the command line.
 TRUSTED = Caller(scopes=frozenset({"admin"}))
 
 
-def new_call_id() -> str:
-    # Tells calls apart in a log; nobody is kept out by it.
-    return f"{getrandbits(64):016x}"
+# Tells calls apart in a log; nobody is kept out by it.
+new_call_id: Final = partial(token_hex, 8)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Resume:
-    """Where in an answer to begin: a place in it, and how many parts of that place to leave out."""
+    """Where an answer continues: a path in it, and how many parts at that path to skip."""
 
     path: str = ""
     offset: int = 0
@@ -75,7 +92,7 @@ FROM_THE_START = Resume()
 
 
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
-    """One request for one tool, whatever door it came through."""
+    """One call of one tool, from any transport."""
 
     name: str
     parameters: Mapping[str, Any] = msgspec.field(default_factory=dict)
@@ -85,18 +102,27 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     caller: Caller = TRUSTED
     conversation: Conversation = SILENCE
     resume: Resume | None = None
-    # The tool that passed the call on, if it was not asked for directly.
+    # The tool that passed the call on, if the caller did not name this tool.
     via: str | None = None
-    # For a call that a tool makes while it runs: what that tool may do itself.
+    # For a call that another tool makes: the effect that this other tool may have.
     within: Effect | None = None
+    # How many tools around it wait for a call that another tool makes.
+    depth: int = 0
+    # W3C trace context of the caller, as `_meta.traceparent` or the header of that name brought it.
+    traceparent: str | None = None
     id: str = msgspec.field(default_factory=new_call_id)
 
 
-class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
-    """An outcome, ready for every door.
+def text_block(text: str) -> dict[str, Any]:
+    """An MCP content block of text."""
+    return {"type": "text", "text": text}
 
-    `content` holds MCP content blocks; `kind` says how REST and Python callers read them: as the envelope of a JSON
-    tool, as the text of a text tool, or as they are.
+
+class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of a call, for every transport.
+
+    `content` holds MCP content blocks. `kind` says how REST and Python callers read them: as the envelope of a JSON
+    answer, as a text, or as blocks.
     """
 
     content: tuple[dict[str, Any], ...]
@@ -112,20 +138,20 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def code(self) -> str:
-        """The outcome in one word, for logs."""
+        """`OK`, `INPUT_REQUIRED`, or the code of the error."""
         if self.pending is not None:
             return "INPUT_REQUIRED"
         return self.error.code if self.error is not None else "OK"
 
     @property
     def meta(self) -> dict[str, Any] | None:
-        """What a program needs to react to a failure without reading prose."""
+        """The code, hint and other facts of an error, as in MCP's `_meta`; None for a success."""
         if self.error is None or not self.is_error:
             return None
         return error_facts(self.error)
 
     def to_mcp(self) -> dict[str, Any]:
-        """The `tools/call` result, with `isError` also when it is false."""
+        """Return the result of MCP's `tools/call`. `isError` is always set."""
         result: dict[str, Any] = {"content": list(self.content), "isError": self.is_error}
         if self.structured is not None:
             result["structuredContent"] = self.structured
@@ -134,16 +160,60 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
         return result
 
     @property
+    def text(self) -> str:
+        """All text blocks, separated by newlines."""
+        return "\n".join(block["text"] for block in self.content if block["type"] == "text")
+
+    @property
+    def data(self) -> Any:
+        """The data of a JSON answer, without the envelope; None for errors and other answers."""
+        return self.value["data"] if self.kind == "json" and not self.is_error else None
+
+    @property
     def value(self) -> Any:
-        """The answer as Python data."""
+        """The answer as Python data: a decoded envelope, a text, or a list of blocks."""
         if self.kind == "blocks":
             return list(self.content)
         text = self.content[0]["text"]
         return msgspec.json.decode(text) if self.kind == "json" else text
 
 
+class CallEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """How a call ended."""
+
+    # `OK`, `INPUT_REQUIRED`, `CANCELLED`, or the code of the error.
+    code: str
+    milliseconds: float
+    # Whether the tool changes something.
+    changing: bool = False
+    # The pack of a resource or prompt that was read. None for calls of tools.
+    pack: str | None = None
+    # None for a call that was cancelled, and for what is read beside tools.
+    result: ToolResult | None = None
+
+
+class CallObserver:
+    """Base class of observers of calls; override what you need.
+
+    `Toolbox.observe`, `Pack.observers` and `OBSERVERS` of a tools file add one.
+
+    Every call ends once. A call that is refused or answered from the cache has never started. Reads of resources,
+    prompts and completions (`resources/read`, `prompts/get`, `completion/complete`) only end. All methods are called
+    on the event loop, so they must be quick. What they raise is logged and does not reach the caller.
+    """
+
+    def started(self, call: ToolCall, tool: ToolMetadata) -> None:
+        """The tool runs next, for the first of possibly several attempts."""
+
+    def progressed(self, call: ToolCall, done: float, total: float | None, message: str | None) -> None:
+        """The tool reported progress. Secrets are redacted in `message`."""
+
+    def ended(self, call: ToolCall, end: CallEnd) -> None:
+        """The call has ended, with a result, an error or a cancellation."""
+
+
 def error_facts(error: DogubakoError) -> dict[str, Any]:
-    """Code and advice, without the sentence."""
+    """Code, hint and details of an error, without its message."""
     facts: dict[str, Any] = {"code": error.code, "retryable": error.retryable}
     if error.hint:
         facts["hint"] = error.hint

@@ -1,23 +1,28 @@
-"""How a running tool talks with the client that called it: progress, log lines, and questions.
+"""Progress, log lines and questions from a running tool to the client that called it.
 
-Each door brings its own `Conversation`; a door without a way back brings `SILENCE`. A tool that talks says so
-(`talks = True`), because a plain call can be answered on a shorter path.
+Each transport has its own `Conversation`; a transport without a way back to the client uses `SILENCE`. A tool that
+uses the conversation declares `talks = True`, because other calls can take the fast path.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from dogubako.contract.errors import CapabilityRequiredError
 
 ClientLogLevel = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 
+# What `supports` answers for a client that is never asked in the middle of a call: it calls again with the answers.
+INPUT_REQUIRED: Final = "input_required"
+# What `supports` is asked for a client that can show its user an address to open.
+URL_ELICITATION: Final = "elicitation by URL"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Question:
-    """Something to ask the person: `schema` describes a flat form.
+class ElicitRequest:
+    """A question to the user. `schema` describes a flat form.
 
-    `subject` is not shown. It tells two questions apart that read the same, for example about two calls of one tool.
+    `subject` is not shown. It distinguishes questions with the same text, for example about two calls of one tool.
     """
 
     message: str
@@ -26,8 +31,20 @@ class Question:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class UrlRequest:
+    """A request to the user to open an address, for what must not pass through the client: signing in, for example.
+
+    An accepted answer says that the user agreed to open it, not that anything was done there.
+    """
+
+    message: str
+    url: str
+    subject: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class SampleRequest:
-    """Something to ask the client's language model."""
+    """A prompt for the client's language model."""
 
     prompt: str
     max_tokens: int = 1000
@@ -36,16 +53,17 @@ class SampleRequest:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RootsRequest:
-    """Which folders the client has opened."""
+    """A request for the folders that the client has opened."""
 
 
-InputRequest = Question | SampleRequest | RootsRequest
+# What `Context.request` takes: a question to the user, to the client's model, or for the client's folders.
+InputRequest = ElicitRequest | UrlRequest | SampleRequest | RootsRequest
 InputRequests = Mapping[str, InputRequest]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Answer:
-    """What the person did with the form."""
+class ElicitResult:
+    """The user's answer: whether the form or the address was accepted, and what was filled in."""
 
     action: Literal["accept", "decline", "cancel"]
     content: Mapping[str, Any]
@@ -57,7 +75,7 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sample:
-    """What the client's model wrote."""
+    """The text that the client's model wrote, and the model's name."""
 
     text: str
     model: str
@@ -71,11 +89,11 @@ class Root:
     name: str | None = None
 
 
-InputAnswer = Answer | Sample | tuple[Root, ...]
+InputAnswer = ElicitResult | Sample | tuple[Root, ...]
 
 
 class InputRequired(Exception):  # noqa: N818 - a signal, not a failure
-    """The answer to these requests comes with the next round; the tool will be run again from the top."""
+    """Raised to end this round: the tool runs again from the start when the answers to these requests have arrived."""
 
     def __init__(self, requests: InputRequests) -> None:
         super().__init__("input required")
@@ -83,7 +101,7 @@ class InputRequired(Exception):  # noqa: N818 - a signal, not a failure
 
 
 class Conversation(Protocol):
-    """What a door offers a running tool."""
+    """The operations that a transport offers a running tool."""
 
     def supports(self, capability: str) -> bool: ...
 
@@ -97,7 +115,7 @@ class Conversation(Protocol):
 
 
 class Silence:
-    """Nobody listens: progress and log lines go nowhere, and a question cannot be asked."""
+    """No client listens: progress and log lines are dropped, and questions fail."""
 
     def supports(self, capability: str) -> bool:
         return False
@@ -116,7 +134,9 @@ SILENCE = Silence()
 
 
 def capability_of(request: InputRequest) -> str:
-    """What a client must support to answer this request, in MCP's words."""
-    if isinstance(request, Question):
+    """The MCP capability that a client needs to answer this request."""
+    if isinstance(request, ElicitRequest):
         return "elicitation"
+    if isinstance(request, UrlRequest):
+        return URL_ELICITATION
     return "sampling" if isinstance(request, SampleRequest) else "roots"

@@ -1,34 +1,46 @@
-"""`@tool`: a typed function becomes a tool."""
+"""`@tool` turns a typed function into a tool. It stays callable."""
 
 import inspect
 import warnings
 from collections.abc import Callable, Mapping
-from functools import partial
-from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints, overload
+from functools import partial, update_wrapper
+from typing import Annotated, Any, Generic, Literal, ParamSpec, TypeVar, cast, get_args, get_origin, overload
 
-import anyio.to_thread
 from pydantic import BaseModel, Field, create_model
 
-from dogubako.contract.context import ToolContext
+from dogubako.contract.injection import Function, InjectedFunction
 from dogubako.contract.metadata import Effect, ToolExample
+from dogubako.contract.schema import OutputSchema
 from dogubako.contract.tool import BaseTool, ToolArgs
 
-Function = Callable[..., Any]
+P = ParamSpec("P")
+ReturnT = TypeVar("ReturnT")
+EffectName = Literal["read", "write", "destroy"]
+
+# Options of `dogubako.output.Json` that authors look for here, and how they are written there.
+_OPTIONS_OF_ANSWERS = {
+    "cacheable": "cacheable=True), and declare that the tool has such answers with @tool(caches=True",
+    "count": "count=…",
+    "page": "page=NextPage(…)",
+    "guidance": "guidance=…",
+    "message": "message=…",
+}
 
 
-class FunctionTool(BaseTool[BaseModel]):
-    """A function with a tool's face."""
+class FunctionTool(BaseTool[BaseModel], Generic[P, ReturnT]):
+    """A tool that `@tool` made from a function. Calling it calls the function itself, without the pipeline."""
 
     def __init__(
         self,
-        function: Function,
+        function: Callable[P, ReturnT],
         *,
         name: str | None = None,
         title: str | None = None,
-        effect: Effect = Effect.WRITE,
+        effect: Effect | EffectName = Effect.WRITE,
         idempotent: bool = False,
         open_world: bool = True,
         caches: bool = False,
+        structured: bool = True,
         version: str = "1.0.0",
         category: str | None = None,
         tags: tuple[str, ...] = (),
@@ -40,33 +52,41 @@ class FunctionTool(BaseTool[BaseModel]):
         retry: int | None = None,
     ) -> None:
         super().__init__()
-        hints = get_type_hints(function, include_extras=True)
+        self._injected = InjectedFunction(function)
         self.function = function
-        self.blocks = not inspect.iscoroutinefunction(function)
-        self.context_name = _context_name(hints)
-        self.talks = self.context_name is not None
-        self.name = name or function.__name__
+        self.talks = self._injected.takes_context
+        self.name = name or self._injected.name
         self.description = inspect.getdoc(function) or ""
-        self.title, self.effect, self.idempotent, self.open_world = title, effect, idempotent, open_world
+        self.title, self.effect, self.idempotent, self.open_world = title, Effect(effect), idempotent, open_world
         self.version, self.category, self.tags, self.author = version, category, tags, author
         self.examples, self.dependencies, self.keywords = examples, dependencies, keywords or {}
         self.timeout, self.retry, self.caches = timeout, retry, caches
-        # An instance attribute: every function has a model of its own, the class has none.
-        self.args_model = _model_of(function, hints, self.context_name)  # type: ignore[misc]
+        # An instance attribute: every function has its own model, the class has none.
+        self.args_model = _model_of(self._injected)
         self.argument_names = tuple(self.args_model.model_fields)
+        self._output = OutputSchema(self._injected.returns if structured else None)
+        update_wrapper(cast("Any", self), function)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> ReturnT:
+        return self.function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        parameters = inspect.signature(self.function)
+        return f"<tool {self.name}{parameters} effect={self.effect.value}>"
+
+    @property
+    def wraps_output(self) -> bool:
+        return self._output.wraps
+
+    def output_schema(self) -> dict[str, Any] | None:
+        return self._output.schema
 
     async def execute(self, args: BaseModel) -> Any:
-        arguments = {name: getattr(args, name) for name in self.argument_names}
-        if self.context_name is not None:
-            arguments[self.context_name] = self.context
-        if self.blocks:
-            # In a thread of its own a plain function blocks nobody, and a timeout leaves it behind.
-            return await anyio.to_thread.run_sync(partial(self.function, **arguments), abandon_on_cancel=True)
-        return await self.function(**arguments)
+        return await self._injected.call({name: getattr(args, name) for name in self.argument_names}, self.context)
 
 
 @overload
-def tool(function: Function, /) -> FunctionTool: ...
+def tool(function: Callable[P, ReturnT], /) -> FunctionTool[P, ReturnT]: ...
 
 
 @overload
@@ -74,10 +94,11 @@ def tool(
     *,
     name: str | None = ...,
     title: str | None = ...,
-    effect: Effect = ...,
+    effect: Effect | EffectName = ...,
     idempotent: bool = ...,
     open_world: bool = ...,
     caches: bool = ...,
+    structured: bool = ...,
     version: str = ...,
     category: str | None = ...,
     tags: tuple[str, ...] = ...,
@@ -87,41 +108,50 @@ def tool(
     keywords: Mapping[str, str] | None = ...,
     timeout: int | None = ...,
     retry: int | None = ...,
-) -> Callable[[Function], FunctionTool]: ...
+) -> Callable[[Callable[P, ReturnT]], FunctionTool[P, ReturnT]]: ...
 
 
-def tool(function: Function | None = None, /, **options: Any) -> FunctionTool | Callable[[Function], FunctionTool]:
-    """Turn a typed function into a tool: its name, docstring and annotations are the tool's.
+def tool(function: Function | None = None, /, **options: Any) -> Any:
+    """Turn a typed function into a tool. Its name, docstring and annotations become name, description and schema.
 
-    A parameter of type `ToolContext` is filled in by us and is no argument of the tool.
+    The server fills in a parameter of type `Context`, and parameters that are marked with `Depends`; they are not
+    arguments of the tool. A return type such as a pydantic model, `int` or `list[Model]` becomes the output schema,
+    unless `structured=False`. The options have the meaning of the attributes of `dogubako.tools.BaseTool`.
     """
+    if isinstance(function, str):
+        raise TypeError(f"@tool takes its options by name: @tool(name={function!r})")
+    if isinstance(function, type):
+        raise TypeError(f"{function.__name__}: @tool decorates a function; a tool as a class is a subclass of BaseTool")
     if function is not None:
         return FunctionTool(function)
+    _check_options(options)
     return partial(FunctionTool, **options)
 
 
-def _context_name(hints: Mapping[str, Any]) -> str | None:
-    for name, hint in hints.items():
-        if name != "return" and (hint is ToolContext or get_origin(hint) is ToolContext):
-            return name
-    return None
+def _check_options(options: Mapping[str, Any]) -> None:
+    """Raise TypeError, with the right place or the options that exist. Type checkers find the same mistakes."""
+    known = sorted(inspect.signature(FunctionTool).parameters.keys() - {"function"})
+    for option in options:
+        if option in _OPTIONS_OF_ANSWERS:
+            correct = _OPTIONS_OF_ANSWERS[option]
+            raise TypeError(f"{option} belongs to an answer, not to a tool: return Json(data=…, {correct})")
+        if option not in known:
+            raise TypeError(f"@tool has no option {option}. It has: {', '.join(known)}.")
 
 
-def _model_of(function: Function, hints: Mapping[str, Any], context_name: str | None) -> type[BaseModel]:
+def _model_of(function: InjectedFunction) -> type[BaseModel]:
     fields: dict[str, Any] = {}
-    for name, parameter in inspect.signature(function).parameters.items():
-        if name == context_name:
-            continue
+    for name, parameter in function.parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
-            raise TypeError(f"{function.__name__}: *{name} cannot be an argument of a tool")
-        if name not in hints:
-            raise TypeError(f"{function.__name__}: parameter {name} needs a type")
+            raise TypeError(f"{function.name}: *{name} cannot be an argument of a tool")
+        if name not in function.hints:
+            raise TypeError(f"{function.name}: parameter {name} needs a type")
         default = ... if parameter.default is parameter.empty else parameter.default
-        fields[name] = (_described(hints[name]), default)
+        fields[name] = (_described(function.hints[name]), default)
     with warnings.catch_warnings():
-        # An argument may well be called `json` or `schema`; nobody asks this model for its methods.
+        # An argument may be called `json` or `schema`; nothing calls the model's methods of these names.
         warnings.filterwarnings("ignore", message="Field name .* shadows an attribute", category=UserWarning)
-        return create_model(f"{function.__name__}_args", __base__=ToolArgs, **fields)
+        return create_model(f"{function.name}_args", __base__=ToolArgs, **fields)
 
 
 def _described(hint: Any) -> Any:

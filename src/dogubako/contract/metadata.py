@@ -1,4 +1,4 @@
-"""What the registry knows of a tool."""
+"""The metadata of a tool: name, effect, schemas, examples."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -7,18 +7,25 @@ from typing import Any
 
 
 class Effect(Enum):
-    """What a call does to the world. It decides annotations, retries, read-only mode and confirmation."""
+    """What a call changes. It decides the annotations, retries, read-only mode and confirmation of a tool."""
 
+    # Changes nothing. The engine may repeat such a call.
     READ = "read"
+    # Creates or changes something.
     WRITE = "write"
+    # Deletes something. The call requires a confirmation.
     DESTROY = "destroy"
-    # Nothing by itself: the call is passed on to another tool, which is judged for itself.
+    # Passes the call on to another tool, whose own effect counts.
     DELEGATE = "delegate"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Effect":
+        raise ValueError(f"effect must be 'read', 'write' or 'destroy', not {value!r}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolParameter:
-    """One argument, as its schema describes it."""
+    """One argument of a tool, as its JSON Schema describes it."""
 
     name: str
     type: str
@@ -34,7 +41,7 @@ class ToolParameter:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolExample:
-    """A call worth copying."""
+    """An example of a call, for the description of a tool."""
 
     description: str
     parameters: Mapping[str, Any]
@@ -43,7 +50,7 @@ class ToolExample:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolSchemas:
-    """What a tool takes, and what it promises."""
+    """The schemas of the arguments and of the answer."""
 
     parameters: tuple[ToolParameter, ...]
     input: Mapping[str, Any]
@@ -52,9 +59,9 @@ class ToolSchemas:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolMetadata:
-    """A tool's face: everything that can be shown without running it.
+    """The description of a tool: everything that can be shown without running it.
 
-    `schemas` is asked, not stored: deriving them takes longer than all the rest, and most tools are never looked at.
+    `schemas` is called when a schema is needed: most tools are never described, and schemas are slow to derive.
     """
 
     name: str
@@ -86,7 +93,7 @@ class ToolMetadata:
 
     @property
     def annotations(self) -> dict[str, bool]:
-        """The hints that MCP clients use to decide what to ask their users."""
+        """Return the MCP annotations, such as `readOnlyHint`."""
         reads = self.effect is Effect.READ
         return {
             "readOnlyHint": reads,
@@ -97,10 +104,10 @@ class ToolMetadata:
 
     @property
     def writes(self) -> bool:
-        """Whether it changes something by itself."""
+        """Whether the tool itself changes something."""
         return self.effect in (Effect.WRITE, Effect.DESTROY)
 
     @property
     def repeatable(self) -> bool:
-        """Whether running it twice does no more than running it once."""
+        """Whether the engine may run it again: it reads, or it is idempotent."""
         return self.effect is Effect.READ or self.idempotent

@@ -1,63 +1,162 @@
-"""What a tool may answer. Tools return whole things, best first; `response` decides what fits."""
+"""The types that a tool may return. Tools return everything, best first; `response` decides what fits."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
 
-from dogubako.contract.guidance import Guidance
+from dogubako.contract.credentials import INSTANCE
+
+_CALL = re.compile(r"^\s*(?P<name>[A-Za-z0-9_][A-Za-z0-9_-]*)\((?P<arguments>.*)\)\s*$", re.DOTALL)
+_ARGUMENT_NAME = re.compile(r"\s*([\w$@][\w.$@-]*)\s*:\s*")
+_QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'", re.DOTALL)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Guidance:
+    """Advice on what to do next, and an example of the call that does it."""
+
+    message: str
+    example: str
+
+
+# The instance of a service that the running tool works with, where there are several. Examples must name it too.
+example_instance: ContextVar[str | None] = ContextVar("dogubako_example_instance", default=None)
+
+
+def example_call(name: str, /, **arguments: Any) -> str:
+    """Write a call as text, for hints and pages: `example_call("get", id=17)` is `get(id: 17)`.
+
+    Inside a tool of a service with several instances, the call names the same instance.
+    """
+    if (instance := example_instance.get()) is not None:
+        arguments = {**arguments, INSTANCE: arguments.get(INSTANCE, instance)}
+    return call_text(name, arguments)
+
+
+def call_text(name: str, arguments: Mapping[str, Any]) -> str:
+    """Write a call with exactly these arguments."""
+    return f"{name}({', '.join(f'{key}: {_write(value)}' for key, value in arguments.items())})"
+
+
+def parse_call(example: str) -> tuple[str, dict[str, Any]]:
+    """Read the name and the arguments of a call that `example_call` wrote. ValueError if it is not one."""
+    match = _CALL.match(example)
+    if match is None:
+        raise ValueError("expected a call like get_execution(id: '17')")
+    return match["name"], _parse_arguments(match["arguments"])
+
+
+def _write(value: Any) -> str:
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
+        return f"'{escaped}'"
+    return msgspec.json.encode(value).decode()
+
+
+def _parse_arguments(written: str) -> dict[str, Any]:
+    arguments: dict[str, Any] = {}
+    position = 0
+    while position < len(written.rstrip()):
+        key = _ARGUMENT_NAME.match(written, position)
+        if key is None:
+            raise ValueError(f"expected an argument name at position {position}")
+        value, position = _read_value(written, key.end())
+        arguments[key[1]] = value
+        position = _after_comma(written, position)
+    return arguments
+
+
+def _read_value(written: str, position: int) -> tuple[Any, int]:
+    if quoted := _QUOTED.match(written, position):
+        text = re.sub(r"\\(.)", lambda match: "\n" if match[1] == "n" else match[1], quoted[1], flags=re.DOTALL)
+        return text, quoted.end()
+    end = _end_of_json(written, position)
+    try:
+        return msgspec.json.decode(written[position:end].strip()), end
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        raise ValueError(f"expected a value at position {position}") from None
+
+
+def _end_of_json(written: str, position: int) -> int:
+    """The end of a JSON value: the first comma outside brackets and quotes."""
+    depth, in_string, escaped = 0, False, False
+    for index in range(position, len(written)):
+        character = written[index]
+        if escaped:
+            escaped = False
+        elif in_string:
+            in_string, escaped = character != '"', character == "\\"
+        elif character == '"':
+            in_string = True
+        elif character in "[{":
+            depth += 1
+        elif character in "]}":
+            depth -= 1
+        elif character == "," and depth == 0:
+            return index
+    return len(written)
+
+
+def _after_comma(written: str, position: int) -> int:
+    rest = written[position:].lstrip()
+    if not rest:
+        return len(written)
+    if not rest.startswith(","):
+        raise ValueError(f"expected a comma at position {position}")
+    return len(written) - len(rest) + 1
+
 
 Language = Literal["en", "ja"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Message:
-    """One sentence about a success, in the languages that we speak."""
+    """A success message in English and Japanese."""
 
     en: str
     ja: str
-
-    def text(self, language: Language) -> str:
-        return self.ja if language == "ja" else self.en
 
 
 DONE = Message(en="Done", ja="完了しました")
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """How to get what did not fit: what may be cut, and the call that continues after so many parts.
+class NextPage:
+    """Pagination of an answer: which list may be truncated, and which call shows the rest."""
 
-    `after` is the call that continues after all of them, where the service has more than it was asked for.
-    """
-
+    # Where the list is in the data, such as `items`.
     path: str
+    # Gets the number of items that were shown, and returns the call that shows the next ones.
     next_call: Callable[[int], str]
+    # The call that continues after all items, if the service has more of them.
     after: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Content:
-    """What all answers share.
+    """Base class of all answers, with the options that they share."""
 
-    `cacheable` promises that the same call will always get the same answer; the tool must declare `caches` as well.
-    """
-
-    page: Page | None = None
+    # How to get the rest, if the answer is truncated.
+    page: NextPage | None = None
+    # Promises that the same call always has the same answer. The tool must declare `caches=True` as well.
     cacheable: bool = False
+    # How many things were found, for the server's log.
     count: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Deferred:
-    """An answer that is built from much data: `build` is called in a worker thread, and what it returns is answered."""
+    """An answer from much data: `build` is called in a worker thread and returns the answer."""
 
     build: Callable[[], Any]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Output(Content):
+class Json(Content):
     """A JSON answer: `{"success": true, "message": …, "data": …}`."""
 
     data: Any
@@ -67,23 +166,21 @@ class Output(Content):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Text(Content):
-    """Plain text, cut between lines when it must be."""
+    """Plain text. It is truncated between lines."""
 
     text: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Markdown(Content):
-    """Markdown in blocks; a block is shown whole or not at all."""
+    """Markdown in blocks. A block is shown whole or not at all."""
 
     blocks: Sequence[str]
 
 
+# `gc=False`: a document has tens of thousands of elements and no cycles, so the garbage collector can skip them.
 class XmlElement(msgspec.Struct, frozen=True, gc=False):
-    """One element: attributes, then either text or children.
-
-    A document has tens of thousands of them and no cycles: the garbage collector does not have to look at each.
-    """
+    """An XML element with attributes, and with either text or children."""
 
     tag: str
     attributes: Mapping[str, str | int | float | bool | None] = {}
@@ -92,14 +189,14 @@ class XmlElement(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Xml(Content):
-    """An XML document. `page.path` names the element whose children may be cut."""
+    """An XML document. `page.path` names the element whose children may be left out."""
 
     root: XmlElement
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Image(Content):
-    """A picture, as bytes. One that is too large becomes a link to `uri`, or an error where there is none."""
+    """An image, as bytes. If it is too large, it becomes a link to `uri`, or an error without a `uri`."""
 
     data: bytes
     mime_type: str
@@ -108,7 +205,7 @@ class Image(Content):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Audio(Content):
-    """A sound, as bytes. One that is too large becomes a link to `uri`, or an error where there is none."""
+    """Audio, as bytes. If it is too large, it becomes a link to `uri`, or an error without a `uri`."""
 
     data: bytes
     mime_type: str
@@ -117,7 +214,7 @@ class Audio(Content):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Embedded(Content):
-    """A resource carried inside the answer: text or bytes."""
+    """A resource inside the answer: text or bytes."""
 
     uri: str
     body: str | bytes
@@ -126,7 +223,7 @@ class Embedded(Content):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Link(Content):
-    """A resource that the client may read later."""
+    """A link to a resource that the client may read later."""
 
     uri: str
     name: str
@@ -145,10 +242,10 @@ class Mixed(Content):
 
 @dataclass(frozen=True, slots=True)
 class Blocks(Content):
-    """MCP content blocks that come from elsewhere: from another MCP server, or from another tool.
+    """MCP content blocks of another MCP server or of another tool.
 
-    Every block is checked. One that is not valid is replaced by a text that names it and the reason. `structured` is
-    kept where the tool declares an output schema; where there are no blocks at all, it becomes the answer.
+    Every block is checked. A text that names the block and the reason replaces a block that is not valid. `structured`
+    is kept if the tool declares an output schema; if there are no blocks at all, it becomes the answer.
     """
 
     content: Sequence[Mapping[str, Any]]

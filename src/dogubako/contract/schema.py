@@ -1,27 +1,45 @@
-"""From an argument model to the JSON Schema that agents read: 2020-12, no `$ref`, nothing said twice."""
+"""JSON schemas of arguments and answers, kept short to save tokens."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from types import NoneType, UnionType
+from typing import Any, Final, Union, get_args, get_origin
 
-from pydantic import BaseModel
-from pydantic.errors import PydanticUserError
+from pydantic import BaseModel, TypeAdapter
+from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError, PydanticUserError
 from pydantic_core import SchemaError
 
+from dogubako.contract.call import ToolResult
 from dogubako.contract.metadata import ToolParameter
+from dogubako.contract.output import Content
+
+Schema = dict[str, Any]
 
 _UNTYPED = "any"
 
-# Under these keywords stands what a caller may write, and in a caller's data a `title` is a title.
+# The values of these keywords are data: a `title` in them is not a keyword.
 _DATA = frozenset({"default", "examples", "enum", "const"})
 
 
-def schema_of(model: type[BaseModel]) -> dict[str, Any]:
-    """Derive the schema. ValueError for a model that has none, for example because it contains itself."""
-    raw = _json_schema(model)
-    definitions = raw.pop("$defs", {})
-    schema: dict[str, Any] = _tidy(_inline(raw, definitions, ()))
+def schema_of(model: type[BaseModel], *, of_answer: bool = False) -> dict[str, Any]:
+    """Derive the schema of arguments or of an answer.
+
+    Raises ValueError for a model without one, for example because it contains itself.
+    """
+    schema = tidy_schema(_json_schema(model), of_answer=of_answer)
     schema.pop("description", None)
     schema.setdefault("properties", {})
+    return schema
+
+
+def tidy_schema(raw: dict[str, Any], *, of_answer: bool = False) -> dict[str, Any]:
+    """A schema as pydantic derives it, without `$ref` and without keywords that only cost tokens.
+
+    A caller leaves out an argument that is None; an answer has it as null.
+    """
+    definitions = raw.pop("$defs", {})
+    optional = _with_null if of_answer else _without_null
+    schema: dict[str, Any] = _tidy(_inline(raw, definitions, ()), optional)
     return schema
 
 
@@ -29,20 +47,20 @@ def _json_schema(model: type[BaseModel]) -> dict[str, Any]:
     try:
         return model.model_json_schema(mode="validation")
     except (PydanticUserError, SchemaError) as error:
-        # Found out only now: the model is built when it is first needed.
+        # Detected late, because a model is built when it is first needed.
         reason = error.message if isinstance(error, PydanticUserError) else str(error)
         raise ValueError(" ".join(reason.split())) from error
 
 
 def with_confirmation(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Destructive tools take one argument more: the word that it is meant."""
+    """Add the argument `confirm`, which destructive tools require."""
     confirm = {"type": "boolean", "default": False, "description": "Set true to confirm; this cannot be undone."}
     return {**schema, "properties": {**schema.get("properties", {}), "confirm": confirm}}
 
 
 def parameters_of(schema: Mapping[str, Any]) -> tuple[ToolParameter, ...]:
     """The top-level arguments, in the order of the schema."""
-    # A schema from elsewhere may be rubbish; the registry refuses it with a reason, after we have read it.
+    # A foreign schema may be invalid; the registry rejects it with a reason later.
     properties, required = schema.get("properties", {}), _listed(schema.get("required")) or ()
     if not isinstance(properties, Mapping):
         return ()
@@ -70,7 +88,7 @@ def _listed(value: Any) -> tuple[Any, ...] | None:
 
 
 def type_name(prop: Mapping[str, Any]) -> str:
-    """The type in one word, or several joined by `or`."""
+    """The type as one word, or several joined by `or`."""
     kind = prop.get("type")
     if isinstance(kind, str):
         return kind
@@ -96,25 +114,30 @@ def _inline(node: Any, definitions: Mapping[str, Any], trail: tuple[str, ...]) -
     return {key: _inline(value, definitions, trail) for key, value in node.items()}
 
 
-def _tidy(node: Any, *, names: bool = False) -> Any:
-    """Drop what only costs tokens. `names` marks a mapping whose keys are argument names, not keywords."""
+def _tidy(node: Any, optional: Callable[[Schema], Schema], *, names: bool = False) -> Any:
+    """Drop keywords that only cost tokens. `names` marks a mapping whose keys are argument names."""
     if isinstance(node, list):
-        return [_tidy(item) for item in node]
+        return [_tidy(item, optional) for item in node]
     if not isinstance(node, dict):
         return node
     if names:
-        return {key: _tidy(value) for key, value in node.items()}
+        return {key: _tidy(value, optional) for key, value in node.items()}
     tidied = {
-        key: value if key in _DATA else _tidy(value, names=key == "properties")
+        key: value if key in _DATA else _tidy(value, optional, names=key == "properties")
         for key, value in node.items()
         if key != "title"
     }
     tidied.pop("discriminator", None)
-    return _without_null(tidied)
+    return optional(tidied)
 
 
-def _without_null(node: dict[str, Any]) -> dict[str, Any]:
-    """`str | None = None` reads as an optional string: leaving it out says "nothing" in fewer tokens."""
+def _with_null(node: Schema) -> Schema:
+    """Keep `null` among the types of an answer's field. Its default is of no use to a reader."""
+    return {key: value for key, value in node.items() if key != "default" or value is not None}
+
+
+def _without_null(node: Schema) -> Schema:
+    """Write `str | None = None` as an optional string, which costs fewer tokens."""
     members = node.get("anyOf")
     if members is None or "default" not in node or node["default"] is not None:
         return node
@@ -123,3 +146,66 @@ def _without_null(node: dict[str, Any]) -> dict[str, Any]:
         return node
     rest = {key: value for key, value in node.items() if key not in ("anyOf", "default")}
     return {**real[0], **rest} if len(real) == 1 else {"anyOf": real, **rest}
+
+
+# MCP requires an object; other values are put under this key.
+RESULT_KEY: Final = "result"
+# Types whose schema would say no more than "text" or "data".
+_SHAPELESS: Final = (Any, None, NoneType, object, str, bytes, dict, list, tuple, Mapping, ...)
+_NOT_DESCRIBED: Final = (
+    PydanticInvalidForJsonSchema,
+    PydanticSchemaGenerationError,
+    PydanticUserError,
+    SchemaError,
+    ValueError,
+)
+
+
+class OutputSchema:
+    """The schema of a return type, derived on first use."""
+
+    def __init__(self, hint: Any) -> None:
+        self._hint = hint
+
+    @property
+    def schema(self) -> dict[str, Any] | None:
+        return self._derived[0]
+
+    @property
+    def wraps(self) -> bool:
+        """Whether the value is no object and is put under `result`."""
+        return self._derived[1]
+
+    @cached_property
+    def _derived(self) -> tuple[dict[str, Any] | None, bool]:
+        if not _has_shape(self._hint):
+            return None, False
+        try:
+            schema = tidy_schema(TypeAdapter(self._hint).json_schema(mode="serialization"), of_answer=True)
+        except _NOT_DESCRIBED:
+            # Without a schema, for a type that pydantic cannot describe. The answer is still JSON.
+            return None, False
+        if schema.get("type") == "object":
+            return {"properties": {}, **schema}, False
+        return {"type": "object", "properties": {RESULT_KEY: schema}, "required": [RESULT_KEY]}, True
+
+
+def _has_shape(hint: Any) -> bool:
+    """Whether a schema of the type would be useful to a client."""
+    if _is_shapeless(hint):
+        return False
+    origin, members = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        # A string among the members is shown as text, which no schema describes.
+        return not any(member is str or _is_content(member) for member in members)
+    if origin in (dict, Mapping):
+        return _has_shape(members[1]) or members[1] is str
+    return not any(_is_content(member) for member in members)
+
+
+def _is_shapeless(hint: Any) -> bool:
+    return any(hint is one for one in _SHAPELESS) or _is_content(hint)
+
+
+def _is_content(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, Content | ToolResult)

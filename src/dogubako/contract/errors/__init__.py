@@ -1,4 +1,4 @@
-"""What can go wrong, and who can fix it.
+"""All errors, and who can fix each of them.
 
 ```text
 DogubakoError
@@ -6,10 +6,12 @@ DogubakoError
 ├── ValidationError                               the caller corrects the arguments
 ├── ConfirmationRequiredError  ReadOnlyError      the caller confirms, or asks the operator
 ├── CapabilityRequiredError                       the caller uses a client that can talk to a person
-├── AuthenticationError  AuthorizationError       the caller brings the right key
+├── AuthenticationError  AuthorizationError       the caller sends the right key
+├── CredentialRequiredError                       the caller brings its own key for the service
 ├── RateLimitError  BusyError                     the caller waits
-├── ToolTimeoutError  CancelledError              the caller tries again, or lets it be
+├── ToolTimeoutError  CancelledError              the caller tries again, or gives up
 ├── ApiError  NotFoundError                       a service refused, or has no such thing
+├── ConflictError                                 the caller reads again what somebody else changed
 ├── WebSearchError                                HttpError HtmlParseError JsonParseError EmptyQuery
 │                                                 Timeout NoResults Blocked UrlNotAllowed
 ├── RouteNotFoundError  MethodNotAllowedError  PayloadTooLargeError  UnsupportedMediaTypeError
@@ -19,22 +21,41 @@ DogubakoError
 ```
 """
 
-from dogubako.contract.errors.base import DogubakoError, LogLevel
-from dogubako.contract.errors.callers import AuthenticationError, AuthorizationError, RateLimitError
-from dogubako.contract.errors.http import (
+from dogubako.contract.errors.base import (
+    DogubakoError,
     InternalError,
+    LogLevel,
     MethodNotAllowedError,
     PayloadTooLargeError,
     RouteNotFoundError,
     UnsupportedMediaTypeError,
 )
-from dogubako.contract.errors.services import ApiError, ApiErrorContext, NotFoundError, NotFoundErrorContext
+from dogubako.contract.errors.services import (
+    ApiError,
+    ApiErrorContext,
+    Blocked,
+    ConflictError,
+    EmptyQuery,
+    HtmlParseError,
+    HttpError,
+    JsonParseError,
+    NoResults,
+    NotFoundError,
+    NotFoundErrorContext,
+    Timeout,
+    UrlNotAllowed,
+    WebSearchError,
+)
 from dogubako.contract.errors.tools import (
     AnswerTooLargeError,
+    AuthenticationError,
+    AuthorizationError,
     BusyError,
     CancelledError,
     CapabilityRequiredError,
     ConfirmationRequiredError,
+    CredentialRequiredError,
+    RateLimitError,
     ReadOnlyError,
     ToolDisabledError,
     ToolExecutionError,
@@ -42,17 +63,6 @@ from dogubako.contract.errors.tools import (
     ToolTimeoutError,
     ValidationError,
     ValidationErrorContext,
-)
-from dogubako.contract.errors.web import (
-    Blocked,
-    EmptyQuery,
-    HtmlParseError,
-    HttpError,
-    JsonParseError,
-    NoResults,
-    Timeout,
-    UrlNotAllowed,
-    WebSearchError,
 )
 
 __all__ = [
@@ -66,6 +76,8 @@ __all__ = [
     "CancelledError",
     "CapabilityRequiredError",
     "ConfirmationRequiredError",
+    "ConflictError",
+    "CredentialRequiredError",
     "DogubakoError",
     "EmptyQuery",
     "HtmlParseError",

@@ -1,23 +1,23 @@
-"""Failures of our own path: finding, allowing, checking and running a tool."""
+"""Errors of the pipeline: finding, authorizing, validating and running a tool."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dogubako.contract.errors.base import DogubakoError
+from dogubako.contract.errors.base import DogubakoError, bounded_wait
 
 
 class ToolNotFoundError(DogubakoError):
-    """Nobody registered a tool of this name."""
+    """There is no tool of this name."""
 
     code = "TOOL_NOT_FOUND"
     http_status = 404
     log_level = "warning"
-    # Asked for inside another call it is that call's failure, not one of the protocol.
+    # False inside another call: then it is a failure of that call, not a protocol error.
     asked_directly: bool = True
 
 
 class ToolDisabledError(DogubakoError):
-    """The tool exists but is switched off, or its service is not configured."""
+    """The tool is disabled, or its service is not configured."""
 
     code = "TOOL_DISABLED"
     http_status = 403
@@ -26,7 +26,7 @@ class ToolDisabledError(DogubakoError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ValidationErrorContext:
-    """One wrong field. The received value itself is never kept."""
+    """One wrong field. The received value is never stored."""
 
     field: str
     message: str
@@ -36,7 +36,7 @@ class ValidationErrorContext:
 
 
 class ValidationError(DogubakoError):
-    """The arguments do not fit; every wrong field is named at once."""
+    """The arguments are invalid; every wrong field is named at once."""
 
     code = "VALIDATION_ERROR"
     http_status = 400
@@ -48,7 +48,7 @@ class ValidationError(DogubakoError):
 
     @classmethod
     def of(cls, field: str, message: str, *, hint: str | None = None) -> "ValidationError":
-        """The common case of one wrong field."""
+        """An error with one wrong field."""
         return cls([ValidationErrorContext(field=field, message=message)], hint=hint)
 
     @property
@@ -61,14 +61,14 @@ class ValidationError(DogubakoError):
 
 
 class ToolExecutionError(DogubakoError):
-    """An exception that no tool author foresaw. Its text stays in the log, found by `error_id`."""
+    """The tool raised an unexpected exception. The log has it under `error_id`."""
 
     code = "TOOL_EXECUTION_ERROR"
     http_status = 500
 
 
 class ToolTimeoutError(DogubakoError):
-    """The tool did not finish in the time it was given."""
+    """The tool did not finish within its timeout."""
 
     code = "TIMEOUT"
     http_status = 408
@@ -85,7 +85,7 @@ class ToolTimeoutError(DogubakoError):
 
 
 class BusyError(DogubakoError):
-    """Too many calls are running and waiting already."""
+    """Too many calls are running and waiting."""
 
     code = "BUSY"
     http_status = 503
@@ -94,7 +94,7 @@ class BusyError(DogubakoError):
 
     def __init__(self, message: str, *, hint: str | None = None, retry_after: float | None = None) -> None:
         super().__init__(message, hint=hint)
-        self._retry_after = retry_after
+        self._retry_after = bounded_wait(retry_after)
 
     @property
     def retry_after(self) -> float | None:
@@ -110,7 +110,7 @@ class CancelledError(DogubakoError):
 
 
 class ConfirmationRequiredError(DogubakoError):
-    """A destructive tool was called without a word that it is meant."""
+    """A destructive tool was called without a confirmation."""
 
     code = "CONFIRMATION_REQUIRED"
     http_status = 400
@@ -118,7 +118,7 @@ class ConfirmationRequiredError(DogubakoError):
 
 
 class ReadOnlyError(DogubakoError):
-    """The server only reads, and this tool writes."""
+    """The server is read-only, and this tool writes."""
 
     code = "READ_ONLY"
     http_status = 403
@@ -126,7 +126,7 @@ class ReadOnlyError(DogubakoError):
 
 
 class CapabilityRequiredError(DogubakoError):
-    """The tool must talk to the person or the model behind the client, and this client offers no way."""
+    """The tool must ask the client's user or model, and this client does not support that."""
 
     code = "CAPABILITY_REQUIRED"
     http_status = 400
@@ -141,8 +141,59 @@ class CapabilityRequiredError(DogubakoError):
 
 
 class AnswerTooLargeError(DogubakoError):
-    """A picture, a sound or a file does not fit the response budget, and half of one is no use to anybody."""
+    """An image, a sound or a file does not fit the response budget, and cannot be truncated."""
 
     code = "ANSWER_TOO_LARGE"
     http_status = 500
     log_level = "warning"
+
+
+class AuthenticationError(DogubakoError):
+    """The caller is not authenticated. `missing`: the request has no credentials, instead of wrong ones."""
+
+    code = "AUTHENTICATION_ERROR"
+    http_status = 401
+    log_level = "warning"
+
+    def __init__(self, message: str, *, hint: str | None = None, missing: bool = False) -> None:
+        super().__init__(message, hint=hint)
+        self.missing = missing
+
+
+class AuthorizationError(DogubakoError):
+    """The caller is authenticated, but not allowed to do this. `scope` would allow it."""
+
+    code = "AUTHORIZATION_ERROR"
+    http_status = 403
+    log_level = "warning"
+
+    def __init__(self, message: str, *, scope: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.scope = scope
+
+
+class CredentialRequiredError(DogubakoError):
+    """The service is used with credentials of callers, and this caller has none."""
+
+    code = "CREDENTIAL_REQUIRED"
+    http_status = 403
+    log_level = "warning"
+
+
+class RateLimitError(DogubakoError):
+    """The caller exceeded its rate limit."""
+
+    code = "RATE_LIMIT_EXCEEDED"
+    http_status = 429
+    log_level = "warning"
+    retryable = True
+
+    def __init__(
+        self, message: str = "Rate limit exceeded", *, retry_after: float | None = None, hint: str | None = None
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self._retry_after = bounded_wait(retry_after)
+
+    @property
+    def retry_after(self) -> float | None:
+        return self._retry_after

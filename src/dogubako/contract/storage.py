@@ -1,6 +1,6 @@
-"""State that several workers would have to share, behind small interfaces.
+"""Interfaces for storage that several processes may share: cache, switches, one-time ids.
 
-The defaults live in this process; a deployment of many workers brings its own.
+The defaults keep everything in this process.
 """
 
 import time
@@ -11,7 +11,7 @@ from dogubako.contract.errors import BusyError
 
 
 class Cache(Protocol):
-    """Answers that may be given again."""
+    """A cache of answers."""
 
     async def get(self, key: str) -> bytes | None: ...
 
@@ -21,7 +21,7 @@ class Cache(Protocol):
 
 
 class NoCache:
-    """Remembers nothing."""
+    """A cache that stores nothing."""
 
     async def get(self, key: str) -> bytes | None:
         return None
@@ -34,7 +34,7 @@ class NoCache:
 
 
 class MemoryCache:
-    """Remembers for a while, and forgets the least used first when it grows too large.
+    """An LRU cache with a time to live and a size limit.
 
     Values are not signed: nobody outside this process can write them.
     """
@@ -74,7 +74,7 @@ class MemoryCache:
 
 
 class Switches(Protocol):
-    """Which tools an administrator has switched off (or on again), by name and version."""
+    """The tools that an administrator disabled or enabled, by name and version."""
 
     def get(self, name: str, version: str) -> bool | None: ...
 
@@ -99,13 +99,13 @@ class LocalSwitches:
         self._states.pop((name, version), None)
 
 
-# Of one caller, and of all callers together. An id is never forgotten before its time to make room for another.
+# Limits per caller and in total. An id is never evicted before it expires.
 MOST_USED_PER_OWNER: Final = 2_000
 MOST_USED: Final = 20_000
 
 
 class OnceStore(Protocol):
-    """Remembers which one-time ids were used, until they expire by themselves."""
+    """Stores the one-time ids that were used, until they expire."""
 
     async def use(self, id_: str, *, owner: str, ttl: float) -> bool:
         """Whether this is the first use of the id within `ttl` seconds.
@@ -115,7 +115,7 @@ class OnceStore(Protocol):
 
 
 def check_room_for_id(owned: int, total: int) -> None:
-    """Refuse to remember another id where the owner, or all owners together, have too many."""
+    """Raise `BusyError` when the owner, or all owners together, have too many ids."""
     if owned >= MOST_USED_PER_OWNER or total >= MOST_USED:
         message = "Too many questions were answered in the last minutes; this answer was not used."
         raise BusyError(message, hint="Call again in some minutes; the user is asked again.")
@@ -129,7 +129,7 @@ class MemoryOnceStore:
 
     async def use(self, id_: str, *, owner: str, ttl: float) -> bool:
         now = time.monotonic()
-        # The oldest come first, so that what has not expired is not looked at.
+        # Insertion order is expiry order, so only expired ids are visited.
         while self._used and self._used[oldest := next(iter(self._used))][0] <= now:
             del self._used[oldest]
         if id_ in self._used:
