@@ -8,11 +8,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mcp_types.methods import validate_server_result
 
-from dogubako import Blocks, ToolResponseBuilder, ToolResult, assert_mcp_tool_response
 from dogubako.contract.errors import AnswerTooLargeError, ApiError
-from dogubako.contract.secrets import Redactor
-from dogubako.response.plain import encode
+from dogubako.contract.redaction import Redactor
+from dogubako.output import Blocks
+from dogubako.response.builder import ToolResponseBuilder
+from dogubako.response.jsonable import encode
 from dogubako.response.tokens import count_tokens
+from dogubako.testing import assert_mcp_tool_response
+from dogubako.tools import ToolResult
+from tests.hypothesis_profiles import examples
 
 SECRET = "hunter22"
 DIGITS = "90210123"
@@ -84,7 +88,7 @@ CONTENT = st.lists(NEARLY | JSON, max_size=12) | st.builds(
 
 
 @given(CONTENT, JSON, st.integers(100, 3_000))
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(400), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_blocks_make_a_valid_answer_that_fits_and_holds_no_secret(
     content: list[Any], structured: Any, max_tokens: int
 ) -> None:
@@ -114,7 +118,7 @@ ENVELOPES = st.builds(
 
 
 @given(HAND_MADE | ENVELOPES, st.integers(100, 3_000))
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_hand_made_result_makes_a_valid_answer_that_fits_and_holds_no_secret(
     result: ToolResult, max_tokens: int
 ) -> None:
@@ -128,7 +132,7 @@ def test_any_hand_made_result_makes_a_valid_answer_that_fits_and_holds_no_secret
 
     kept(again, max_tokens)
     assert type(again.count) in (int, bool, type(None)) and type(again.cacheable) is type(again.trimmed) is bool
-    assert again.value
+    assert again.value is not None
 
 
 def kept(result: ToolResult, max_tokens: int) -> None:
@@ -150,7 +154,7 @@ def cost(block: dict[str, Any]) -> int:
 
 
 @given(st.integers() | JSON)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_content_that_is_no_list_is_an_answer_too(content: Any) -> None:
     if not isinstance(content, list):
         assert_mcp_tool_response(BUILDER.success(Blocks(content)).to_mcp())

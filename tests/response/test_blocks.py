@@ -7,18 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dogubako import (
-    Audio,
-    Content,
-    Embedded,
-    Image,
-    Link,
-    Mixed,
-    ToolResponseBuilder,
-    assert_mcp_tool_response,
-)
 from dogubako.contract.errors import AnswerTooLargeError
-from dogubako.contract.secrets import Redactor
+from dogubako.contract.redaction import Redactor
+from dogubako.output import Audio, Content, Embedded, Image, Link, Mixed
+from dogubako.response import builder as builder_module
+from dogubako.response import text as text_module
+from dogubako.response import truncation as cuts_module
+from dogubako.response.builder import ToolResponseBuilder
+from dogubako.response.tokens import count_tokens
+from dogubako.testing import assert_mcp_tool_response
 
 SMALL = ToolResponseBuilder(max_tokens=500)
 
@@ -98,7 +95,6 @@ def test_what_is_too_large_becomes_a_link_to_the_whole(answer: Any) -> None:
         pytest.param(
             Image(data=b"x" * 9_000, mime_type="image/png", uri="data:image/png," + "x" * 9_000), id="a long address"
         ),
-        pytest.param(Mixed(parts=[Link(uri="file:///a", name="a" * 50)] * 90), id="too many links"),
     ],
 )
 def test_what_fits_in_no_way_is_an_error_with_advice(answer: Content) -> None:
@@ -156,6 +152,21 @@ def test_a_picture_that_contains_a_secret_does_not_leave() -> None:
         builder.success(Embedded(uri="x:a", body=b"\x00 key=hunter22"))
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-be"])
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_data_with_bytes_that_contain_a_secret_does_not_leave(kind: Any, encoding: str) -> None:
+    builder = ToolResponseBuilder(redactor=Redactor(["hunter22"]))
+
+    with pytest.raises(ValueError, match="secret"):
+        builder.success({"files": [{"body": kind("key=hunter22".encode(encoding))}]})
+
+
+def test_data_with_other_bytes_leaves_beside_a_masked_text() -> None:
+    builder = ToolResponseBuilder(redactor=Redactor(["hunter22"]))
+
+    assert builder.success({"body": b"abc", "text": "hunter22"}).data == {"body": "YWJj", "text": "***"}
+
+
 def test_an_answer_of_another_tool_is_built_again() -> None:
     result = ToolResponseBuilder().success("text")
 
@@ -163,3 +174,47 @@ def test_an_answer_of_another_tool_is_built_again() -> None:
 
     assert again == result and again is not result
     assert_mcp_tool_response(again.to_mcp())
+
+
+def test_of_too_many_links_the_first_are_shown_and_the_others_counted() -> None:
+    links = [Link(uri=f"https://example.org/{number}", name="名前") for number in range(2_000)]
+    result = ToolResponseBuilder().success(links)
+
+    *shown, note = result.content
+    assert [block["uri"] for block in shown] == [link.uri for link in links[: len(shown)]]
+    assert note["text"] == f"[Left out to fit 25,000 tokens: {2_000 - len(shown):,} of 2,000 links.]"
+    assert 24_000 < result.tokens <= 25_000 and result.trimmed
+    assert_mcp_tool_response(result.to_mcp())
+
+
+def test_too_many_links_leave_room_for_a_text() -> None:
+    links = [Link(uri=f"https://example.org/{number}", name="a") for number in range(2_000)]
+    result = ToolResponseBuilder().success(Mixed(parts=[*links, "the text"]))
+
+    assert [block["text"] for block in result.content if block["type"] == "text"][-1] == "the text"
+    assert result.tokens <= 25_000
+
+
+@pytest.mark.parametrize("count", range(1, 20))
+def test_any_number_of_links_fits_or_is_counted(count: int) -> None:
+    result = SMALL.success([Link(uri=f"https://example.org/{number}", name="a") for number in range(count)])
+
+    shown = sum(block["type"] == "resource_link" for block in result.content)
+    assert result.tokens <= 500
+    assert result.trimmed == (shown < count)
+
+
+def test_each_of_many_long_texts_is_read_only_so_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = 0
+
+    def counted(text: str) -> int:
+        nonlocal read
+        read += len(text)
+        return count_tokens(text)
+
+    for module in (builder_module, text_module, cuts_module):
+        monkeypatch.setattr(module, "count_tokens", counted)
+    result = ToolResponseBuilder().success(Mixed(parts=["あ" * 30_000] * 60))
+
+    assert len(result.content) == 60
+    assert read < 4 * 60 * 30_000

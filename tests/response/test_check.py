@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from mcp_types import CallToolResult, ImageContent, TextContent
 
-from dogubako import assert_mcp_tool_response
+from dogubako.testing import assert_mcp_tool_response
 
 TEXT = {"type": "text", "text": "hello"}
 IMAGE = {"type": "image", "data": "aGVsbG8=", "mimeType": "image/png"}

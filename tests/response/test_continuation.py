@@ -9,11 +9,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dogubako import Effect, Markdown, Output, ToolPack, Xml, XmlElement, parse_call, tool
+from dogubako import Effect, tool
 from dogubako.app import Toolbox, build
 from dogubako.contract.call import ToolResult
+from dogubako.output import Json, Markdown, Xml, XmlElement
 from dogubako.packs import PACKS
 from dogubako.settings import Sources
+from dogubako.testing import parse_call
+from dogubako.tools import ToolPack
 
 
 @tool(effect=Effect.READ)
@@ -48,9 +51,9 @@ async def issues(count: int) -> Xml:
 
 
 @tool(effect=Effect.READ)
-async def long_field(count: int) -> Output:
+async def long_field(count: int) -> Json:
     """A long text deep inside."""
-    return Output(data={"a": {"log": "".join(f"[{number}]" for number in range(count))}, "b": 1})
+    return Json(data={"a": {"log": "".join(f"[{number}]" for number in range(count))}, "b": 1})
 
 
 @tool(effect=Effect.WRITE)

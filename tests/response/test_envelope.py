@@ -13,23 +13,13 @@ import jsonschema_rs
 import pytest
 from pydantic import BaseModel, Field
 
-from dogubako import (
-    Guidance,
-    Markdown,
-    Message,
-    Mixed,
-    Output,
-    Page,
-    ToolResponseBuilder,
-    Xml,
-    XmlElement,
-    example_call,
-    parse_call,
-)
 from dogubako.contract.errors import AnswerTooLargeError
-from dogubako.contract.secrets import Redactor
-from dogubako.response.plain import encode, to_plain
+from dogubako.contract.redaction import Redactor
+from dogubako.output import Guidance, Json, Markdown, Message, Mixed, NextPage, Xml, XmlElement, example_call
+from dogubako.response.builder import ToolResponseBuilder
+from dogubako.response.jsonable import encode, to_plain
 from dogubako.response.tokens import count_tokens
+from dogubako.testing import parse_call
 
 SECRET = "S3CRET" * 12
 
@@ -40,7 +30,7 @@ def text_of(builder: ToolResponseBuilder, answer: Any) -> str:
 
 
 def test_the_envelope_is_compact_and_in_this_order() -> None:
-    output = Output(data={"id": "17", "name": "道具"}, message="Found")
+    output = Json(data={"id": "17", "name": "道具"}, message="Found")
 
     assert (
         text_of(ToolResponseBuilder(), output) == '{"success":true,"message":"Found","data":{"id":"17","name":"道具"}}'
@@ -49,7 +39,7 @@ def test_the_envelope_is_compact_and_in_this_order() -> None:
 
 def test_guidance_stands_in_the_data() -> None:
     call = example_call("get_execution_by_node", id="17", nodeName="HTTP Request")
-    output = Output(data={"id": "17"}, guidance=Guidance(message="One node in full.", example=call))
+    output = Json(data={"id": "17"}, guidance=Guidance(message="One node in full.", example=call))
 
     assert text_of(ToolResponseBuilder(), output) == (
         '{"success":true,"message":"Done","data":{"id":"17","_guidance":{"message":"One node in full.",'
@@ -59,7 +49,7 @@ def test_guidance_stands_in_the_data() -> None:
 
 
 def test_guidance_needs_a_place_to_stand() -> None:
-    output = Output(data=[1, 2], guidance=Guidance(message="x", example="y()"))
+    output = Json(data=[1, 2], guidance=Guidance(message="x", example="y()"))
 
     with pytest.raises(TypeError, match="guidance needs data with named fields"):
         ToolResponseBuilder().success(output)
@@ -70,7 +60,7 @@ def test_guidance_needs_a_place_to_stand() -> None:
     [pytest.param("en", "Items made", id="English"), pytest.param("ja", "項目を作成しました", id="Japanese")],
 )
 def test_success_messages_speak_the_language_of_the_server(language: Any, message: str) -> None:
-    output = Output(data=[], message=Message(en="Items made", ja="項目を作成しました"))
+    output = Json(data=[], message=Message(en="Items made", ja="項目を作成しました"))
 
     assert f'"message":"{message}"' in text_of(ToolResponseBuilder(language=language), output)
 
@@ -116,7 +106,7 @@ class Record:
     ],
 )
 def test_data_of_many_kinds_becomes_json(data: Any, expected: str) -> None:
-    assert text_of(ToolResponseBuilder(), Output(data=data)) == f'{{"success":true,"message":"Done","data":{expected}}}'
+    assert text_of(ToolResponseBuilder(), Json(data=data)) == f'{{"success":true,"message":"Done","data":{expected}}}'
     assert encode(to_plain(data)) == expected
     # Half a character somewhere sends all of it down the slower path, which must agree with the quick one.
     assert encode(["\ud800", data]) == f'["\ufffd",{expected}]'
@@ -141,7 +131,6 @@ def deep(levels: int) -> list[Any]:
         pytest.param(object(), id="an object"),
         pytest.param((number for number in range(3)), id="a generator"),
         pytest.param({"f": len}, id="a function"),
-        pytest.param({(1, 2): 3}, id="a tuple as a key"),
         pytest.param(circular(), id="a circle"),
         pytest.param(["\ud800", circular()], id="a circle beside half a character"),
         pytest.param(["\ud800", deep(200)], id="too deep"),
@@ -167,8 +156,8 @@ def test_secrets_are_masked_in_every_kind_of_answer() -> None:
         pytest.param(lambda text: text, id="text"),
         pytest.param(lambda text: Markdown(blocks=[text, text]), id="Markdown"),
         pytest.param(lambda text: {"field": text}, id="JSON"),
-        pytest.param(lambda text: Output(data={"items": [text]}, page=Page("items", str)), id="a page"),
-        pytest.param(lambda text: Output(data=1, message=text), id="a message"),
+        pytest.param(lambda text: Json(data={"items": [text]}, page=NextPage("items", str)), id="a page"),
+        pytest.param(lambda text: Json(data=1, message=text), id="a message"),
         pytest.param(lambda text: Xml(root=XmlElement("log", {"a": SECRET}, text)), id="XML"),
         pytest.param(lambda text: Mixed(parts=[text, text]), id="parts"),
     ],
@@ -184,7 +173,7 @@ def test_a_cut_never_leaves_half_a_secret(answer_of: Callable[[str], Any]) -> No
     assert "***" in str(result.content)
 
 
-CHECK = jsonschema_rs.validator_for(
+_VALIDATE = jsonschema_rs.validator_for(
     {
         "type": "object",
         "properties": {"text": {"type": "string", "maxLength": 20_000}, "n": {"type": "integer"}},
@@ -193,10 +182,15 @@ CHECK = jsonschema_rs.validator_for(
 ).validate
 
 
+def CHECK(data: Any) -> Any:
+    _VALIDATE(data)
+    return data
+
+
 def test_a_promised_output_travels_as_text_and_as_data() -> None:
     builder = ToolResponseBuilder().for_call(None, CHECK)
 
-    result = builder.success(Output(data={"text": "hello", "n": 1}))
+    result = builder.success(Json(data={"text": "hello", "n": 1}))
 
     assert result.structured == result.value["data"] == {"text": "hello", "n": 1}
     assert result.to_mcp()["structuredContent"] == {"text": "hello", "n": 1}
@@ -205,7 +199,7 @@ def test_a_promised_output_travels_as_text_and_as_data() -> None:
 def test_both_copies_together_fit_the_budget() -> None:
     builder = ToolResponseBuilder(max_tokens=1_000).for_call(None, CHECK)
 
-    result = builder.success(Output(data={"text": "word " * 2_000}))
+    result = builder.success(Json(data={"text": "word " * 2_000}))
 
     assert result.trimmed
     assert count_tokens(result.content[0]["text"]) + count_tokens(encode(result.structured)) <= 1_000
@@ -214,14 +208,14 @@ def test_both_copies_together_fit_the_budget() -> None:
 
 def test_data_that_breaks_the_promise_does_not_leave() -> None:
     with pytest.raises(ValueError, match="integer"):
-        ToolResponseBuilder().for_call(None, CHECK).success(Output(data={"text": "a", "n": "one"}))
+        ToolResponseBuilder().for_call(None, CHECK).success(Json(data={"text": "a", "n": "one"}))
 
 
 def test_data_that_would_break_the_promise_when_cut_is_too_large() -> None:
     check = jsonschema_rs.validator_for({"properties": {"code": {"pattern": "^[a-z]+$"}}}).validate
 
     with pytest.raises(AnswerTooLargeError):
-        ToolResponseBuilder(max_tokens=500).for_call(None, check).success(Output(data={"code": "a" * 9_000}))
+        ToolResponseBuilder(max_tokens=500).for_call(None, check).success(Json(data={"code": "a" * 9_000}))
 
 
 def test_a_promise_cannot_be_kept_with_words() -> None:
@@ -230,7 +224,7 @@ def test_a_promise_cannot_be_kept_with_words() -> None:
 
 
 def test_a_promise_can_be_kept_among_other_parts() -> None:
-    result = ToolResponseBuilder().for_call(None, CHECK).success(Mixed(parts=["words", Output(data={"text": "a"})]))
+    result = ToolResponseBuilder().for_call(None, CHECK).success(Mixed(parts=["words", Json(data={"text": "a"})]))
 
     assert result.structured == {"text": "a"}
 

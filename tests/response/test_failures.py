@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dogubako import ToolResponseBuilder, assert_mcp_tool_response
 from dogubako.contract.errors import (
     ApiError,
     DogubakoError,
@@ -17,11 +16,14 @@ from dogubako.contract.errors import (
     ValidationError,
     ValidationErrorContext,
 )
-from dogubako.contract.secrets import Redactor
-from dogubako.outbound.http import Asked
+from dogubako.contract.redaction import Redactor
+from dogubako.outbound.http import Operation
 from dogubako.packs.redmine.errors import RedmineRefused
-from dogubako.response.plain import encode
+from dogubako.response.builder import ToolResponseBuilder
+from dogubako.response.jsonable import encode
 from dogubako.response.tokens import count_tokens
+from dogubako.testing import assert_mcp_tool_response
+from tests.hypothesis_profiles import examples
 
 ANY_TEXT = st.one_of(st.text(max_size=50), st.sampled_from(["\ud800", "\x00", "Bearer abcdefgh12345678"]))
 LONG = st.builds(lambda text, times: text * times, ANY_TEXT, st.integers(1, 500))
@@ -76,7 +78,7 @@ def test_messages_and_hints_are_masked(message: str, shown: str) -> None:
 
 
 @given(LONG, st.none() | LONG, st.integers(100, 2_000))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_any_failure_fits_any_budget(message: str, hint: str | None, max_tokens: int) -> None:
     result = ToolResponseBuilder(max_tokens=max_tokens).failure(DogubakoError(message, hint=hint))
 
@@ -103,7 +105,7 @@ DETAILS = st.lists(st.dictionaries(st.sampled_from(["field", "message", "x"]), O
 
 
 @given(LONG, st.none() | LONG, DETAILS, ODD, ODD, ODD, st.integers(100, 2_000))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_details_of_any_error_are_masked_and_fit_with_its_words(
     message: str, hint: str | None, listed: Any, code: Any, status: Any, error_id: Any, max_tokens: int
 ) -> None:
@@ -124,7 +126,7 @@ def test_details_of_any_error_are_masked_and_fit_with_its_words(
 
 def test_details_of_an_upstream_error_are_masked() -> None:
     refused = RedmineRefused(
-        Asked(operation="update issue"), "no", status=422, reasons=["key hunter22", "Set-Cookie: session=abcdef123"]
+        Operation(name="update issue"), "no", status=422, reasons=["key hunter22", "Set-Cookie: session=abcdef123"]
     )
     result = ToolResponseBuilder(redactor=Redactor(["hunter22"])).failure(refused)
 
@@ -152,8 +154,44 @@ def test_a_failure_keeps_no_frames_alive() -> None:
     assert shown is not None and shown.__traceback__ is None and shown.__context__ is None
 
 
+def test_a_failure_does_not_change_the_error_it_was_built_from() -> None:
+    try:
+        raise NotFoundError("gone") from KeyError("key")
+    except NotFoundError as raised:
+        error = raised
+    before = dict(vars(error))
+    ToolResponseBuilder(max_tokens=100).failure(error)
+
+    assert vars(error) == before
+    assert error.__traceback__ is not None and isinstance(error.__cause__, KeyError)
+
+
 def test_a_long_message_ends_with_how_much_is_missing() -> None:
     text = ToolResponseBuilder(max_tokens=500).failure(RateLimitError("slow down " * 900)).content[0]["text"]
 
     assert text.startswith("slow down slow down")
     assert text.endswith("more characters]")
+
+
+@pytest.mark.parametrize("words", ["ば" * 2_000_000, "key=hunter22 " * 300_000], ids=["one word", "secrets"])
+def test_only_the_beginning_of_a_message_of_megabytes_is_looked_at(words: str) -> None:
+    looked_at = 0
+
+    class Counting(Redactor):
+        def mask_all(self, text: str) -> str:
+            nonlocal looked_at
+            looked_at += len(text)
+            return super().mask_all(text)
+
+    result = ToolResponseBuilder(redactor=Counting(["hunter22"])).failure(ApiError(words, status_code=500, hint=words))
+
+    assert looked_at < 30_000
+    assert "hunter" not in result.text
+    assert [block["text"].endswith("more characters]") for block in result.content] == [True, True]
+
+
+@pytest.mark.parametrize("before", range(8_980, 9_010))
+def test_the_beginning_of_a_long_message_ends_with_no_half_secret(before: int) -> None:
+    builder = ToolResponseBuilder(redactor=Redactor(["hunter22-and-more"]))
+
+    assert "hunt" not in builder.failure(DogubakoError("x " * (before // 2) + "hunter22-and-more" + "y" * 9_000)).text

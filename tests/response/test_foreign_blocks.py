@@ -6,12 +6,15 @@ from typing import Any
 import mcp_types
 import pytest
 
-from dogubako import Blocks, Mixed, ToolResponseBuilder, ToolResult, assert_mcp_tool_response, parse_call
 from dogubako.contract.call import Resume
 from dogubako.contract.errors import AnswerTooLargeError
-from dogubako.contract.secrets import Redactor
+from dogubako.contract.redaction import Redactor
+from dogubako.output import Blocks, Mixed
+from dogubako.response.builder import ToolResponseBuilder
 from dogubako.response.continuation import Continuation
 from dogubako.response.tokens import count_tokens
+from dogubako.testing import assert_mcp_tool_response, parse_call
+from dogubako.tools import ToolResult
 
 SECRET = "hunter22"
 DIGITS = "90210123"
@@ -223,9 +226,10 @@ def test_a_text_that_was_cut_can_be_read_on() -> None:
     assert all(line in seen for line in lines)
 
 
-def accepts(data: Any) -> None:
+def accepts(data: Any) -> Any:
     if not isinstance(data, dict) or not isinstance(data.get("n"), int):
         raise ValueError("n is not a number")  # noqa: TRY004 - as a schema does
+    return data
 
 
 def test_structured_data_is_kept_where_the_tool_promised_it() -> None:

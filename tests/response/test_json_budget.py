@@ -7,10 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dogubako import Guidance, Output, Page, ToolResponseBuilder, ToolResult, example_call, parse_call
-from dogubako.response.json_fit import fit_page
-from dogubako.response.plain import to_plain
+from dogubako.contract.call import Resume
+from dogubako.output import Guidance, Json, NextPage, example_call
+from dogubako.response.builder import ToolResponseBuilder
+from dogubako.response.continuation import Continuation
+from dogubako.response.json import fit_page
+from dogubako.response.jsonable import to_plain
 from dogubako.response.tokens import count_tokens
+from dogubako.testing import parse_call
+from dogubako.tools import ToolResult
+from tests.hypothesis_profiles import examples
 
 BUDGETS = st.integers(500, 4_000)
 KEYS = st.text("abcdefghijkl_日本", min_size=1, max_size=12)
@@ -47,9 +53,9 @@ def at(data: Any, path: str) -> Any:
 
 
 @given(JSON, BUDGETS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_any_data_fits_any_budget_and_still_parses(data: Any, max_tokens: int) -> None:
-    result = ToolResponseBuilder(max_tokens=max_tokens).success(Output(data=data))
+    result = ToolResponseBuilder(max_tokens=max_tokens).success(Json(data=data))
 
     assert spent(result) <= result.tokens <= max_tokens
     body = envelope(result)
@@ -73,18 +79,18 @@ def check_note(body: dict[str, Any], whole: Any) -> None:
 
 
 @given(JSON, BUDGETS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_the_note_counts_exactly_what_is_shown_and_what_there_was(data: Any, max_tokens: int) -> None:
-    check_note(envelope(ToolResponseBuilder(max_tokens=max_tokens).success(Output(data=data))), to_plain(data))
+    check_note(envelope(ToolResponseBuilder(max_tokens=max_tokens).success(Json(data=data))), to_plain(data))
 
 
 @given(st.lists(JSON, max_size=5), st.dictionaries(KEYS, JSON, max_size=4), BUDGETS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_the_note_of_a_page_counts_as_well(items: list[Any], others: dict[str, Any], max_tokens: int) -> None:
     data = {**others, "items": items}
-    page = Page("items", lambda shown: example_call("list_things", offset=shown))
+    page = NextPage("items", lambda shown: example_call("list_things", offset=shown))
 
-    body = envelope(ToolResponseBuilder(max_tokens=max_tokens).success(Output(data=data, page=page)))
+    body = envelope(ToolResponseBuilder(max_tokens=max_tokens).success(Json(data=data, page=page)))
 
     check_note(body, to_plain(data))
     if "next" in body.get("_truncated", {}):
@@ -92,11 +98,11 @@ def test_the_note_of_a_page_counts_as_well(items: list[Any], others: dict[str, A
 
 
 @given(RECORDS, st.integers(1, 60), BUDGETS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_items_are_shown_whole_or_not_at_all(records: list[dict[str, Any]], times: int, max_tokens: int) -> None:
     items = to_plain(records * times)
-    page = Page("items", lambda shown: example_call("list_things", offset=shown))
-    output = Output(data={"items": items, "total": len(items)}, page=page)
+    page = NextPage("items", lambda shown: example_call("list_things", offset=shown))
+    output = Json(data={"items": items, "total": len(items)}, page=page)
 
     body = envelope(ToolResponseBuilder(max_tokens=max_tokens).success(output))
 
@@ -108,15 +114,15 @@ def test_items_are_shown_whole_or_not_at_all(records: list[dict[str, Any]], time
 
 
 @given(st.lists(st.integers(0, 10**9), min_size=1, max_size=30), st.integers(1, 40), st.integers(500, 1_500))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_following_next_to_the_end_gets_every_item_once(some: list[int], times: int, max_tokens: int) -> None:
     builder, numbers = ToolResponseBuilder(max_tokens=max_tokens), some * times
     collected: list[int] = []
     offset: int | None = 0
     while offset is not None:
         start = offset
-        page = Page("items", lambda shown, start=start: example_call("list_numbers", offset=start + shown))  # type: ignore[misc]
-        body = envelope(builder.success(Output(data={"items": numbers[start:]}, page=page)))
+        page = NextPage("items", lambda shown, start=start: example_call("list_numbers", offset=start + shown))  # type: ignore[misc]
+        body = envelope(builder.success(Json(data={"items": numbers[start:]}, page=page)))
         collected += body["data"]["items"]
         call = body.get("_truncated", {}).get("next")
         offset = parse_call(call)[1]["offset"] if call else None
@@ -125,16 +131,16 @@ def test_following_next_to_the_end_gets_every_item_once(some: list[int], times: 
 
 
 @given(JSON, TEXTS, LONG_TEXTS, LONG_TEXTS, BUDGETS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_guidance_and_next_are_calls_that_parse_or_are_not_there(
     data: Any, name: str, argument: str, message: str, max_tokens: int
 ) -> None:
     call = example_call("get_thing", id=argument)
-    output = Output(
+    output = Json(
         data={"items": [data, data], "name": name},
         message=message,
         guidance=Guidance(message="One thing in full.", example=call),
-        page=Page("items", lambda shown: example_call("list_things", query=argument, offset=shown)),
+        page=NextPage("items", lambda shown: example_call("list_things", query=argument, offset=shown)),
     )
 
     result = ToolResponseBuilder(max_tokens=max_tokens).success(output)
@@ -150,9 +156,9 @@ def test_guidance_and_next_are_calls_that_parse_or_are_not_there(
 
 def test_a_first_item_that_is_too_long_is_shortened_and_the_others_are_counted() -> None:
     items = [{"id": number, "log": "line of a log " * 500} for number in range(7)]
-    page = Page("items", lambda shown: example_call("list_runs", offset=shown))
+    page = NextPage("items", lambda shown: example_call("list_runs", offset=shown))
 
-    body = envelope(ToolResponseBuilder(max_tokens=800).success(Output(data={"items": items}, page=page)))
+    body = envelope(ToolResponseBuilder(max_tokens=800).success(Json(data={"items": items}, page=page)))
 
     assert [item["id"] for item in body["data"]["items"]] == [0]
     paths = {note["path"]: (note["shown"], note["total"]) for note in body["_truncated"]["leftOut"]}
@@ -162,9 +168,9 @@ def test_a_first_item_that_is_too_long_is_shortened_and_the_others_are_counted()
 
 
 def test_a_list_that_is_not_there_is_no_reason_to_fail() -> None:
-    page = Page("missing.list", lambda shown: example_call("list_things", offset=shown))
+    page = NextPage("missing.list", lambda shown: example_call("list_things", offset=shown))
 
-    body = envelope(ToolResponseBuilder(max_tokens=500).success(Output(data={"text": "long " * 2_000}, page=page)))
+    body = envelope(ToolResponseBuilder(max_tokens=500).success(Json(data={"text": "long " * 2_000}, page=page)))
 
     assert body["data"]["text"].startswith("long long")
     assert "next" not in body["_truncated"]
@@ -173,21 +179,21 @@ def test_a_list_that_is_not_there_is_no_reason_to_fail() -> None:
 def test_many_cuts_are_summed_up_in_one_sentence() -> None:
     data = {f"text{number}": "many words " * 900 for number in range(12)}
 
-    note = envelope(ToolResponseBuilder(max_tokens=4_000).success(Output(data=data)))["_truncated"]
+    note = envelope(ToolResponseBuilder(max_tokens=4_000).success(Json(data=data)))["_truncated"]
 
     assert len(note["leftOut"]) == 5
     assert note["message"].endswith("; and 7 more places.")
 
 
 def test_what_cannot_be_made_smaller_is_left_out_and_counted() -> None:
-    body = envelope(ToolResponseBuilder(max_tokens=500).success(Output(data={"k" * 9_000: 1, "l" * 9_000: 2})))
+    body = envelope(ToolResponseBuilder(max_tokens=150).success(Json(data={"17" * 100: 1, "28" * 100: 2})))
 
     assert body["data"] in ({}, None)
     assert body["_truncated"]["leftOut"][0]["shown"] == 0
 
 
 def test_a_long_message_is_shortened_before_the_data_is() -> None:
-    body = envelope(ToolResponseBuilder(max_tokens=1_000).success(Output(data={"id": 7}, message="word " * 5_000)))
+    body = envelope(ToolResponseBuilder(max_tokens=1_000).success(Json(data={"id": 7}, message="word " * 5_000)))
 
     assert body["data"] == {"id": 7}
     assert body["message"].startswith("word word")
@@ -204,3 +210,36 @@ def test_however_little_room_is_left_for_a_list_it_is_counted_once(words: int) -
         kept, cuts = fit_page(data, budget, "items")
         listed = [(cut.shown, cut.total) for cut in cuts if cut.path == "data.items"]
         assert listed == [(len(kept.get("items", [])), 3)]
+
+
+@pytest.mark.parametrize("size", [50_000, 9_000_000])
+@pytest.mark.parametrize("letter", ["k", "鍵"])
+def test_a_long_name_is_cut_and_everything_else_is_kept(letter: str, size: int) -> None:
+    data = {"before": 1, letter * size: {"a": [1, 2]}, letter * (size + 1): 3, "after": "text"}
+    result = ToolResponseBuilder().success({"outer": data})
+
+    assert list(result.data["outer"].values()) == list(data.values())
+    before, first, second, after = result.data["outer"]
+    assert (before, after) == ("before", "after")
+    assert first == f"{letter * 100}… [{size - 100:,} more characters, 1]"
+    assert second != first
+    assert json.loads(result.content[0]["text"])["_truncated"]["leftOut"] == [
+        {"path": "data.outer", "shown": 2, "total": 4, "unit": "names"}
+    ]
+
+
+def test_what_a_cut_name_holds_can_be_read_on() -> None:
+    data = {"k" * 50_000: {"words": ["some words of a text"] * 20_000}}
+    asked = Continuation("t", {})
+    result = ToolResponseBuilder(continuation=asked).success(data)
+    [fields] = result.data.values()
+    shown = len(fields["words"])
+
+    assert f"offset: {shown})" in json.loads(result.content[0]["text"])["_truncated"]["next"]
+    path = f"{next(iter(result.data))}.words"
+    rest = Continuation("t", {}, Resume(path=path, offset=shown)).begin(data)
+    assert len(rest.data) == 20_000 - shown
+
+
+def test_a_long_name_that_fits_stays_whole() -> None:
+    assert ToolResponseBuilder().success({"k" * 1_000: 1}).data == {"k" * 1_000: 1}

@@ -6,14 +6,15 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dogubako import Output, Page, ToolResponseBuilder, Xml, XmlElement, example_call
+from dogubako.output import Json, NextPage, Xml, XmlElement, example_call
+from dogubako.response.builder import ToolResponseBuilder
 
 AFTER = example_call("list_rows", offset=100)
 SMALL = 1_500
 
 
-def page(path: str, after: str | None = AFTER) -> Page:
-    return Page(path, lambda shown: example_call("list_rows", offset=shown), after)
+def page(path: str, after: str | None = AFTER) -> NextPage:
+    return NextPage(path, lambda shown: example_call("list_rows", offset=shown), after)
 
 
 def document(rows: int, after: str | None = AFTER, max_tokens: int = 25_000) -> ElementTree.Element:
@@ -25,7 +26,7 @@ def document(rows: int, after: str | None = AFTER, max_tokens: int = 25_000) -> 
 
 
 def envelope(data: Any, path: str, after: str | None = AFTER, max_tokens: int = 25_000) -> dict[str, Any]:
-    result = ToolResponseBuilder(max_tokens=max_tokens).success(Output(data=data, page=page(path, after)))
+    result = ToolResponseBuilder(max_tokens=max_tokens).success(Json(data=data, page=page(path, after)))
     assert result.tokens <= max_tokens
     answer: dict[str, Any] = json.loads(result.content[0]["text"])
     return answer

@@ -4,11 +4,13 @@ from typing import Any
 
 import pytest
 
-from dogubako import Image, Markdown, Output, Text, ToolResponseBuilder, Xml, XmlElement, parse_call
 from dogubako.contract.call import Resume
 from dogubako.contract.errors import ValidationError
+from dogubako.output import Image, Json, Markdown, Text, Xml, XmlElement
+from dogubako.response.builder import ToolResponseBuilder
 from dogubako.response.continuation import Continuation
-from dogubako.response.trim import Cut
+from dogubako.response.truncation import Cut
+from dogubako.testing import parse_call
 
 LONG = "".join(f"<{number}>" for number in range(3_000))
 
@@ -49,7 +51,7 @@ def read_all(answer: Any, path_of: str) -> str:
     ],
 )
 def test_a_long_text_anywhere_can_be_read_to_its_end(data: Any, path: str) -> None:
-    assert read_all(Output(data=data), path) == LONG
+    assert read_all(Json(data=data), path) == LONG
 
 
 @pytest.mark.parametrize(
@@ -58,11 +60,11 @@ def test_a_long_text_anywhere_can_be_read_to_its_end(data: Any, path: str) -> No
         pytest.param("abcdef", "", 2, Text(text="cdef"), id="text"),
         pytest.param(Text(text="abcdef"), "", 2, Text(text="cdef"), id="a text"),
         pytest.param(Markdown(blocks=["a", "b"]), "", 1, Text(text="\n\nb"), id="Markdown, by characters"),
-        pytest.param({"a": [1, 2, 3]}, "a", 1, Output(data=[2, 3]), id="a list in a dict"),
-        pytest.param({"a": [1, 2, 3]}, "data.a", 1, Output(data=[2, 3]), id="as the note calls it"),
-        pytest.param([1, 2, 3], "", 1, Output(data=[2, 3]), id="a list"),
-        pytest.param({"a": 1, "b": 2}, "", 1, Output(data={"b": 2}), id="fields"),
-        pytest.param(Output(data={"a": 7}, message="m"), "a", 1, Output(data=7, message="m"), id="a number is whole"),
+        pytest.param({"a": [1, 2, 3]}, "a", 1, Json(data=[2, 3]), id="a list in a dict"),
+        pytest.param({"a": [1, 2, 3]}, "data.a", 1, Json(data=[2, 3]), id="as the note calls it"),
+        pytest.param([1, 2, 3], "", 1, Json(data=[2, 3]), id="a list"),
+        pytest.param({"a": 1, "b": 2}, "", 1, Json(data={"b": 2}), id="fields"),
+        pytest.param(Json(data={"a": 7}, message="m"), "a", 1, Json(data=7, message="m"), id="a number is whole"),
         pytest.param(
             Xml(root=XmlElement("r", {}, [XmlElement("a", {}, "xy"), XmlElement("a", {}, "zw")])),
             "a[1]",
@@ -77,7 +79,7 @@ def test_an_answer_begins_where_it_is_asked_to(answer: Any, path: str, offset: i
 
 
 def test_from_the_beginning_nothing_changes() -> None:
-    answer = Output(data=[1], count=1)
+    answer = Json(data=[1], count=1)
 
     assert begun(answer) is answer
 

@@ -4,11 +4,13 @@ from typing import Any
 
 import pytest
 
-from dogubako import Blocks, Output, Text, ToolResponseBuilder, ToolResult
 from dogubako.contract.conversation import RootsRequest
 from dogubako.contract.errors import BusyError, NoResults, NotFoundError, ToolExecutionError
-from dogubako.contract.secrets import Redactor
+from dogubako.contract.redaction import Redactor
+from dogubako.output import Blocks, Json, Text
+from dogubako.response.builder import ToolResponseBuilder
 from dogubako.response.continuation import Continuation
+from dogubako.tools import ToolResult
 
 BUILDER = ToolResponseBuilder(redactor=Redactor(["hunter22"]))
 HELLO = {"type": "text", "text": "hello"}
@@ -20,8 +22,8 @@ PIXEL = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
     [
         pytest.param("text", id="text"),
         pytest.param(Text(text="two\nlines", count=2, cacheable=True), id="text with facts"),
-        pytest.param(Output(data={"a": [1, None]}, message="Found", count=1, cacheable=True), id="JSON"),
-        pytest.param(Output(data=["word " * 50] * 2_000), id="JSON that was cut"),
+        pytest.param(Json(data={"a": [1, None]}, message="Found", count=1, cacheable=True), id="JSON"),
+        pytest.param(Json(data=["word " * 50] * 2_000), id="JSON that was cut"),
         pytest.param("line\n" * 90_000, id="text that was cut"),
         pytest.param(Blocks([HELLO, PIXEL], count=2, cacheable=True), id="blocks"),
         pytest.param(Blocks([HELLO] * 5_000), id="blocks that were cut"),
@@ -106,9 +108,14 @@ def test_json_that_is_no_envelope_is_shown_as_text(text: str) -> None:
 
 def test_data_that_was_promised_comes_from_the_envelope() -> None:
     checked: list[Any] = []
-    inner = BUILDER.for_call(None, lambda data: None).success({"n": 1, "key": "hunter22"})
 
-    result = BUILDER.for_call(None, checked.append).success(inner)
+    def check(data: Any) -> Any:
+        checked.append(data)
+        return data
+
+    inner = BUILDER.for_call(None, lambda data: data).success({"n": 1, "key": "hunter22"})
+
+    result = BUILDER.for_call(None, check).success(inner)
 
     assert result.structured == {"n": 1, "key": "***"} == checked[0]
     assert BUILDER.success(inner).structured is None
@@ -117,4 +124,12 @@ def test_data_that_was_promised_comes_from_the_envelope() -> None:
 def test_data_that_was_promised_may_stand_beside_any_text() -> None:
     made = ToolResult(content=(HELLO,), kind="text", structured={"n": 1})
 
-    assert BUILDER.for_call(None, lambda data: None).success(made).structured == {"n": 1}
+    assert BUILDER.for_call(None, lambda data: data).success(made).structured == {"n": 1}
+
+
+@pytest.mark.parametrize("pending", [{}, None])
+def test_a_result_without_content_and_without_a_question_says_so(pending: Any) -> None:
+    result = ToolResponseBuilder().success(ToolResult(content=(), pending=pending))
+
+    assert result.code == "OK"
+    assert result.text == "[The tool answered without any content.]"

@@ -6,26 +6,14 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dogubako import (
-    Content,
-    Image,
-    Link,
-    Markdown,
-    Mixed,
-    Output,
-    Page,
-    Text,
-    ToolResponseBuilder,
-    ToolResult,
-    Xml,
-    XmlElement,
-    assert_mcp_tool_response,
-    example_call,
-    parse_call,
-)
 from dogubako.contract.errors import AnswerTooLargeError
-from dogubako.response.plain import clean_text
+from dogubako.output import Content, Image, Json, Link, Markdown, Mixed, NextPage, Text, Xml, XmlElement, example_call
+from dogubako.response.builder import ToolResponseBuilder
+from dogubako.response.jsonable import clean_text
 from dogubako.response.tokens import count_tokens
+from dogubako.testing import assert_mcp_tool_response, parse_call
+from dogubako.tools import ToolResult
+from tests.hypothesis_profiles import examples
 
 BUDGETS = st.integers(500, 3_000)
 LINES = st.one_of(st.text(max_size=60), st.sampled_from(["\ud800", "", "日本語の行", "word " * 30, "\x00\u2028"]))
@@ -44,7 +32,7 @@ def text_of(result: ToolResult) -> str:
 
 
 @given(TEXTS, BUDGETS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_any_text_fits_and_keeps_whole_lines(text: str, max_tokens: int) -> None:
     result = ToolResponseBuilder(max_tokens=max_tokens).success(text)
 
@@ -61,9 +49,9 @@ def test_any_text_fits_and_keeps_whole_lines(text: str, max_tokens: int) -> None
 
 
 @given(BLOCKS, BUDGETS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_markdown_shows_whole_blocks_and_where_to_go_on(blocks: list[str], max_tokens: int) -> None:
-    page = Page("results", lambda shown: example_call("web_search", query="x", offset=shown))
+    page = NextPage("results", lambda shown: example_call("web_search", query="x", offset=shown))
 
     result = ToolResponseBuilder(max_tokens=max_tokens).success(Markdown(blocks=blocks, page=page))
 
@@ -87,7 +75,7 @@ def test_a_single_line_that_is_too_long_is_cut_with_its_length() -> None:
 
 
 def test_a_call_too_long_to_say_is_not_said_at_all() -> None:
-    page = Page("text", lambda shown: example_call("read", name="x" * 5_000, offset=shown))
+    page = NextPage("text", lambda shown: example_call("read", name="x" * 5_000, offset=shown))
 
     text = text_of(ToolResponseBuilder(max_tokens=500).success(Text(text="line\n" * 3_000, page=page)))
 
@@ -99,7 +87,7 @@ PARTS = st.one_of(
     LINES,
     st.builds(lambda text: Text(text=text), TEXTS),
     st.builds(lambda blocks: Markdown(blocks=blocks), BLOCKS),
-    st.builds(lambda text: Output(data={"text": text}), TEXTS),
+    st.builds(lambda text: Json(data={"text": text}), TEXTS),
     st.builds(lambda text: Xml(root=XmlElement("x", {}, text)), TEXTS),
     st.just(Link(uri="file:///tmp/a", name="a")),
     st.builds(lambda size: Image(data=b"x" * size, mime_type="image/png", uri="file:///a.png"), st.integers(0, 3_000)),
@@ -107,7 +95,7 @@ PARTS = st.one_of(
 
 
 @given(st.lists(PARTS, min_size=1, max_size=25), BUDGETS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_several_parts_share_one_budget(parts: list[Content | str], max_tokens: int) -> None:
     try:
         result = ToolResponseBuilder(max_tokens=max_tokens).success(Mixed(parts=parts))

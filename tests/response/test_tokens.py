@@ -15,6 +15,7 @@ from dogubako import app
 from dogubako import settings as settings_module
 from dogubako.engine import registry
 from dogubako.response.tokens import count_tokens, fits
+from tests.hypothesis_profiles import examples
 from tests.real_tokenizers import claude_tokens, mistral_tokens
 
 ENGLISH = """The harbour was quiet when the ferry came in. A dozen people stood along the wall, wrapped in coats that
@@ -146,7 +147,7 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(st.one_of(WORDS, st.text(max_size=8)), max_size=40), st.sampled_from(["", " ", ",", "\n"]))
 def test_no_mixture_is_counted_below_a_real_tokenizer(parts: list[str], joint: str) -> None:
     text = joint.join(parts)
@@ -154,7 +155,7 @@ def test_no_mixture_is_counted_below_a_real_tokenizer(parts: list[str], joint: s
     assert count_tokens(text) >= _larger(text)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.text(max_size=200), st.integers(0, 300))
 def test_what_fits_is_never_more_than_the_limit_by_a_real_tokenizer(text: str, limit: int) -> None:
     if fits(text, limit):
@@ -173,3 +174,63 @@ def test_a_character_beside_a_sign_is_not_counted_below_a_real_tokenizer(unit: s
     text = unit * 400
 
     assert count_tokens(text) >= _larger(text)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_endless_pattern_of_signs_is_counted_below_a_real_tokenizer(seed: int) -> None:
+    dice = random.Random(seed)
+    units = [
+        ":-,",
+        ",:.",
+        '=/"',
+        *("".join(dice.choices(string.punctuation, k=dice.randrange(2, 7))) for _ in range(60)),
+    ]
+    low = {unit: _larger(unit * 80) for unit in units if count_tokens(unit * 80) < _larger(unit * 80)}
+
+    assert low == {}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_word_that_is_repeated_is_counted_below_a_real_tokenizer(seed: int) -> None:
+    """Chance evens out over different words, not over one."""
+    dice = random.Random(seed)
+    words = ["abt", "qz", *("".join(dice.choices(string.ascii_lowercase, k=dice.randrange(2, 8))) for _ in range(80))]
+    texts = [joint.join([word] * 60) for word in words for joint in (" ", "\n", ", ")]
+    low = {text[:20]: _larger(text) for text in texts if count_tokens(text) < _larger(text)}
+
+    assert low == {}
+
+
+def _log() -> str:
+    dice = random.Random(3)
+    texts = ("Connection to database established", "Retrying request after timeout", "Cache miss for key")
+    return "\n".join(
+        f"2026-11-{dice.randrange(10, 29)} 08:{dice.randrange(10, 60)}:07,512 INFO [worker-3] com.example.Service - "
+        f"{dice.choice(texts)} id={dice.randrange(10**6)}"
+        for _ in range(300)
+    )
+
+
+PLAIN: dict[str, str] = {
+    "log": _log(),
+    "stack trace": '  File "/usr/lib/python3.11/site-packages/app/main.py", line 42, in run\n    self.process(item)\n'
+    * 80,
+    "long words": "authentication configuration initialization of the application management service\n" * 100,
+    "English, long": ENGLISH * 8,
+    "source code": SAMPLES["source code"],
+}
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_plain_text_is_not_counted_much_above_a_real_tokenizer(name: str) -> None:
+    real = _larger(PLAIN[name])
+
+    assert real <= count_tokens(PLAIN[name]) <= 1.4 * real
+
+
+def test_many_different_words_are_counted_by_their_letters() -> None:
+    """Cutting each of them into pieces would take too long."""
+    dice = random.Random(4)
+    words = {"".join(dice.choices(string.ascii_lowercase, k=9)) for _ in range(5_000)}
+
+    assert count_tokens(" ".join(words)) >= _larger(" ".join(words))

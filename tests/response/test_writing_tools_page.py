@@ -4,15 +4,15 @@ import re
 from pathlib import Path
 from typing import Any
 
-from dogubako import BaseTool, ToolPack
 from dogubako.app import build
 from dogubako.settings import Sources
+from dogubako.tools import BaseTool, ToolPack
 
 _PAGE = Path(__file__).parents[2] / "docs" / "writing-tools.md"
 
 
 def _tool_named(name: str) -> BaseTool[Any, Any]:
-    blocks = re.findall(r"^```python\n(.*?)^```", _PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    blocks = re.findall(r"^```python[^\n]*\n(.*?)^```", _PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     [source] = [block for block in blocks if f"def {name}(" in block]
     names: dict[str, Any] = {"__name__": __name__}
     exec(source, names)

@@ -7,8 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dogubako import Page, ToolResponseBuilder, ToolResult, Xml, XmlElement, example_call, parse_call
+from dogubako.output import NextPage, Xml, XmlElement, example_call
+from dogubako.response.builder import ToolResponseBuilder
 from dogubako.response.tokens import count_tokens
+from dogubako.testing import parse_call
+from dogubako.tools import ToolResult
+from tests.hypothesis_profiles import examples
 
 BUDGETS = st.integers(500, 3_000)
 ODD = st.sampled_from(["\ud800", "\x00", "]]>", "<b>&amp;", "a\r\nb\rc", "\ufffe\uffff", "'\"", "\t\x0b", "道具箱"])
@@ -36,12 +40,12 @@ def parsed(result: ToolResult) -> ElementTree.Element:
     return ElementTree.fromstring(text)
 
 
-def built(root: XmlElement, max_tokens: int = 25_000, page: Page | None = None) -> ToolResult:
+def built(root: XmlElement, max_tokens: int = 25_000, page: NextPage | None = None) -> ToolResult:
     return ToolResponseBuilder(max_tokens=max_tokens).success(Xml(root=root, page=page))
 
 
 @given(ELEMENTS, BUDGETS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_any_element_becomes_a_document_that_parses_and_fits(root: XmlElement, max_tokens: int) -> None:
     result = built(root, max_tokens)
 
@@ -50,7 +54,7 @@ def test_any_element_becomes_a_document_that_parses_and_fits(root: XmlElement, m
 
 
 @given(ELEMENTS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_nothing_is_cut_that_fits(root: XmlElement) -> None:
     result = built(root, 1_000_000)
 
@@ -74,12 +78,12 @@ def _sayable(character: str) -> bool:
 
 
 @given(st.integers(1, 200), TEXTS, BUDGETS, st.booleans())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_the_next_call_begins_where_the_shown_elements_end(
     total: int, subject: str, max_tokens: int, below: bool
 ) -> None:
     issues = [XmlElement("issue", {"id": number}, subject + "x" * 10) for number in range(total)]
-    page = Page("issues", lambda shown: example_call("list_issues", offset=shown))
+    page = NextPage("issues", lambda shown: example_call("list_issues", offset=shown))
     listing = XmlElement("issues", {"total": total}, issues)
     root = XmlElement("answer", {}, [XmlElement("project", {}, "Toolbox"), listing]) if below else listing
 
@@ -97,7 +101,7 @@ def test_the_next_call_begins_where_the_shown_elements_end(
 
 def test_a_first_element_that_is_too_long_is_shortened_and_the_others_are_counted() -> None:
     issues = [XmlElement("issue", {"id": number}, [XmlElement("text", {}, "words " * 900)]) for number in range(5)]
-    page = Page("issues", lambda shown: example_call("list_issues", offset=shown))
+    page = NextPage("issues", lambda shown: example_call("list_issues", offset=shown))
 
     document = parsed(built(XmlElement("issues", {}, issues), 900, page))
 
@@ -117,7 +121,7 @@ def test_a_text_at_the_root_keeps_its_place_beside_the_note() -> None:
 
 
 def test_a_page_of_text_has_nothing_to_page() -> None:
-    page = Page("log", lambda shown: example_call("get_log", offset=shown))
+    page = NextPage("log", lambda shown: example_call("get_log", offset=shown))
 
     assert parsed(built(XmlElement("log", {}, "line\n" * 2_000), 500, page)).find("truncated") is not None
 
@@ -150,10 +154,12 @@ def test_many_different_children_are_left_out_whole() -> None:
     assert all(child.text == "some words here" for child in shown)
 
 
-def test_where_nothing_fits_the_note_stands_alone() -> None:
-    document = parsed(built(XmlElement("root", {"huge": "x" * 50_000}, "text"), 500))
+def test_an_attribute_that_does_not_fit_is_left_out_and_counted() -> None:
+    document = parsed(built(XmlElement("root", {"id": "7", "huge": "x" * 50_000}, "text"), 500))
 
-    assert [child.tag for child in document] == ["truncated"]
+    assert document.attrib == {"id": "7"}
+    assert document.findtext("text") == "text"
+    assert "1 of 2 fields of root" in (document.findtext("truncated") or "")
 
 
 @pytest.mark.parametrize(
@@ -168,3 +174,14 @@ def test_where_nothing_fits_the_note_stands_alone() -> None:
 )
 def test_attributes_are_written_so_that_they_can_be_read(attributes: dict[str, Any], expected: dict[str, str]) -> None:
     assert parsed(built(XmlElement("x", attributes))).attrib == expected
+
+
+def test_a_long_name_is_cut_and_everything_else_is_kept() -> None:
+    root = XmlElement(
+        "issue", {"k" * 5_000_000: 1}, [XmlElement("l" * 5_000_000, {}, "text"), XmlElement("id", {}, "7")]
+    )
+    result = ToolResponseBuilder().success(Xml(root=root))
+
+    written = ElementTree.fromstring(result.text)
+    assert written.attrib == {"k" * 200: "1"}
+    assert [(child.tag, child.text) for child in written] == [("l" * 200, "text"), ("id", "7")]

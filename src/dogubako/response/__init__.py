@@ -1,1 +1,1 @@
-"""The answer: what fits, how it reads, and the proof that it is valid."""
+"""Build answers: fit them into the token budget, mask secrets and validate the result."""

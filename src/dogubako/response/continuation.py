@@ -1,6 +1,6 @@
-"""How to read on in an answer that did not fit, for every tool that reads, also for those that know no pages.
+"""Continue an answer that did not fit, for every tool that reads, also for tools without pages.
 
-The rest of an answer is not kept anywhere. `read_more` runs the tool again and begins where the last answer ended, so
+The rest of an answer is not stored. `read_more` runs the tool again and continues where the last answer ended, so
 that it works with any number of servers and after a restart.
 """
 
@@ -14,37 +14,35 @@ import msgspec
 
 from dogubako.contract.call import FROM_THE_START, Resume
 from dogubako.contract.errors import ValidationError
-from dogubako.contract.guidance import example_call
-from dogubako.contract.output import Blocks, Markdown, Output, Text, Xml, XmlElement
-from dogubako.response.plain import clean_text, encode, masked_json
-from dogubako.response.trim import Cut
+from dogubako.contract.output import Blocks, Json, Markdown, Text, Xml, XmlElement, call_text
+from dogubako.response.jsonable import clean_text, read_back, with_short_names
+from dogubako.response.truncation import Cut
 from dogubako.response.xml import masked
 
 READ_MORE = "read_more"
 
-# A call that is longer than this would cost more than it helps.
+# A longer call would cost more tokens than it is worth.
 _LONGEST_ARGUMENTS = 1_000
-# Nothing has so many members that its index needs more digits.
+# No container has so many members that its index needs more digits.
 _INDEX = re.compile(r"[0-9]{1,9}")
 _SEGMENT = re.compile(r"([^\[\]/]+)(?:\[([0-9]{1,9})\])?")
 
 
-class Continuation:
-    """One call's way to its own rest."""
+class Continuation(msgspec.Struct, frozen=True):
+    """One call, and where in its answer to begin: enough to name the call that reads on."""
 
-    def __init__(self, tool: str, arguments: Mapping[str, Any], resume: Resume | None) -> None:
-        self._tool = tool
-        self._arguments = arguments
-        self._resume = FROM_THE_START if resume is None or resume == FROM_THE_START else resume
+    tool: str
+    arguments: Mapping[str, Any]
+    resume: Resume | None = None
 
     @property
     def resumes(self) -> bool:
         """Whether the call reads on in an answer."""
-        return self._resume is not FROM_THE_START
+        return self.resume is not None and self.resume != FROM_THE_START
 
     def begin(self, answer: Any, mask: Callable[[str], str] = str) -> Any:
         """The answer from where the last one ended. `mask` takes secrets out first: a caller may begin anywhere."""
-        if self._resume is FROM_THE_START:
+        if not self.resumes:
             return answer
         match answer:
             case str():
@@ -54,24 +52,24 @@ class Continuation:
             case Markdown():
                 return self._text_rest(answer.blocks, mask)
             case Xml():
-                return Xml(root=_xml_rest(masked(answer.root, mask), self._resume))
-            case Output():
-                return Output(data=_json_rest(_masked_data(answer.data, mask), self._resume), message=answer.message)
+                return Xml(root=_xml_rest(masked(answer.root, mask), self._from))
+            case Json():
+                return Json(data=_json_rest(_masked_data(answer.data, mask), self._from), message=answer.message)
             case Blocks(content=list() | tuple() as content):
                 return self._blocks_rest(answer, content, mask)
             case dict() | list():
-                return Output(data=_json_rest(_masked_data(answer, mask), self._resume))
+                return Json(data=_json_rest(_masked_data(answer, mask), self._from))
         return answer
 
     def _text_rest(self, blocks: Sequence[str], mask: Callable[[str], str]) -> Text:
         text = "\n\n".join(mask(clean_text(block)) for block in blocks)
-        return Text(text=text[self._resume.offset :])
+        return Text(text=text[self._from.offset :])
 
     def _blocks_rest(self, answer: Blocks, content: Sequence[Any], mask: Callable[[str], str]) -> Blocks | Text:
         """The blocks from one on, or the rest of the text of one block."""
-        if not self._resume.path:
-            return replace(answer, content=content[self._resume.offset :])
-        index = int(self._resume.path) if self._resume.path.isdecimal() else len(content)
+        if not self._from.path:
+            return replace(answer, content=content[self._from.offset :])
+        index = int(self._from.path) if self._from.path.isdecimal() else len(content)
         block = content[index] if index < len(content) else None
         source = block.get("resource", block) if isinstance(block, Mapping) else None
         text = source.get("text") if isinstance(source, Mapping) else None
@@ -81,28 +79,32 @@ class Continuation:
 
     def next_call(self, cut: Cut) -> str | None:
         """The call that shows what this cut left out."""
-        if len(msgspec.json.encode(self._arguments)) > _LONGEST_ARGUMENTS:
+        if len(msgspec.json.encode(self.arguments)) > _LONGEST_ARGUMENTS:
             return None
         path, offset = self._absolute(cut)
-        if Resume(path=path, offset=offset) == self._resume:
+        if Resume(path=path, offset=offset) == self._from:
             # Nothing of this place could be shown; the same call again would show as little.
             return None
         where = {"path": path} if path else {}
-        return example_call(READ_MORE, tool=self._tool, arguments=dict(self._arguments), **where, offset=offset)
+        return call_text(READ_MORE, {"tool": self.tool, "arguments": dict(self.arguments), **where, "offset": offset})
+
+    @property
+    def _from(self) -> Resume:
+        return self.resume or FROM_THE_START
 
     def _absolute(self, cut: Cut) -> tuple[str, int]:
-        """Paths in an answer are relative to its own beginning; the next call counts from the very beginning."""
+        """Convert the path of a cut, relative to this answer, to one relative to the whole answer."""
         separator = "." if f"{cut.path}.".startswith("data.") else "/"
         below = cut.path.split(separator)[1:] if cut.path else []
         if not below:
-            return self._resume.path, self._resume.offset + cut.position
+            return self._from.path, self._from.offset + cut.position
         if below[0].isdigit():
-            below[0] = str(int(below[0]) + self._resume.offset)
-        return separator.join([*([self._resume.path] if self._resume.path else []), *below]), cut.position
+            below[0] = str(int(below[0]) + self._from.offset)
+        return separator.join([*([self._from.path] if self._from.path else []), *below]), cut.position
 
 
 def _masked_data(data: Any, mask: Callable[[str], str]) -> Any:
-    return msgspec.json.decode(masked_json(encode(data), mask))
+    return read_back(data, mask)
 
 
 def _json_rest(data: Any, resume: Resume) -> Any:
@@ -124,8 +126,10 @@ def _step(data: Any, keys: list[str]) -> tuple[Any, list[str]]:
     if isinstance(data, list) and _INDEX.fullmatch(keys[0]) and int(keys[0]) < len(data):
         return data[int(keys[0])], keys[1:]
     if isinstance(data, dict):
+        if "…" in ".".join(keys):
+            data = {**with_short_names(data), **data}
         longest = max(map(len, data), default=0)
-        # A key may have dots of its own.
+        # A key may contain dots.
         for size, key in enumerate(accumulate(keys, "{}.{}".format), 1):
             if key in data:
                 return data[key], keys[size:]

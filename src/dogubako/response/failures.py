@@ -1,15 +1,16 @@
-"""What a caller is shown of an error: a copy without secrets, with message, hint and details inside the budget."""
+"""Present errors to callers: a copy without secrets, with message, hint and details within the budget."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, Self
 
-from dogubako.contract.call import ToolResult, error_facts
+from dogubako.contract.call import ToolResult, error_facts, text_block
 from dogubako.contract.errors import DogubakoError, ToolExecutionError, ValidationError, ValidationErrorContext
-from dogubako.response.blocks import BLOCK_TOKENS, text_block
-from dogubako.response.plain import clean_text, encode
+from dogubako.contract.offload import has_more_values
+from dogubako.response.blocks import BLOCK_TOKENS
+from dogubako.response.jsonable import clean_text, encode
 from dogubako.response.tokens import count_tokens, fits
-from dogubako.response.trim import cut_text, take_whole
+from dogubako.response.truncation import cut_text, take_whole
 
 Mask = Callable[[str], str]
 
@@ -20,14 +21,42 @@ _MOST_DETAILS: Final = 100
 _LONGEST_FIELD: Final = 200
 _LONGEST_DETAIL: Final = 1_000
 _SMALLEST_ROOM: Final = 30
+# An error is shown on the event loop. To mask or to count a message of megabytes would stop it.
+_LONGEST_WORDS: Final = 8_000
+_LONGEST_SECRET: Final = 1_000
 # Estimates of parts do not add up exactly; each round aims a little lower until the whole fits.
 _ROUNDS: Final = 8
-# What a note about details that were left out costs.
+# The cost of a note about omitted details.
 _NOTE_TOKENS: Final = 25
 
 
+class Words(NamedTuple):
+    """The beginning of a text without secrets, and how many characters of the text follow it."""
+
+    text: str
+    missing: int
+
+    @classmethod
+    def of(cls, value: Any, mask: Mask, longest: int = _LONGEST_WORDS) -> Self:
+        whole = value if isinstance(value, str) else _written(value)
+        if len(whole) <= longest + _LONGEST_SECRET:
+            return cls(mask(clean_text(whole)), 0)
+        # A secret that this cut divides is at the end, which is left out.
+        masked = mask(clean_text(whole[: longest + _LONGEST_SECRET]))[:-_LONGEST_SECRET]
+        return cls(masked, len(whole) - longest)
+
+    def short(self, budget: int, spelled: Callable[[str], str] = str) -> str:
+        whole = not self.missing and fits(spelled(self.text), budget)
+        return self.text if whole else cut_text(self.text, budget, spelled, self.missing)
+
+
+def _written(value: Any) -> str:
+    """Whatever another author calls a message, as text. To write millions of values would be one long step in C."""
+    return f"[{type(value).__name__}]" if has_more_values(value, _LONGEST_WORDS, 1) else str(value)
+
+
 def failed(error: DogubakoError, mask: Mask, budget: int) -> ToolResult:
-    """The message is the first block, exactly; the hint, if there is one, is the second."""
+    """Build the answer to a failed call: the message is the first block; the hint, if any, the second."""
     shown, tokens = _presented(error, mask, budget)
     return ToolResult(
         content=tuple(map(text_block, _texts(shown))),
@@ -40,7 +69,7 @@ def failed(error: DogubakoError, mask: Mask, budget: int) -> ToolResult:
 
 
 def presentable(error: DogubakoError, mask: Mask, budget: int) -> DogubakoError:
-    """A copy of the error that may be shown. The error itself stays as it is, for the log and for who raises it again.
+    """A copy of the error that may be shown. The error itself stays unchanged, for the log and for a re-raise.
 
     The copy has no traceback, which would keep the values of every frame alive.
     """
@@ -50,7 +79,7 @@ def presentable(error: DogubakoError, mask: Mask, budget: int) -> DogubakoError:
 def _presented(error: DogubakoError, mask: Mask, budget: int) -> tuple[DogubakoError, int]:
     shown = _copy(error)
     _repair(shown, mask)
-    message, hint = mask(_text(error.message)), mask(_text(error.hint)) if error.hint else ""
+    message, hint = Words.of(error.message, mask), Words.of(error.hint or "", mask)
     details, total = _details(error, mask)
     cost = budget + 1
     for attempt in range(_ROUNDS):
@@ -62,18 +91,18 @@ def _presented(error: DogubakoError, mask: Mask, budget: int) -> tuple[DogubakoE
     return shown, cost
 
 
-def _fill(shown: DogubakoError, message: str, hint: str, room: int) -> int:
+def _fill(shown: DogubakoError, message: Words, hint: Words, room: int) -> int:
     """Give the message up to two thirds of the room, then the hint what it needs; what is left is for the details."""
-    shown.message, shown.hint = _short(message, room * 2 // 3), None
+    shown.message, shown.hint = message.short(room * 2 // 3), None
     room -= count_tokens(shown.message)
-    if hint and room > _SMALLEST_ROOM:
-        shown.hint = _short(hint, room, _twice)
+    if hint.text and room > _SMALLEST_ROOM:
+        shown.hint = hint.short(room, _twice)
         room -= count_tokens(_twice(shown.hint))
     return room
 
 
 def _twice(hint: str) -> str:
-    """A hint is sent twice: as a text, and as a fact for programs."""
+    """The hint as it is sent: once as text, and once as JSON in the error facts."""
     return hint + encode(hint)
 
 
@@ -94,7 +123,7 @@ def _copy(error: DogubakoError) -> DogubakoError:
 
 
 def _repair(shown: DogubakoError, mask: Mask) -> None:
-    """Classes of others may say anything; what programs read must have its form."""
+    """Replace malformed facts: error classes of other authors may hold anything."""
     facts = shown.__dict__
     if not _is_plain(shown.code, _CODE, mask):
         facts["code"] = ToolExecutionError.code
@@ -122,10 +151,10 @@ def _discreet(wrong: ValidationErrorContext, mask: Mask) -> ValidationErrorConte
 
 def _details(error: DogubakoError, mask: Mask) -> tuple[list[dict[str, str]], int]:
     """The first details without secrets, and how many there are."""
-    found = error.details if error.shown_details is None else error.shown_details
-    if not isinstance(found, list | tuple):
+    details = error.details if error.shown_details is None else error.shown_details
+    if not isinstance(details, list | tuple):
         return [], 0
-    return [_detail(one, mask) for one in found[:_MOST_DETAILS]], len(found)
+    return [_detail(one, mask) for one in details[:_MOST_DETAILS]], len(details)
 
 
 def _fitting(details: Sequence[dict[str, str]], total: int, room: int) -> list[dict[str, str]]:
@@ -144,13 +173,5 @@ def _detail(one: Any, mask: Mask) -> dict[str, str]:
 
 
 def _entry(value: Any, mask: Mask, longest: int) -> str:
-    text = mask(_text(value))
+    text = Words.of(value, mask, longest).text
     return text if len(text) <= longest else f"{text[:longest]}…"
-
-
-def _text(value: Any) -> str:
-    return clean_text(value if isinstance(value, str) else str(value))
-
-
-def _short(text: str, budget: int, spelled: Callable[[str], str] = str) -> str:
-    return text if fits(spelled(text), budget) else cut_text(text, budget, spelled)

@@ -1,24 +1,25 @@
-"""Check one MCP content block that comes from elsewhere, and take our secrets out of it."""
+"""Validate one foreign MCP content block and mask secrets in it."""
 
 import base64
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-import msgspec
-
-from dogubako.contract.visible import visible
+from dogubako.contract.offload import has_more_values, names_in, parts_of
+from dogubako.contract.redaction import visible
 from dogubako.response.check import fault_of, is_audience, is_media_type, is_priority
-from dogubako.response.plain import clean_text, encode, masked_data, to_plain
-from dogubako.response.tokens import count_tokens, far_above
+from dogubako.response.jsonable import clean_text, encode, masked_data, read_back, to_plain
+from dogubako.response.pictures import picture_tokens
+from dogubako.response.tokens import count_tokens, far_above, far_above_characters
 
 Mask = Callable[[str], str]
 
 _LONGEST_TYPE: Final = 40
+_LONGEST_SECRET: Final = 1_000
 _LONGEST_DATE: Final = 64
-# `_meta` is for programs. It is left out where it needs more than this part of the budget.
+# `_meta` is for programs. It is omitted if it needs more than this part of the budget.
 _META_SHARE: Final = 4
 
-# The fields that MCP knows of each block. Others are left out, as clients would ignore them.
+# The fields that MCP defines for each block. Others are omitted; clients would ignore them.
 _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "text": ("text",),
     "image": ("data", "mimeType"),
@@ -28,16 +29,16 @@ _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 _RESOURCE_FIELDS: Final = ("uri", "mimeType", "text", "blob")
 _ROLES: Final = ("user", "assistant")
-# A list of roles has two of them; who repeats them is not read to the end.
+# There are two roles; a list that repeats them is not read to the end.
 _MOST_ROLES: Final = 10
 _BASE64: Final = frozenset({"data", "blob"})
 
-# What the encoder raises for data that JSON cannot say.
+# The encoder raises these for data that JSON cannot represent.
 NOT_JSON: Final = (TypeError, ValueError, OverflowError, RecursionError)
 
 
 class Fault(NamedTuple):
-    """Why a block is left out: its type, shortened and cleaned, and the reason."""
+    """Why a block is omitted: its type, truncated and cleaned, and the reason."""
 
     kind: str
     reason: str
@@ -49,7 +50,7 @@ class Fault(NamedTuple):
 
 
 def examined(raw: object, mask: Mask, budget: int) -> dict[str, Any] | Fault:
-    """The block with the fields that MCP knows, clean and without secrets, or the reason why it cannot be shown."""
+    """The block with the fields that MCP defines, clean and masked, or the reason why it cannot be shown."""
     if not isinstance(raw, Mapping):
         return Fault("", "not an object")
     kind = raw.get("type")
@@ -68,11 +69,11 @@ def examined(raw: object, mask: Mask, budget: int) -> dict[str, Any] | Fault:
 
 def plain_copy(value: Any, mask: Mask) -> Any:
     """Data of others as plain JSON data without secrets; `NOT_JSON` where it is none, or nested too deeply."""
-    return masked_data(to_plain(msgspec.json.decode(encode(value))), mask)
+    return masked_data(to_plain(read_back(value)), mask)
 
 
 def base64_of(block: Mapping[str, Any]) -> str:
-    """The bytes that a block carries, as they are encoded; empty where it has none."""
+    """The base64 data of a block; empty if it has none."""
     resource = block.get("resource")
     encoded = resource.get("blob") if isinstance(resource, Mapping) else block.get("data")
     return encoded if isinstance(encoded, str) else ""
@@ -80,8 +81,9 @@ def base64_of(block: Mapping[str, Any]) -> str:
 
 def _refused(block: dict[str, Any], mask: Mask, budget: int) -> Fault | None:
     kind, encoded = block["type"], base64_of(block)
-    if far_above(encoded, budget):
-        # It will not be shown, so it need not be decoded.
+    seen = kind == "image" and picture_tokens(encoded) is not None
+    if far_above(encoded, budget) and not seen:
+        # The data will not be shown, so it need not be decoded.
         block, encoded = _without_base64(block), ""
     if (reason := fault_of(block)) is not None:
         return Fault(kind, reason)
@@ -112,26 +114,26 @@ def _extras(raw: Mapping[str, Any], mask: Mask, budget: int) -> dict[str, Any]:
 
 
 def _annotations(raw: object, mask: Mask) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    annotations: dict[str, Any] = {}
     if not isinstance(raw, Mapping):
-        return found
+        return annotations
     audience, priority = raw.get("audience"), raw.get("priority", -1)
     if isinstance(audience, list | tuple) and is_audience(audience[:_MOST_ROLES]):
-        found["audience"] = [role for role in _ROLES if role in audience[:_MOST_ROLES]]
+        annotations["audience"] = [role for role in _ROLES if role in audience[:_MOST_ROLES]]
     if is_priority(priority):
-        found["priority"] = float(priority)
+        annotations["priority"] = float(priority)
     if isinstance(date := raw.get("lastModified"), str) and len(date) <= _LONGEST_DATE:
-        found["lastModified"] = mask(clean_text(date))
-    return found
+        annotations["lastModified"] = mask(clean_text(date))
+    return annotations
 
 
 def _meta(raw: Mapping[str, Any], mask: Mask, budget: int) -> dict[str, Any]:
     meta = raw.get("_meta")
     if not isinstance(meta, Mapping) or not meta:
         return {}
+    if has_more_values(meta, far_above_characters(budget // _META_SHARE), 1):
+        return {}
     try:
-        if far_above(encode(meta), budget // _META_SHARE):
-            return {}
         copied = plain_copy(meta, mask)
     except NOT_JSON:
         return {}
@@ -139,7 +141,7 @@ def _meta(raw: Mapping[str, Any], mask: Mask, budget: int) -> dict[str, Any]:
 
 
 def _drop_wrong(block: dict[str, Any], wanted: Mapping[str, Callable[[Any], bool]]) -> None:
-    """A block is not lost for a field that it need not have."""
+    """Drop invalid optional fields instead of the whole block."""
     for name, fits in wanted.items():
         if name in block and not fits(block[name]):
             del block[name]
@@ -154,11 +156,30 @@ def _is_size(value: Any) -> bool:
 
 
 def holds_secret(encoded: str, mask: Mask) -> bool:
-    """Whether base64 spells a secret itself, or holds one."""
+    """Whether base64 text contains a secret, encoded or decoded."""
     held = base64.b64decode(encoded).decode("utf-8", "surrogateescape")
     return mask(encoded) != encoded or mask(held) != held
 
 
+def check_bytes(encoded: str, mask: Mask) -> None:
+    """A secret within base64 cannot be masked, so an answer with one does not leave."""
+    if holds_secret(encoded, mask):
+        raise ValueError("a tool returned bytes that contain a secret of this server")
+
+
+def check_bytes_within(data: Any, mask: Mask) -> None:
+    """The same for all bytes within data that JSON will encode in base64."""
+    waiting = [data]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, bytes | bytearray | memoryview):
+            check_bytes(base64.b64encode(one).decode("ascii"), mask)
+        elif not isinstance(one, str):
+            waiting += parts_of(one)
+            waiting += names_in(one)
+
+
 def _short(kind: str, mask: Mask) -> str:
-    cleaned = visible(mask(clean_text(kind)))
+    # A secret that this cut divides is not shown: it is far behind what is shown.
+    cleaned = visible(mask(clean_text(kind[: _LONGEST_TYPE + _LONGEST_SECRET])))
     return cleaned if len(cleaned) <= _LONGEST_TYPE else f"{cleaned[:_LONGEST_TYPE]}…"

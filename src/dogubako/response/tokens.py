@@ -1,103 +1,92 @@
-"""How many tokens a text costs at most: fast, and never below what a real tokenizer counts.
+"""A fast upper bound of the tokens of a text, never below what a real tokenizer counts.
 
 An answer that is too long is lost, one that is a little shorter than it could be is not. So this is an upper
-bound: at least what the tokenizers of Claude (anthropic 0.38) and Mistral (Tekken) say, at most 1.5 times that
-for English and JSON, twice for Japanese. It looks at neighbouring characters, not at words:
+bound: at least what the tokenizers of Claude (anthropic 0.38) and Mistral (Tekken) say, about 1.2 times that for
+English, code, logs and JSON, twice for Japanese at most.
 
-- Text is made of bytes. Each byte adds what its *pair* with the byte before it costs: a digit is a token, a
-  letter inside a common English pair nearly free, one inside a rare pair ("qz") a token of its own.
-- Letters are also paired with the letter two before them; that tells "tion" from "tnio".
+- A run of letters is looked up: `token_words.txt` has those that are one token for both tokenizers, after a blank
+  or without one. Another run costs the pieces of that table that it is made of, and one more.
+- What is between letters is made of bytes. Each byte adds what its *pair* with the byte before it costs: a digit is
+  a token, a comma behind a quote nearly free.
 - A byte outside ASCII is a token, unless its character is one we know to be cheaper.
 - Chance evens out in long texts, not in short ones: a margin that grows with the square root covers that.
 
-The tables were fitted by linear programming: the smallest costs that stay above both tokenizers for 100,000
-samples of prose, code, JSON, 90 languages and noise. tests/response/test_tokens.py holds them to it.
+`scripts/fit_tokens.py` chooses the words and fits the pairs by linear programming: the smallest costs that stay above
+both tokenizers for thousands of samples of prose, code, logs, JSON and noise, and of short patterns that are repeated.
+tests/response/test_tokens.py holds them to it.
 """
 
 import re
 import unicodedata
+import zlib
+from collections import Counter
+from functools import cache, lru_cache
+from itertools import islice
 from math import isqrt
+from pathlib import Path
+from typing import Final
 
-from dogubako.response.plain import pieces_of
+from dogubako.contract.normalization import nfkc
+from dogubako.response.jsonable import pieces_of
 
-_TOKEN = 60  # All costs are in sixtieths of a token.
+TOKEN: Final = 60  # All costs are in sixtieths of a token.
 
 # The start and the end of a text count as a line end: kind 0. Kind 2 is a byte outside ASCII, kind 3 a control.
 _KINDS = ("\n", " ", "", "\r\t", ":", "0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz",
           '"', ",", "{}[]", "-_", "./", "<>=()", "';&!?", "\\#*`|@%$+~^")  # fmt: skip
-# Letters that behave alike share a class, as the first of a pair and as the second. Class 0 is no letter.
-_FIRST = ("", "a", "bp", "ch", "d", "e", "fl", "gy", "i", "jqzkw", "mvx", "n", "o", "r", "st", "u")
-_SECOND = ("", "a", "bgc", "df", "e", "h", "i", "jzkqxv", "l", "mu", "n", "o", "pwy", "r", "s", "t")
-
 # A row is the first of the pair, a column the second, both in the order above.
 _KIND_COSTS = bytes(map(int, """
-    14 52 60 48 60 60 60 60 60 56 60 59 60 60 60 60
-    60  1 60 60 50 60  0  9 28 41 34 60 29 32 56 23
+    55 41 60 60 56 60 60 10 32  0  0 60 60  0  0 60
+    60  5 60 60 60 60  0  2 18 60 26  8 27 15 21 45
     60 60 60 60 60 60 60 60 60 60 60 60 60 60 60 60
-    60 42 60 60 42 42 29 19 42 42 42 60 42 42 60 42
-    53 37 60 60 41 41 58 40 47 41 29  7  1 50 41 41
-    58 60 60 60 60 60 60 58 59 60 59 57 60 60 54 59
-     4  6 60 39  4 16 17  2 13 14 10 60 14 19 15 24
-    23  1 60 40 17 16 60  0 25  1 30 56  0 15 30 60
-    42 60 60 60  0 54 47 22 40  0 17 27 19 10 59 41
-    46 56 60 60 17 58 60 59 47 41 30 48 24 60 60 60
-    42 60 60 60 60 42 59 38 59 42 41 60 42 51 47 60
-    49  1 60 42 42 60 12  1 21  1  2 27 35 55 60 54
-    42 19 60 60 48 60 59 52 29 24 33 33 27 58 57 53
-    60 24 60 60 55 53 54 45 38 42 51 58  4 29 54 60
-    53  1 60 41 60 59 60 43 42 41 54 53 56 60 57 57
-    60 60 60 60 60 58 48 37 60 41 41 60 60 57 60 57
+    60 37 60 60  0 60  3  7  0  0  0  0  0  0 60  0
+     0 54 60  0  0 44 32 24  0 60 42 60 60 60 60 50
+    55 59 60 60 31 60 58 26 60 60 60 23 50 60 60 60
+     0  0 60 13  0  8  0  0  0  0 60  2  0 60 27 60
+    28  0 60 60  6 28  0  0  0 25 15 28 18  6  0 39
+    56  0 60  0  0 21 53 50 18  2 60 60  0 15 27 18
+    57 51 60  0  0 60  0 60  0 45 60 60 60  0 60 60
+    60 56 60 42  0 34 57  0  0  0 47 60 29 60 44 60
+     9 55 60  0  0 60  0 50  0 14 60 18 12 48 60 60
+     0 48 60  0 47 60 37 10 15  0  0 17 26 54 22 60
+    47 50 60  0 60 60 60 46 34  0 60  0  9 22 56 60
+    10 31 60  0 48 60  0  0 30 11 40 60 60 14 13 60
+    10 60 60 60 60 60 17  3 60 50 60  3 57 60 60 33
 """.split()))  # fmt: skip
-_LETTER_COSTS = bytes(map(int, """
-     0  2 15 38 56  7  1 38 22 21 42 10  0 34 21 11
-    46 53  0  7 58  4  0 21  0  0 11  1  0 25  1 19
-    27  2 41 32  9 37 28 48  0  2 58  0  0  9  7 21
-    27  0 20 60  0  8  4 33  4  0 36  0 38  0 33  0
-     0  0  0 20  9 36  0  7 38  2 49 24  5  5  2 53
-     9  1  0  0  0 59 44  0 36 16 17 48  0  0  0 18
-     4  0 42  6  1 43  0 15  0  8 60  0  0  1  9  8
-     0 47 31 60 15  7 60 56 28 41 57  6  7  7  0 23
-    60  9  0  1 45 14 28 26 13 28  0  0 23 15  0  0
-    13 22 47 40 18  1  0 17 20 21  8 46  4 54  9 60
-    24  0 24 60  0 55  0 36 19 43 37  8  0 40  0 18
-     8 10  0  0 15 32 16 28 56  2 58  0 20 56  0  0
-    23  0  0  0 58 30  8  0 22  0  0 49  0  0  2  0
-    17 16  2 57  0 26  6 22 21 12  0  0  7  0  1  0
-     1  5 23 57  3  0  0 60 33  0 60  0  0  0  0  0
-    60  1  1 27  0 43 16 60  2 42  0 34  2  0  1  0
-""".split()))  # fmt: skip
-_SKIP_COSTS = bytes(map(int, """
-     0  0 11 12  3  0  0 16 29  1  4  0 31  1 30 11
-     5 35  0  0  0 43  0  1  0  2  0 15  0 15  0  0
-     1 13  0 15  0  5 20 50  0 36 10  0 25  8  8 13
-     0  2  8 13 24  9  0  7  0  1  3  0 17  0  0  0
-     4 20  0  4  2  5  0  0 18  7  1 11  2  4  0  0
-     0  0  4  7 23 22  3 17  2  0  6  0  0  0  6 17
-     0 19  1  9  1 20  7  4 25  6 13 12  0  0  0  0
-    22  0 27  1  0 54  0 43  1  0  4 18 42  8  6  7
-    14  0  0  0  0  0 17 23  0  2  0 59  0 59 12 25
-    11 26  6  0 23  0  8 37 20  6  2 13 57  0  8  9
-     8  7  0  0  6 45  3  6  0  1  0 26 16  0  0  0
-     0 10  0  0  3  1 12 46  0  1  7 16  0 18  0  0
-     0 51  0  0  0  2 13  0  0  0  0 43  0 24  0  4
-     0  0  0  0  0 22  0  8  8  0  0 10  0 37  3  0
-     1  0  8  0  1 24 12 39 13  0  0  0  0  0 19 30
-    22 41  0 12  0  0  0 11  0 42  5 19 13  1 10 16
-""".split()))  # fmt: skip
+WORDS_FILE: Final = Path(__file__).with_name("token_words.txt")
+_LETTERS: Final = re.compile(rb" ?[A-Za-z]+")
+# No piece of the table is longer. A longer run is no word: its letters are counted.
+_LONGEST_PIECE: Final = 16
+_LONGEST_WORD: Final = 64
+# Cutting a word into pieces takes some microseconds. Beyond so many different words, their letters are counted.
+_MOST_WORDS_CUT: Final = 3_000
+
+# ":-,:-,:-,…" is made of pairs that are cheap in text, and is not cheap itself. Text with such passages compresses
+# well; searching them in every text would take longer than counting it.
+_PERIODS: Final = range(2, 15)
+_PATTERN_RATIO: Final = 5
+_SHORTEST_PATTERN: Final = 48
+# Whole lines that are repeated cost up to this part more than lines that differ.
+_REPEATED_LINES: Final = 24
+# What a byte of such a passage costs more than its pair. Letters were counted before, each with a blank before it.
+_COUNTED_BEFORE: Final = {(first, kind) for first in range(16) for kind in (1, 6, 7)} - {(0, 1), (1, 1), (3, 1)}
+_PATTERN_COSTS: Final = bytes(
+    0 if divmod(pair, 16) in _COUNTED_BEFORE else TOKEN - cost for pair, cost in enumerate(_KIND_COSTS)
+)
 
 # Before a word the last of several blanks is part of the word's token; before a digit it is one of its own.
 _BLANKS_BEFORE_DIGIT = re.compile(rb"  (?=[0-9])")
 
-# English has no words of 16 letters and more without a capital. What looks like one ("hahahaha…") costs extra.
-_LONG_WORD_COST = 33
+# There are no rows of 16 different signs: ":-,:-,:-,…" is made of pairs that are cheap in text, and is not cheap.
+_LONG_SIGNS_COST = 45
 
-# Rulers and padding: the same character again and again is cheap, and some characters are cheaper than others.
+# Rulers and padding: repeated characters are cheap, and some are cheaper than others.
 _LONG_RUN = re.compile(rb"([ !-/:-IL-PR-TW-~])\1{15,}")
 _RUN_SHOWN = 16
 _RUN_COSTS = {**dict.fromkeys(b"%FXYfxy}", 15), **dict.fromkeys(b"_", 8), **dict.fromkeys(b".#/=*- ", 4)}
 _OTHER_RUN_COST = 32
 
-# Three bytes, yet one token in both vocabularies: signs, kana, the commonest kanji and hangul.
+# Three bytes, but one token in both vocabularies: signs, kana, the most common kanji and hangul.
 _CHEAP_CHARACTERS = (
     r"–—‘’“”„•…€™→−≥①-⑤─█■●\u3000-\u3002「」【】\uff01\uff05\uff08-\uff1b\uff1d-\uff1f\uff3b\uff3d\uff5e"
     "あいうえおかがきくけこさしすせそただちっつてでとどなにのはばまみめもやよらりるれわをんアィイウェエオカキクグコ"
@@ -117,7 +106,7 @@ _CHEAP_CHARACTERS = (
     "가간개게경고과구그기까나내는니다단당대도동되된드들라래량러력로료를름리만면문미번보복부분사산상색서성세소수스습"
     "시식아야어에여열오와요용우원위으은을음의이인일입자작장재전정제주지째치크터트하한할합해행호화환"
 )
-# What a known character costs less than its bytes. The second class are scripts of India and Thailand, two tokens.
+# How much less than its bytes a character costs. The second class are scripts of India and Thailand, two tokens.
 _SAVINGS = (
     (re.compile(f"[{_CHEAP_CHARACTERS}]"), 120),
     (
@@ -129,17 +118,19 @@ _SAVINGS = (
     (re.compile("[а-яёєії]"), 72),
     (re.compile("[α-ωά-ώא-תا-ي]"), 39),
 )
-# In a text this short, a byte may well be a token.
+# In such a short text, a byte may be a token.
 _TINY = 8
-# Even padding costs more than a token per so many characters.
+# Even padding costs more than a token per this many characters.
 _MOST_PER_TOKEN = 24
 # U+FDFA grows to 33 bytes when it is normalised. No character grows more.
 _WIDEST = 33
 _LONG = 512 * 1024
+# U+FDFA becomes 18 characters. Texts that people write hardly grow.
+_MOST_GROWTH = 3
 
 
 def _classes(groups: tuple[str, ...], step: int, ascii_rest: int, rest: int) -> bytes:
-    """A translation table from a byte to its class, multiplied by `step`; capitals count as their small letters."""
+    """A translation table from a byte to its class, multiplied by `step`."""
     table = [ascii_rest * step] * 128 + [rest * step] * 128
     for number, group in enumerate(groups):
         for char in group:
@@ -147,59 +138,129 @@ def _classes(groups: tuple[str, ...], step: int, ascii_rest: int, rest: int) -> 
     return bytes(table)
 
 
-def _letter_classes(groups: tuple[str, ...], step: int) -> bytes:
-    return _classes(tuple(group + group.upper() for group in groups), step, 0, 0)
-
-
 _KIND_FIRST, _KIND_SECOND = _classes(_KINDS, 16, 3, 2), _classes(_KINDS, 1, 3, 2)
-_LETTER_FIRST, _LETTER_SECOND = _letter_classes(_FIRST, 16), _letter_classes(_SECOND, 1)
-_IS_SMALL = _classes(("", _KINDS[7]), 1, 0, 0)
+_IS_SIGN = _classes(("", "".join(chr(one) for one in range(33, 127) if not chr(one).isalnum())), 1, 0, 0)
 _IS_ZERO = b"\x01" + bytes(255)
 _ASCII = bytes(range(128))
+# Rows of 16 bytes, in bits.
+_SIXTEEN: Final = (8, 16, 32, 64)
 
 
 def count_tokens(text: str) -> int:
-    """The most tokens this text can cost. Exact for nobody, too low for nobody."""
+    """An upper bound of the tokens of this text."""
     if len(text) <= _TINY and text.isascii():
         return len(text)
     if len(text) > _LONG:
-        # What is counted at once holds the interpreter. The bounds of all pieces together are a bound of the whole.
+        # Counting a long text at once would hold the interpreter. The bounds of the pieces add up to a bound of the
+        # whole.
         return sum(map(count_tokens, pieces_of(text)))
     if text.isascii() or unicodedata.is_normalized("NFKC", text):
         return _bound(text)
     # Claude's tokenizer normalises first, Mistral's does not, and either form can be the longer one.
-    return max(_bound(text), _bound(unicodedata.normalize("NFKC", text)))
+    normal = nfkc(text)
+    # What grows so much is no text in any language: its bytes are bound enough, and cheaper to count than its pairs.
+    grown = len(normal) > _MOST_GROWTH * len(text)
+    return max(_bound(text), len(normal.encode("utf-8", "surrogatepass")) if grown else _bound(normal))
 
 
 def far_above(text: str, limit: int) -> bool:
-    """Whether a text is so long that it cannot fit: megabytes are not worth counting."""
+    """Whether a text is so long that it cannot fit. Avoids counting megabytes."""
     return len(text) > far_above_characters(limit)
 
 
 def far_above_characters(limit: int) -> int:
-    """The length above which no text fits so many tokens."""
+    """The length above which no text fits into `limit` tokens."""
     return max(limit, 1) * _MOST_PER_TOKEN
 
 
 def fits(text: str, limit: int) -> bool:
-    """Whether `count_tokens` stays within the limit; a short text is not counted, for a byte is at most a token."""
+    """Whether `count_tokens` stays within the limit. Short texts are not counted: a byte is at most a token."""
     return len(text) * (1 if text.isascii() else _WIDEST) <= limit or count_tokens(text) <= limit
 
 
 def _bound(text: str) -> int:
-    # Half a surrogate pair has no UTF-8. It counts as the three bytes it would be.
+    # Lone surrogates have no UTF-8. They count as three bytes.
     whole = text.encode("utf-8", "surrogatepass")
-    size = len(whole)
-    data, run_cost = _without_runs(whole)
-    cost = run_cost + _pair_costs(data) + _LONG_WORD_COST * _letters_beyond_words(data)
-    cost += _TOKEN * len(_BLANKS_BEFORE_DIGIT.findall(data))
-    if not text.isascii():
-        cost -= _savings(data)
-    return min(size, 3 + isqrt(size) // 8 + -(-cost // _TOKEN))
+    data, run_cost = without_runs(whole)
+    cost = run_cost + cost_besides_pairs(data) + _pair_costs(data) + _pattern_costs(data)
+    cost += cost // _REPEATED_LINES
+    return min(len(whole), margin(len(whole)) + -(-cost // TOKEN))
 
 
-def _without_runs(data: bytes) -> tuple[bytes, int]:
-    """The text with its long runs shortened, and what the rest of them costs."""
+def margin(size: int) -> int:
+    """Tokens that a text of this many bytes may have more than its parts cost on average."""
+    return 4 + isqrt(size) // 4
+
+
+def cost_besides_pairs(data: bytes) -> int:
+    """What words, rows of signs, blanks before digits and characters outside ASCII cost."""
+    cost = _word_costs(data) + _LONG_SIGNS_COST * _beyond_fifteen(data, _IS_SIGN)
+    cost += TOKEN * len(_BLANKS_BEFORE_DIGIT.findall(data))
+    return cost if data.isascii() else cost - _savings(data)
+
+
+def pairs_of_kinds(data: bytes) -> bytes:
+    """Each byte with the one before it, as a place in the table, at C speed: the text is one big number.
+
+    Shifted by one digit and added, two such numbers hold in each digit the pair of a byte and its neighbour.
+    """
+    pairs = (_number(data.translate(_KIND_FIRST)) << 8) + _number(data.translate(_KIND_SECOND))
+    return pairs.to_bytes(len(data) + 2, "little")
+
+
+def _pair_costs(data: bytes) -> int:
+    return sum(pairs_of_kinds(data).translate(_KIND_COSTS))
+
+
+def _pattern_costs(data: bytes) -> int:
+    """What short patterns that are repeated cost beyond their pairs: in them, every sign and digit is a token."""
+    if len(data) < _SHORTEST_PATTERN or len(zlib.compress(data, 1)) * _PATTERN_RATIO > len(data):
+        return 0
+    whole, size, repeated = _number(data), len(data), 0
+    for period in _PERIODS:
+        # The last bytes of the text would be compared with the nothing behind it.
+        differs = (whole ^ (whole >> (8 * period))).to_bytes(size, "little")[: size - period]
+        repeated |= _after_many(differs.translate(_IS_ZERO), _SIXTEEN)
+    if not repeated:
+        return 0
+    # The pairs begin one place before the bytes. Which of two neighbours is counted makes no difference in a pattern.
+    missing = _number(pairs_of_kinds(data).translate(_PATTERN_COSTS)) & (repeated * 255)
+    return sum(missing.to_bytes(size + 2, "little"))
+
+
+@cache
+def _words() -> frozenset[bytes]:
+    """Runs of letters that are one token; those after a blank begin with it."""
+    return frozenset(WORDS_FILE.read_bytes().split(b"\n"))
+
+
+def _word_costs(data: bytes) -> int:
+    runs, words = _LETTERS.findall(data), _words()
+    unknown = Counter([run for run in runs if run not in words])
+    cost = len(runs)
+    for run, times in islice(unknown.items(), _MOST_WORDS_CUT):
+        cost += _pieces(run) * times
+    for run, times in islice(unknown.items(), _MOST_WORDS_CUT, None):
+        cost += len(run) * times
+    return cost * TOKEN
+
+
+@lru_cache(maxsize=8192)
+def _pieces(run: bytes) -> int:
+    """Into how many pieces of the table a run of letters can be cut, from the left, the longest first."""
+    words, size, start, pieces = _words(), len(run), 0, 0
+    if size > _LONGEST_WORD:
+        return size
+    while start < size:
+        end = min(size, start + _LONGEST_PIECE)
+        while end > start + 1 and run[start:end] not in words:
+            end -= 1
+        start, pieces = end, pieces + 1
+    return pieces
+
+
+def without_runs(data: bytes) -> tuple[bytes, int]:
+    """The text with its long runs shortened, and the cost of the removed part."""
     if not _has_run(data):
         return data, 0
     cost = 0
@@ -212,29 +273,13 @@ def _without_runs(data: bytes) -> tuple[bytes, int]:
     return _LONG_RUN.sub(shorten, data), cost
 
 
-def _pair_costs(data: bytes) -> int:
-    """Look up the cost of all pairs at C speed: a text is one big number, a byte a digit of it.
-
-    Shifted by one digit and added, two such numbers hold in each digit the pair of a byte and its neighbour.
-    """
-    size = len(data) + 2
-    kinds = (_number(data.translate(_KIND_FIRST)) << 8) + _number(data.translate(_KIND_SECOND))
-    firsts, seconds = _number(data.translate(_LETTER_FIRST)), _number(data.translate(_LETTER_SECOND))
-    costs = (
-        _number(kinds.to_bytes(size, "little").translate(_KIND_COSTS))
-        + _number(((firsts << 8) + seconds).to_bytes(size, "little").translate(_LETTER_COSTS))
-        + _number(((firsts << 16) + seconds).to_bytes(size, "little").translate(_SKIP_COSTS))
-    )
-    return sum(costs.to_bytes(size, "little"))
-
-
 def _number(digits: bytes) -> int:
     return int.from_bytes(digits, "little")
 
 
-def _letters_beyond_words(data: bytes) -> int:
-    """Count small letters that follow 15 others."""
-    return _after_fifteen(data.translate(_IS_SMALL)).bit_count()
+def _beyond_fifteen(data: bytes, kind: bytes) -> int:
+    """Count the signs that follow 15 others."""
+    return _after_many(data.translate(kind), _SIXTEEN).bit_count()
 
 
 def _has_run(data: bytes) -> bool:
@@ -243,17 +288,17 @@ def _has_run(data: bytes) -> bool:
         return False
     number = _number(data)
     differs = (number ^ (number >> 8)).to_bytes(len(data), "little")
-    return _after_fifteen(differs.translate(_IS_ZERO)) != 0
+    return _after_many(differs.translate(_IS_ZERO), _SIXTEEN) != 0
 
 
-def _after_fifteen(marks: bytes) -> int:
-    """Which of the marks (0 or 1) end a row of 16."""
+def _after_many(marks: bytes, shifts: tuple[int, ...]) -> int:
+    """Which of the marks (0 or 1) begin a row of as many as the shifts add up to."""
     run = _number(marks)
-    for shift in (8, 16, 32, 64):
+    for shift in shifts:
         run &= run >> shift
     return run
 
 
 def _savings(data: bytes) -> int:
     wide = data.translate(None, _ASCII).decode("utf-8", "surrogatepass")
-    return sum(saved * len(known.findall(wide)) for known, saved in _SAVINGS)
+    return sum(saved * len(pattern.findall(wide)) for pattern, saved in _SAVINGS)

@@ -1,18 +1,19 @@
-"""Well-formed XML from any characters, cut between whole elements."""
+"""Well-formed XML from any characters, truncated between whole elements."""
 
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from html import escape
+from itertools import islice
 
 from dogubako.contract.output import XmlElement
-from dogubako.response.plain import clean_text, pieces_of
+from dogubako.response.jsonable import LONGEST_NAME, clean_text, pieces_of
 from dogubako.response.tokens import count_tokens, far_above_characters
-from dogubako.response.trim import NOTE_TOKENS, Cut, cut_text, share_out, take_whole
+from dogubako.response.truncation import NOTE_TOKENS, Cut, cut_text, share_out, take_whole
 
 DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>'
 
-# XML 1.0 has no way to write these, not even as a reference.
+# XML 1.0 cannot represent these, not even as a reference.
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NAME = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 _NOT_IN_NAME = re.compile(r"[^\w.-]", re.ASCII)
@@ -25,7 +26,7 @@ def render(root: XmlElement) -> str:
 
 
 def fit_xml(root: XmlElement, budget: int, page_path: str | None = None) -> tuple[XmlElement, list[Cut]]:
-    """Shrink to about `budget` tokens. `page_path` names the element whose last children may go first."""
+    """Truncate to about `budget` tokens. `page_path` names the element whose last children are omitted first."""
     cuts: list[Cut] = []
     if page_path is None:
         return _fit(root, budget, root.tag, cuts), cuts
@@ -34,17 +35,18 @@ def fit_xml(root: XmlElement, budget: int, page_path: str | None = None) -> tupl
 
 
 def unwritable(text: str) -> int:
-    """How many characters of a text XML has no way to write; each becomes U+FFFD."""
+    """The number of characters that XML cannot represent; each becomes U+FFFD."""
     return sum(len(_FORBIDDEN.findall(piece)) for piece in pieces_of(text))
 
 
 def longer_than(root: XmlElement, characters: int) -> bool:
-    """Whether an element is written in more than this many characters; False where that is not certain."""
-    # Line ends and half characters may be written shorter than they are, at most by half.
+    """Whether the XML of an element has more than this many characters; False if that is not certain."""
+    # Line ends and surrogates may be encoded shorter than they are, at most by half.
     left, waiting = 2 * characters, [root]
     while waiting and left >= 0:
         element = waiting.pop()
-        left -= len(element.tag)
+        left -= min(len(element.tag), LONGEST_NAME) + len(element.attributes)
+        left -= sum(len(value) for value in element.attributes.values() if isinstance(value, str)) if left >= 0 else 0
         if isinstance(element.children, str):
             left -= len(element.children)
         else:
@@ -54,7 +56,7 @@ def longer_than(root: XmlElement, characters: int) -> bool:
 
 
 def masked(element: XmlElement, mask: Callable[[str], str]) -> XmlElement:
-    """The same element without secrets in its texts, so that no cut can leave half of one."""
+    """Mask secrets in the element's texts, so that no cut can leave half of one."""
     if isinstance(element.children, str):
         return XmlElement(element.tag, element.attributes, mask(element.children))
     return XmlElement(element.tag, element.attributes, [masked(child, mask) for child in element.children])
@@ -62,7 +64,7 @@ def masked(element: XmlElement, mask: Callable[[str], str]) -> XmlElement:
 
 def _element(element: XmlElement) -> str:
     tag = _name(element.tag)
-    # Two keys may become the same name, and an attribute that is there twice is not well formed.
+    # Two keys may become the same name, and a duplicate attribute is not well-formed.
     named = {_name(key): _attribute(value) for key, value in element.attributes.items() if value is not None}
     attributes = "".join(f' {name}="{value}"' for name, value in named.items())
     if isinstance(element.children, str):
@@ -87,11 +89,13 @@ def _attribute(value: str | float | bool) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     written = escape(_allowed(str(value)), quote=False).replace('"', "&quot;")
-    # Parsers turn plain white space in attributes into blanks; references survive.
+    # Parsers turn white space in attributes into blanks; references survive.
     return written.replace("\n", "&#10;").replace("\t", "&#9;")
 
 
 def _name(name: str) -> str:
+    # The schema of no service has longer ones; a name cannot be cut later.
+    name = name[:LONGEST_NAME]
     if _NAME.fullmatch(name):
         return name
     cleaned = _NOT_IN_NAME.sub("_", name)
@@ -99,19 +103,23 @@ def _name(name: str) -> str:
 
 
 def _cost(element: XmlElement, enough: int | None = None) -> int:
-    """Tokens of an element. Far above `enough` any number that is too large will do, and nothing is written."""
+    """Tokens of an element. A rough upper bound, without encoding it, if it is far above `enough`."""
     if enough is not None and longer_than(element, far_above_characters(enough)):
         return far_above_characters(enough)
     return count_tokens(_element(element)) + 1
 
 
-def _shell_cost(element: XmlElement) -> int:
-    return _cost(XmlElement(element.tag, element.attributes, "x"))
+def _shell_cost(element: XmlElement, enough: int | None = None) -> int:
+    return _cost(XmlElement(element.tag, element.attributes, "x"), enough)
 
 
 def _fit(element: XmlElement, budget: int, path: str, cuts: list[Cut]) -> XmlElement:
     if _cost(element, budget) <= budget:
         return element
+    if _shell_cost(element, budget) > budget - NOTE_TOKENS:
+        element = _with_fewer_attributes(element, budget - NOTE_TOKENS, path, cuts)
+        if _cost(element, budget) <= budget - NOTE_TOKENS:
+            return element
     budget -= _shell_cost(element) + NOTE_TOKENS
     if isinstance(element.children, str):
         shortened = cut_text(element.children, max(budget, 1), _spelled)
@@ -120,6 +128,15 @@ def _fit(element: XmlElement, budget: int, path: str, cuts: list[Cut]) -> XmlEle
     alike = len({child.tag for child in element.children}) == 1 and len(element.children) > 1
     fit_children = _fit_alike if alike else _fit_different
     return XmlElement(element.tag, element.attributes, fit_children(element.children, budget, path, cuts))
+
+
+def _with_fewer_attributes(element: XmlElement, budget: int, path: str, cuts: list[Cut]) -> XmlElement:
+    """The element with the first attributes that fit whole. A service's own elements have few short ones."""
+    attributes = element.attributes
+    costs = (_shell_cost(XmlElement("a", {name: value}), budget) for name, value in attributes.items())
+    shown = take_whole(costs, budget - _shell_cost(XmlElement(element.tag)))
+    cuts.append(Cut(path=path, shown=shown, total=len(attributes), unit="fields"))
+    return XmlElement(element.tag, dict(islice(attributes.items(), shown)), element.children)
 
 
 def _fit_alike(children: Sequence[XmlElement], budget: int, path: str, cuts: list[Cut]) -> list[XmlElement]:
@@ -134,7 +151,7 @@ def _fit_alike(children: Sequence[XmlElement], budget: int, path: str, cuts: lis
 
 def _fit_different(children: Sequence[XmlElement], budget: int, path: str, cuts: list[Cut]) -> list[XmlElement]:
     if len(children) > budget:
-        # Each costs at least a token: nobody's share would be enough to show something.
+        # Each child costs at least a token: no share would be large enough to show something.
         shown = take_whole((_cost(child, budget) for child in children), budget)
         cuts.append(Cut(path=path, shown=shown, total=len(children), unit="elements"))
         return list(children[:shown])
@@ -149,7 +166,7 @@ def _fit_different(children: Sequence[XmlElement], budget: int, path: str, cuts:
 
 
 def _segments(children: Sequence[XmlElement]) -> list[str]:
-    """A name for each child that tells it from its siblings: `note`, or `note[1]` for the second of several."""
+    """A unique name for each child: `note`, or `note[1]` for the second of several."""
     seen: Counter[str] = Counter()
     names = []
     for child in children:
@@ -159,7 +176,7 @@ def _segments(children: Sequence[XmlElement]) -> list[str]:
 
 
 def _fit_page(root: XmlElement, budget: int, page_path: str) -> XmlElement:
-    """Cut the named list first, between whole children, so that the next call can begin where this one ends."""
+    """Truncate the named list first, between whole children, so that the next call can continue there."""
     if isinstance(root.children, str):
         return root
     if root.tag == page_path:
@@ -174,12 +191,12 @@ def _fit_page(root: XmlElement, budget: int, page_path: str) -> XmlElement:
 
 
 def _listed(root: XmlElement, page_path: str) -> int:
-    """How many children the named list has."""
+    """The number of children in the named list."""
     lists = [root] if root.tag == page_path else [child for child in root.children if not isinstance(child, str)]
     return sum(len(one.children) for one in lists if one.tag == page_path and not isinstance(one.children, str))
 
 
 def _with_page_cut(cuts: list[Cut], page_path: str, total: int, shown: int) -> list[Cut]:
-    """The list may have been cut twice, first as a list and then as a part of the whole; the note counts once."""
+    """Merge the cuts of the page list: it may have been cut twice, as a list and as a part of the whole."""
     others = [cut for cut in cuts if cut.path.rsplit("/", 1)[-1] != page_path or cut.unit == "characters"]
     return others if shown == total else [Cut(path=page_path, shown=shown, total=total, unit="elements"), *others]

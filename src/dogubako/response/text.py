@@ -1,4 +1,4 @@
-"""Texts that fit: whole where possible, else cut between whole parts, with a last line that says so."""
+"""Text, Markdown and XML answers, truncated to the token budget between whole parts."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -6,20 +6,46 @@ from functools import cache
 from html import escape
 from typing import Literal
 
-from dogubako.contract.output import Markdown, Page, Text, Xml, XmlElement
-from dogubako.response.plain import clean_text
-from dogubako.response.text_fit import fit_blocks
+from dogubako.contract.output import Markdown, NextPage, Text, Xml, XmlElement
+from dogubako.response.jsonable import clean_text
 from dogubako.response.tokens import count_tokens, far_above, far_above_characters
-from dogubako.response.trim import Cut, sentence_for, worth_saying
+from dogubako.response.truncation import NOTE_TOKENS, Cut, cut_text, sentence_for, take_whole, worth_saying
 from dogubako.response.xml import fit_xml, longer_than, masked, render
 
-# Estimates of parts do not add up exactly; each round aims a little lower until the whole fits.
+
+def fit_blocks(
+    blocks: Sequence[str], budget: int, separator: str, unit: Literal["lines", "blocks"], total: int
+) -> tuple[str, list[Cut]]:
+    """Keep whole blocks, in order, until one does not fit. Only a first block that is too long is truncated.
+
+    `total` is how many blocks there are, if `blocks` are only the first ones of them.
+    """
+    budget = max(budget - 2 * NOTE_TOKENS, 1)
+    separator_cost = count_tokens(separator)
+    shown = take_whole((_cost(block, budget) + separator_cost for block in blocks), budget)
+    if shown == 0 and blocks:
+        shortened = cut_text(blocks[0], budget)
+        cuts = [Cut(path="", shown=shortened.rfind("… ["), total=len(blocks[0]), unit="characters")]
+        if total > 1:
+            cuts.append(Cut(path="", shown=1, total=total, unit=unit, characters=cuts[0].shown))
+        return shortened, cuts
+    kept = separator.join(blocks[:shown])
+    cut = Cut(path="", shown=shown, total=total, unit=unit, characters=len(kept) + len(separator))
+    return kept, [cut] if shown < total else []
+
+
+def _cost(block: str, enough: int) -> int:
+    """Tokens of a block. A rough upper bound, without counting it, if it is far above `enough`."""
+    return len(block) if far_above(block, enough) else count_tokens(block)
+
+
+# Estimates of parts do not add up exactly; each round aims lower until the whole fits.
 _ROUNDS = 8
 
-# Who knows the call that gets what was left out: the tool's page, else the way to read on.
-Next = Callable[[Page | None, Sequence[Cut]], str | None]
+# Returns the call for the omitted part: the tool's own page, else `read_more`.
+Next = Callable[[NextPage | None, Sequence[Cut]], str | None]
 
-# Takes secrets out, and does so before any cut, which could otherwise leave the first half of one.
+# Masks secrets. It runs before any cut, which could otherwise leave half of one.
 Mask = Callable[[str], str]
 
 
@@ -33,9 +59,9 @@ class Fitted:
 
 
 def whole_or_cut(whole: str | None, cut_to: Callable[[int], str], nothing: Callable[[], str], budget: int) -> Fitted:
-    """The whole text if it fits, else the largest cut that does, else what says that nothing could be shown.
+    """The whole text if it fits, else the largest cut that does, else a note that nothing could be shown.
 
-    A whole that is known to be too long need not be given.
+    `whole` is None if it is known to be too long.
     """
     if whole is not None and not far_above(whole, budget) and (tokens := count_tokens(whole)) <= budget:
         return Fitted(text=whole, tokens=tokens, trimmed=False)
@@ -50,19 +76,21 @@ def whole_or_cut(whole: str | None, cut_to: Callable[[int], str], nothing: Calla
 def plain_text(answer: Text, budget: int, next_call: Next, mask: Mask) -> Fitted:
     text = mask(clean_text(answer.text))
     if not far_above(text, budget) and (tokens := count_tokens(text)) <= budget:
-        # Nearly every text: nothing has to be prepared for cutting it.
+        # The usual case: no preparation for a cut.
         return Fitted(text=text, tokens=tokens, trimmed=False)
-    return _blocks(text, text.split("\n"), "\n", "lines", answer.page, budget, next_call)
+    # Each line costs a token at least. To split all lines of a long text would be one long step in C.
+    lines, total = text.split("\n", max(budget, 1)), text.count("\n") + 1
+    return _blocks(text, lines, "\n", "lines", answer.page, budget, next_call, total)
 
 
 def markdown(answer: Markdown, budget: int, next_call: Next, mask: Mask) -> Fitted:
     blocks = [mask(clean_text(block)) for block in answer.blocks]
-    return _blocks("\n\n".join(blocks), blocks, "\n\n", "blocks", answer.page, budget, next_call)
+    return _blocks("\n\n".join(blocks), blocks, "\n\n", "blocks", answer.page, budget, next_call, len(blocks))
 
 
 def xml(answer: Xml, budget: int, next_call: Next, mask: Mask) -> Fitted:
     page_path = answer.page.path if answer.page else None
-    # Writing a whole that cannot fit would take far longer than writing what is shown of it.
+    # Encoding a document that cannot fit would take far longer than encoding the part to show.
     hopeless = longer_than(answer.root, far_above_characters(budget))
     whole = None if hopeless else mask(render(_with_next(answer)))
     without_secrets = cache(lambda: masked(answer.root, mask))
@@ -79,7 +107,7 @@ def xml(answer: Xml, budget: int, next_call: Next, mask: Mask) -> Fitted:
 
 
 def _with_next(answer: Xml) -> XmlElement:
-    """Said only by an answer that is whole: after a cut the next call is another one."""
+    """Add the next call. Only a complete answer has it: after a cut the next call is another one."""
     root, after = answer.root, answer.page.after if answer.page else None
     return root if after is None else XmlElement(root.tag, {**root.attributes, "next": after}, root.children)
 
@@ -89,18 +117,19 @@ def _blocks(
     blocks: Sequence[str],
     separator: str,
     unit: Literal["lines", "blocks"],
-    page: Page | None,
+    page: NextPage | None,
     budget: int,
     next_call: Next,
+    total: int,
 ) -> Fitted:
     def cut_to(target: int) -> str:
-        kept, cuts = fit_blocks(blocks, target, separator, unit)
+        kept, cuts = fit_blocks(blocks, target, separator, unit, total)
         call = next_call(page, cuts)
-        said = f" Next: {call}" if call and worth_saying(call, budget) else ""
-        return f"{kept}\n\n[{sentence_for(cuts, budget)}{said}]"
+        next_step = f" Next: {call}" if call and worth_saying(call, budget) else ""
+        return f"{kept}\n\n[{sentence_for(cuts, budget)}{next_step}]"
 
     def nothing() -> str:
-        cut = Cut(path="", shown=0, total=len(blocks), unit=unit)
+        cut = Cut(path="", shown=0, total=total, unit=unit)
         return f"[{sentence_for([cut], budget)}]"
 
     return whole_or_cut(whole, cut_to, nothing, budget)

@@ -1,31 +1,31 @@
-"""The three ways to make something smaller without breaking it, and a note of what each one left out."""
+"""Make an answer smaller without breaking it, and record what was omitted."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from dogubako.response.tokens import count_tokens
+from dogubako.response.tokens import count_tokens, far_above
 
-# What a cut costs to tell: a path, two numbers and a word.
+# The cost of describing a cut: a path, two numbers and a word.
 NOTE_TOKENS = 40
 
-# A key may be as long as any text; a path that is longer than this helps nobody to find the place.
+# A key may have any length; longer paths are truncated.
 _LONGEST_PATH = 100
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cut:
-    """Something was left out here."""
+    """One omission in an answer."""
 
     path: str
     shown: int
     total: int
-    unit: Literal["items", "fields", "characters", "lines", "blocks", "elements", "parts"]
+    unit: Literal["items", "fields", "characters", "lines", "blocks", "elements", "parts", "links", "names"]
     characters: int | None = None
 
     @property
     def position(self) -> int:
-        """Where to read on; in a text that was cut between lines or blocks, in characters."""
+        """Where to continue; in a text that was cut between lines or blocks, in characters."""
         return self.shown if self.characters is None else self.characters
 
     def sentence(self) -> str:
@@ -41,7 +41,7 @@ class Cut:
 
 
 def take_whole(costs: Iterable[int], budget: int) -> int:
-    """How many parts fit, in order, without breaking one."""
+    """How many parts fit, in order and whole."""
     taken = 0
     for cost in costs:
         budget -= cost
@@ -62,27 +62,40 @@ def share_out(costs: Sequence[int], budget: int) -> list[int]:
     return shares
 
 
-def cut_text(text: str, budget: int, spelled: Callable[[str], str] = str) -> str:
+def cut_text(text: str, budget: int, spelled: Callable[[str], str] = str, missing: int = 0) -> str:
     """The longest prefix that fits, closed with the number of characters that are missing.
 
-    `spelled` writes it as it will stand in the answer, where quotes and brackets may need more room.
+    `spelled` writes it as it will stand in the answer, where quotes and brackets may need more room. `missing` is how
+    many characters of the text were left out before.
     """
-    low, high = 0, min(len(text), budget * 12)
+
+    def fits(length: int) -> bool:
+        return count_tokens(spelled(_closed(text, length, missing))) <= budget
+
+    low, high = _bracket(fits, budget // 2, min(len(text), budget * 12))
     while low < high:
         middle = (low + high + 1) // 2
-        if count_tokens(spelled(_closed(text, middle))) <= budget:
+        if fits(middle):
             low = middle
         else:
             high = middle - 1
-    return _closed(text, low)
+    return _closed(text, low, missing)
 
 
-def _closed(text: str, length: int) -> str:
-    return f"{text[:length]}… [{len(text) - length:,} more characters]"
+def _bracket(fits: Callable[[int], bool], first: int, most: int) -> tuple[int, int]:
+    """Between which lengths the longest one that fits lies: a text that is far too long is never counted as a whole."""
+    low, high = 0, min(max(first, 1), most)
+    while high < most and fits(high):
+        low, high = high, min(high * 2, most)
+    return (high, high) if high == most and fits(high) else (low, high)
+
+
+def _closed(text: str, length: int, missing: int) -> str:
+    return f"{text[:length]}… [{len(text) - length + missing:,} more characters]"
 
 
 def named_of(cuts: Sequence[Cut], max_tokens: int) -> Sequence[Cut]:
-    """The cuts that are worth their tokens: the first few of many, and fewer where there is little room."""
+    """The cuts to describe: the first few of many, and fewer where there is little room."""
     return cuts[: max(2, min(5, max_tokens // 500))]
 
 
@@ -95,5 +108,5 @@ def sentence_for(cuts: Sequence[Cut], max_tokens: int) -> str:
 
 
 def worth_saying(call: str, max_tokens: int) -> bool:
-    """A call, as it will be written, is said whole or not at all, and must leave room for the answer itself."""
-    return count_tokens(call) <= max_tokens // 4
+    """Whether a call is short enough to be shown whole and leave room for the answer."""
+    return not far_above(call, max_tokens) and count_tokens(call) <= max_tokens // 4
