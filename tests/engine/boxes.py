@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from dogubako import BaseTool, Pack, ToolPack
+from dogubako import Pack
 from dogubako.app import Toolbox, build
 from dogubako.settings import Sources
+from dogubako.tools import BaseTool, ToolPack
 
 Tools = type[BaseTool[Any, Any]] | BaseTool[Any, Any]
 

@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
-from dogubako import SchemaTool, ToolContext
-from dogubako.engine.admission import RegistrationError
+from dogubako import Context
+from dogubako.engine.registration import RegistrationError
 from dogubako.engine.registry import ToolRegistry
+from dogubako.tools import SchemaTool
 
 OBJECT: dict[str, Any] = {"type": "object", "properties": {}}
 
 
-async def act(arguments: Mapping[str, Any], context: ToolContext[Any]) -> Any:
+async def act(arguments: Mapping[str, Any], context: Context[Any]) -> Any:
     return {}
 
 

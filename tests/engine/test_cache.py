@@ -9,30 +9,17 @@ import pytest
 import structlog.testing
 from pydantic import SecretStr
 
-from dogubako import (
-    Effect,
-    ExecutionOptions,
-    FunctionTool,
-    Image,
-    Output,
-    Pack,
-    PackSettings,
-    SchemaTool,
-    Text,
-    ToolContext,
-    packs,
-    setting,
-    tool,
-)
+from dogubako import Context, Effect, Pack, packs, tool
 from dogubako.app import build
 from dogubako.contract.errors import NotFoundError
-from dogubako.contract.state import MemoryCache
-from dogubako.engine.executor import ToolExecutor
-from dogubako.engine.limits import ExecutionLimits
+from dogubako.contract.storage import MemoryCache
+from dogubako.engine.executor import ExecutionLimits, ToolExecutor
 from dogubako.engine.pipeline import Pipeline
 from dogubako.engine.registry import ToolRegistry
+from dogubako.output import Image, Json, Text
 from dogubako.response.builder import ToolResponseBuilder
 from dogubako.settings import Sources
+from dogubako.tools import ExecutionOptions, FunctionTool, PackSettings, SchemaTool, setting
 
 from .boxes import box_of
 
@@ -49,14 +36,14 @@ class Counted:
         self.effect = effect
         self.fails = fails
 
-    def tool(self, version: str = "1.0.0") -> FunctionTool:
+    def tool(self, version: str = "1.0.0") -> FunctionTool[..., Any]:
         @tool(effect=self.effect, version=version, caches=self.declared)
         async def get_run(run: str = "17", limit: int = 5) -> Any:
             """Get one run."""
             self.runs += 1
             if self.fails:
                 raise NotFoundError("Execution '17' not found")
-            return self.answer or Output(data={"run": run, "times": self.runs}, cacheable=True, count=1)
+            return self.answer or Json(data={"run": run, "times": self.runs}, cacheable=True, count=1)
 
         return get_run
 
@@ -85,7 +72,7 @@ async def test_without_a_cache_every_call_runs() -> None:
 @pytest.mark.parametrize(
     "counted",
     [
-        pytest.param(Counted(Output(data={})), id="an answer that promises nothing"),
+        pytest.param(Counted(Json(data={})), id="an answer that promises nothing"),
         pytest.param(Counted(effect=Effect.WRITE), id="a write"),
         pytest.param(Counted(fails=True), id="a failure"),
         pytest.param(Counted("just text"), id="plain text"),
@@ -105,7 +92,7 @@ async def test_what_may_change_is_not_kept(counted: Counted) -> None:
     [
         pytest.param(Text(text="finished", cacheable=True), id="text"),
         pytest.param(Image(data=b"png", mime_type="image/png", cacheable=True), id="picture"),
-        pytest.param(Output(data=["x" * 200] * 900, cacheable=True), id="trimmed"),
+        pytest.param(Json(data=["x" * 200] * 900, cacheable=True), id="trimmed"),
     ],
 )
 async def test_every_kind_of_answer_comes_back_as_it_was(answer: Any) -> None:
@@ -135,7 +122,7 @@ async def test_other_arguments_versions_and_budgets_are_other_questions() -> Non
 
 async def test_servers_with_different_budgets_do_not_share_answers() -> None:
     shared = MemoryCache()
-    counted = Counted(Output(data=["word " * 20] * 100, cacheable=True))
+    counted = Counted(Json(data=["word " * 20] * 100, cacheable=True))
 
     def server(max_tokens: int) -> ToolRegistry:
         registry = ToolRegistry()
@@ -183,9 +170,9 @@ async def test_only_servers_of_the_same_service_share_answers(other: dict[str, s
 async def test_a_foreign_tool_is_remembered_by_its_plain_arguments() -> None:
     runs: list[Any] = []
 
-    async def act(arguments: Any, context: Any) -> Output:
+    async def act(arguments: Any, context: Any) -> Json:
         runs.append(arguments)
-        return Output(data=dict(arguments), cacheable=True)
+        return Json(data=dict(arguments), cacheable=True)
 
     foreign = SchemaTool("foreign", "From elsewhere.", {"type": "object"}, act, effect=Effect.READ, caches=True)
     box = box_of(foreign, cache="memory")
@@ -317,7 +304,7 @@ def test_the_look_at_the_built_in_tools_finds_what_it_looks_for() -> None:
 
 async def test_a_tool_may_keep_things_of_its_own() -> None:
     @tool
-    async def remember(context: ToolContext[None]) -> str:
+    async def remember(context: Context[None]) -> str:
         """Keep a thing and read it back."""
         await context.cache.put("mine", b"kept")
         return str(await context.cache.get("mine"))

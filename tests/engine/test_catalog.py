@@ -8,23 +8,22 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from dogubako import (
-    Image,
-    Pack,
+from dogubako import Context, Pack
+from dogubako.contract.call import TRUSTED
+from dogubako.contract.errors import AnswerTooLargeError, NotFoundError, ToolTimeoutError, ValidationError
+from dogubako.engine.catalog import CatalogChange
+from dogubako.output import Image
+from dogubako.response.tokens import count_tokens
+from dogubako.tools import (
+    MissingSetting,
     PackSettings,
     Prompt,
     PromptArgument,
     PromptMessage,
     Resource,
     ResourceTemplate,
-    ToolContext,
-    Unconfigured,
     setting,
 )
-from dogubako.contract.call import TRUSTED
-from dogubako.contract.errors import AnswerTooLargeError, NotFoundError, ToolTimeoutError, ValidationError
-from dogubako.engine.catalog import CatalogChange
-from dogubako.response.tokens import count_tokens
 
 from .boxes import box_of
 
@@ -37,39 +36,39 @@ class LibrarySettings(PackSettings):
     open: bool = setting(True, "LIBRARY_OPEN", "Whether it is open.")
 
 
-async def read_note(context: ToolContext[Any], variables: Mapping[str, str]) -> str:
+async def read_note(context: Context[Any], variables: Mapping[str, str]) -> str:
     return f"note {variables['id']} by {context.settings.key.get_secret_value()}"
 
 
-async def read_log(context: ToolContext[Any], variables: Mapping[str, str]) -> str:
+async def read_log(context: Context[Any], variables: Mapping[str, str]) -> str:
     return "a line of the log\n" * 20_000
 
 
-async def read_picture(context: ToolContext[Any], variables: Mapping[str, str]) -> bytes:
+async def read_picture(context: Context[Any], variables: Mapping[str, str]) -> bytes:
     return b"\x89PNG"
 
 
-async def read_film(context: ToolContext[Any], variables: Mapping[str, str]) -> bytes:
+async def read_film(context: Context[Any], variables: Mapping[str, str]) -> bytes:
     return b"x" * 500_000
 
 
-async def read_never(context: ToolContext[Any], variables: Mapping[str, str]) -> str:
+async def read_never(context: Context[Any], variables: Mapping[str, str]) -> str:
     await asyncio.Event().wait()
     return "never"
 
 
-async def ids(context: ToolContext[Any], value: str, others: Mapping[str, str]) -> list[str]:
+async def ids(context: Context[Any], value: str, others: Mapping[str, str]) -> list[str]:
     return [f"{value}{number}{others.get('kind', '')}" for number in range(300)]
 
 
-async def explain(context: ToolContext[Any], arguments: Mapping[str, str]) -> list[PromptMessage]:
+async def explain(context: Context[Any], arguments: Mapping[str, str]) -> list[PromptMessage]:
     return [
         PromptMessage(content=f"Why did {arguments['run']} fail? The key is {SECRET}."),
         PromptMessage(content=Image(data=b"png", mime_type="image/png"), role="assistant"),
     ]
 
 
-async def recite(context: ToolContext[Any], arguments: Mapping[str, str]) -> list[PromptMessage]:
+async def recite(context: Context[Any], arguments: Mapping[str, str]) -> list[PromptMessage]:
     return [PromptMessage(content="word " * int(arguments["words"]))] * int(arguments["times"])
 
 
@@ -110,8 +109,8 @@ class Library(Pack[LibrarySettings, None]):
         ),
     )
 
-    def unconfigured(self, settings: LibrarySettings) -> Unconfigured | None:
-        return None if settings.open else Unconfigured(reason="Closed.", setting="LIBRARY_OPEN")
+    def unconfigured(self, settings: LibrarySettings) -> MissingSetting | None:
+        return None if settings.open else MissingSetting(reason="Closed.", setting="LIBRARY_OPEN")
 
 
 def catalog(**settings: Any) -> Any:
@@ -250,8 +249,8 @@ async def test_where_nobody_knows_nothing_is_offered(reference: str, argument: s
 
 def test_a_pack_that_is_not_configured_brings_nothing() -> None:
     class Closed(Library):
-        def unconfigured(self, settings: LibrarySettings) -> Unconfigured | None:
-            return Unconfigured(reason="Closed.", setting="LIBRARY_OPEN")
+        def unconfigured(self, settings: LibrarySettings) -> MissingSetting | None:
+            return MissingSetting(reason="Closed.", setting="LIBRARY_OPEN")
 
     made = box_of(packs=[Closed()]).catalog
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from dogubako import ExecutionOptions, FunctionTool, Pack, ToolResult, tool
+from dogubako import Pack, tool
 from dogubako.app import Toolbox
 from dogubako.contract.call import NO_OPTIONS
+from dogubako.tools import ExecutionOptions, FunctionTool, ToolResult
 
 from .boxes import box_of
 
@@ -23,7 +24,7 @@ class Gate:
         self.release = asyncio.Event()
         self.changed = asyncio.Condition()
 
-    def tool(self, name: str) -> FunctionTool:
+    def tool(self, name: str) -> FunctionTool[..., Any]:
         @tool(name=name)
         async def stay() -> str:
             """Stay."""
@@ -42,7 +43,7 @@ class Gate:
 class Narrow(Pack[Any, None]):
     max_running = 2
 
-    def __init__(self, name: str, made: FunctionTool, *, max_wait_seconds: float = 60.0) -> None:
+    def __init__(self, name: str, made: FunctionTool[..., Any], *, max_wait_seconds: float = 60.0) -> None:
         self.name = name
         self.tools = (made,)
         self.max_wait_seconds = max_wait_seconds

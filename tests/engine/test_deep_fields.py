@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from dogubako import SchemaTool, ToolContext
+from dogubako import Context
+from dogubako.tools import SchemaTool
 
 from .boxes import box_of
 
@@ -11,7 +12,7 @@ _NAME = "a" * 64
 _LEVELS = 90
 
 
-async def _act(args: Mapping[str, Any], context: ToolContext[Any]) -> str:
+async def _act(args: Mapping[str, Any], context: Context[Any]) -> str:
     return "done"
 
 

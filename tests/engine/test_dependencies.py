@@ -8,27 +8,16 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from dogubako import (
-    BaseTool,
-    FunctionTool,
-    NoArgs,
-    Pack,
-    PackSettings,
-    ToolCall,
-    ToolMetadata,
-    Unconfigured,
-    setting,
-    tool,
-)
-from dogubako.contract.state import LocalSwitches
-from dogubako.engine.admission import RegistrationError
-from dogubako.engine.entry import RegisterOptions
+from dogubako import Pack, tool
+from dogubako.contract.storage import LocalSwitches
+from dogubako.engine.registration import RegisterOptions, RegistrationError
 from dogubako.engine.registry import ToolRegistry
+from dogubako.tools import BaseTool, FunctionTool, MissingSetting, NoArgs, PackSettings, ToolCall, ToolMetadata, setting
 
 from .boxes import box_of
 
 
-def made(name: str, *needs: str, version: str = "1.0.0") -> FunctionTool:
+def made(name: str, *needs: str, version: str = "1.0.0") -> FunctionTool[..., Any]:
     @tool(name=name, dependencies=needs, version=version)
     async def function() -> str:
         """Do it."""
@@ -37,7 +26,7 @@ def made(name: str, *needs: str, version: str = "1.0.0") -> FunctionTool:
     return function
 
 
-def registry_of(*tools: FunctionTool) -> ToolRegistry:
+def registry_of(*tools: FunctionTool[..., Any]) -> ToolRegistry:
     registry = ToolRegistry()
     for one in tools:
         registry.register(one)
@@ -87,7 +76,7 @@ async def test_a_tool_that_is_off_answers_why_and_how_to_change_it() -> None:
         ),
     ],
 )
-def test_a_circle_of_dependencies_is_refused_and_named(tools: list[FunctionTool], trail: str) -> None:
+def test_a_circle_of_dependencies_is_refused_and_named(tools: list[FunctionTool[..., Any]], trail: str) -> None:
     registry = registry_of(*tools[:-1])
 
     with pytest.raises(RegistrationError, match=f"Dependency cycle: {trail}"):
@@ -128,8 +117,8 @@ class Service(Pack[ServiceSettings, None]):
     settings = ServiceSettings
     tools = (made("serve"),)
 
-    def unconfigured(self, settings: ServiceSettings) -> Unconfigured | None:
-        return None if settings.url else Unconfigured(reason="The service is not configured.", setting="SERVICE_URL")
+    def unconfigured(self, settings: ServiceSettings) -> MissingSetting | None:
+        return None if settings.url else MissingSetting(reason="The service is not configured.", setting="SERVICE_URL")
 
 
 async def test_a_pack_that_is_not_configured_shows_its_tools_with_the_setting_that_enables_them() -> None:

@@ -1,16 +1,20 @@
 """What an agent sees: everything, or a few tools and a way to the others; and calls that are passed on."""
 
 import json
+import re
 from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
 
-from dogubako import BaseTool, Effect, ToolArgs, ToolPack, ToolResult, tool
-from dogubako.app import Toolbox
+from dogubako import Effect, tool
+from dogubako.app import Toolbox, build
 from dogubako.contract.call import TRUSTED, Caller
+from dogubako.engine.discovery import Discovery
 from dogubako.packs.core.pack import CORE
-from dogubako.transports import listing
+from dogubako.settings import Sources
+from dogubako.tools import BaseTool, ToolArgs, ToolPack, ToolResult
+from dogubako.transports.mcp import lists as listing
 from tests.real_tokenizers import claude_tokens, mistral_tokens
 
 from .boxes import box_of
@@ -75,8 +79,7 @@ def test_where_all_tools_are_shown_the_finders_are_not() -> None:
 
 
 def test_where_agents_search_they_see_the_finders_and_what_is_pinned() -> None:
-    pinned = ToolPack("mine", many(1))
-    pinned.pinned = True
+    pinned = ToolPack("mine", many(1), pinned=True)
 
     assert listed(box(discovery="search")) == ["call_tool", "describe_tool", "read_more", "search_tools"]
     assert listed(box(discovery="search", pinned_tools="note,nosuch"))[-1] == "note"
@@ -92,6 +95,67 @@ def test_by_default_the_cost_of_the_definitions_decides(count: int, searching: b
 
     assert (listed(inside)[:3] == [*FINDERS[:2], "read_more"]) is searching
     assert ("search_tools" in listing.instructions(inside, TRUSTED)) is searching
+
+
+def test_light_lists_every_tool_by_name_and_one_line() -> None:
+    inside = box(*many(200), discovery="light")
+    shown = {one["name"]: one for one in listing.tools(inside, TRUSTED)["tools"]}
+
+    assert {"describe_tool", "read_more", "add", "book_invoice_199"} <= shown.keys()
+    assert not {"search_tools", "call_tool"} & shown.keys()
+    assert shown["add"] == {"name": "add", "description": "Add two numbers", "inputSchema": {"type": "object"}}
+    for one in shown.values():
+        if one["inputSchema"] == {"type": "object"}:
+            assert claude_tokens(f"{one['name']}: {one['description']}") <= 30
+    assert "describe_tool shows the arguments" in listing.instructions(inside, TRUSTED)
+
+
+@pytest.mark.parametrize(
+    ("discovery", "helped"),
+    [
+        pytest.param("light", True, id="a line in the list has no arguments"),
+        pytest.param("search", True, id="not listed at all"),
+        pytest.param("full", False, id="the schema was listed"),
+    ],
+)
+async def test_a_wrong_argument_is_answered_with_a_schema_that_was_not_listed(discovery: str, helped: bool) -> None:
+    inside = box(discovery=discovery)
+    wrong = await inside.call("add", {"one": 1})
+    right = await inside.call("add", {"first": 1})
+
+    assert ("The arguments of add: " in " ".join(texts(wrong))) is helped
+    assert not right.is_error
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"),
+    [
+        pytest.param(5, "full", id="all fit"),
+        pytest.param(60, "light", id="names fit"),
+        pytest.param(300, "search", id="not even names fit"),
+    ],
+)
+def test_by_default_the_cheapest_way_that_shows_enough_is_taken(count: int, shown: str) -> None:
+    inside = box(*many(count))
+
+    assert Discovery("auto", most_tokens=4_000).shown(inside.registry.list()) == shown
+
+
+def test_the_instructions_have_a_map_of_what_this_caller_may_use() -> None:
+    inside = box(*many(200), discovery="search")
+    reader = Caller(name="reader", scopes=frozenset({"read"}))
+
+    assert "- test (203): book, invoice" in listing.instructions(inside, TRUSTED)
+    assert "invoice" not in listing.instructions(inside, reader)
+
+
+def test_a_line_of_the_map_is_short() -> None:
+    inside = build(Sources(overrides={"discovery": "search", "sandbox": True}, environ={}, env_file=None))
+    text = listing.instructions(inside, TRUSTED)
+    lines = [line for line in text.splitlines() if line.startswith("- ")]
+
+    assert {line.split()[1] for line in lines} == {"n8n", "redmine", "web"}
+    assert all(claude_tokens(line) <= 30 for line in lines)
 
 
 def test_only_tools_that_the_caller_may_use_count() -> None:
@@ -117,16 +181,33 @@ async def test_no_call_changes_what_is_listed() -> None:
 async def test_a_search_names_tools_and_how_to_go_on() -> None:
     result = await box(discovery="search").call("search_tools", {"query": "add two numbers"})
 
-    assert texts(result)[0].splitlines()[0] == "add(first, …): Add two numbers"
+    # The number is the probability, which every new fit changes.
+    assert re.fullmatch(r"add\(first, …\): Add two numbers \(0\.\d\d\)", texts(result)[0].splitlines()[0])
     assert texts(result)[0].splitlines()[-1].endswith("call_tool(name, arguments) calls it.")
     assert result.count is not None and result.count >= 1
 
 
-async def test_a_search_that_finds_nothing_says_so() -> None:
-    result = await box(discovery="search").call("search_tools", {"query": "xyzzy"})
+@pytest.mark.parametrize("query", ["xyzzy", "transcribe this audio recording", "sum up all the unpaid invoices"])
+async def test_a_doubtful_search_names_the_two_nearest_as_such(query: str) -> None:
+    found = await box(discovery="search").call("search_tools", {"query": query})
 
-    assert texts(result) == ["None of 7 tools fits. Try other words, or fewer."]
-    assert not result.is_error
+    lines = texts(found)[0].splitlines()
+    assert lines[0].startswith("Nothing here does that")
+    assert lines[1] == "Nearest, but probably not meant:"
+    assert sum("(" in line for line in lines[2:4]) == 2 and lines[4] == ""
+    assert found.count == 0 and not found.is_error
+
+
+async def test_a_search_without_a_word_says_that_nothing_fits() -> None:
+    found = await box(discovery="search").call("search_tools", {"query": "!?"})
+
+    assert texts(found) == ["Nothing here does that: none of 7 tools fits. Try other words."]
+
+
+async def test_a_search_does_not_find_itself() -> None:
+    named = await box(discovery="search").call("search_tools", {"query": "search_tools"})
+
+    assert "\nsearch_tools(" not in f"\n{texts(named)[0]}"
 
 
 async def test_a_description_has_the_schema_and_the_call() -> None:
@@ -224,4 +305,5 @@ async def test_a_thousand_tools_cost_no_more_context_than_a_handful(count_tokens
 
     assert len(inside.registry.list()) > 1_000
     assert count_tokens(seen) <= 1_500
-    assert found.count("\n") == 9 and count_tokens(found) <= 600
+    # On a busy machine a last line says how many tools are not indexed yet.
+    assert found.count("\n") in (9, 10) and count_tokens(found) <= 600

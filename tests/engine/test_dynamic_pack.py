@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 import structlog.testing
 
-from dogubako import Effect, Finding, Host, Pack, SchemaTool, ToolContext
+from dogubako import Context, Effect, Pack
 from dogubako.contract.errors import ApiError, ToolNotFoundError
-from dogubako.contract.setting import NoSettings
-from dogubako.engine.admission import RegistrationError
+from dogubako.contract.pack import NoSettings
 from dogubako.engine.catalog import CatalogChange
+from dogubako.engine.registration import RegistrationError
 from dogubako.engine.registry import RegistryChange
+from dogubako.tools import HealthCheck, Host, SchemaTool
 
 from .boxes import box_of
 
@@ -28,7 +29,7 @@ class Remote:
         self.called: list[tuple[str, Mapping[str, Any]]] = []
 
     def offer(self, name: str, schema: Mapping[str, Any] = TEXT_SCHEMA, **more: Any) -> None:
-        async def act(arguments: Mapping[str, Any], context: ToolContext["Remote"]) -> Any:
+        async def act(arguments: Mapping[str, Any], context: Context["Remote"]) -> Any:
             context.client.called.append((name, arguments))
             return {"from": name, **arguments}
 
@@ -52,8 +53,8 @@ class Gateway(Pack[NoSettings, Remote]):
         finally:
             self.remote.withdraw("translate")
 
-    async def check(self, settings: NoSettings, client: Remote) -> list[Finding]:
-        return [Finding(ok=True, subject="gateway", message=f"{len(client.called)} calls")]
+    async def check(self, settings: NoSettings, client: Remote) -> list[HealthCheck]:
+        return [HealthCheck(ok=True, subject="gateway", message=f"{len(client.called)} calls")]
 
 
 async def test_tools_appear_when_the_pack_connects_and_leave_with_it() -> None:
@@ -97,7 +98,7 @@ async def test_a_tool_that_goes_while_it_runs_still_answers() -> None:
     box = box_of(packs=[gateway])
     started, release = asyncio.Event(), asyncio.Event()
 
-    async def act(arguments: Mapping[str, Any], context: ToolContext[Any]) -> str:
+    async def act(arguments: Mapping[str, Any], context: Context[Any]) -> str:
         started.set()
         await release.wait()
         return "late but here"

@@ -4,26 +4,25 @@ from typing import Any
 
 import pytest
 
-from dogubako import Effect, ToolCall, ToolContext, tool
+from dogubako import Context, Effect, tool
 from dogubako.contract.errors import NotFoundError, ReadOnlyError
-from dogubako.contract.secrets import Redactor
-from dogubako.contract.state import MemoryCache
-from dogubako.engine.entry import ToolRegistryEntry
-from dogubako.engine.events import CallEnd, CallObservers
+from dogubako.contract.redaction import Redactor
+from dogubako.contract.storage import MemoryCache
 from dogubako.engine.executor import ToolExecutor
 from dogubako.engine.pipeline import Pipeline
 from dogubako.engine.registry import ToolRegistry
 from dogubako.response.builder import ToolResponseBuilder
+from dogubako.tools import CallEnd, CallObserver, ToolCall, ToolMetadata
 
 
-class Notes:
+class Notes(CallObserver):
     """Writes down what it hears."""
 
     def __init__(self) -> None:
         self.heard: list[Any] = []
 
-    def started(self, call: ToolCall, entry: ToolRegistryEntry) -> None:
-        self.heard.append(("started", entry.name))
+    def started(self, call: ToolCall, tool: ToolMetadata) -> None:
+        self.heard.append(("started", tool.name))
 
     def progressed(self, call: ToolCall, done: float, total: float | None, message: str | None) -> None:
         self.heard.append(("progressed", done, total, message))
@@ -33,12 +32,12 @@ class Notes:
 
 
 class Refusing(Notes):
-    def started(self, call: ToolCall, entry: ToolRegistryEntry) -> None:
+    def started(self, call: ToolCall, tool: ToolMetadata) -> None:
         raise ReadOnlyError("not now")
 
 
 @tool(effect=Effect.WRITE)
-async def dig(context: ToolContext[None], deep: bool = True) -> str:
+async def dig(context: Context[None], deep: bool = True) -> str:
     """Dig a hole."""
     await context.progress(1, 2, "half, with s3cr3t-s3cr3t")
     await context.progress(2, 2)
@@ -52,7 +51,7 @@ def path(*observers: Notes, cache: MemoryCache | None = None) -> Pipeline:
     registry.register(dig)
     return Pipeline(
         registry,
-        observer=CallObservers(*observers),
+        observers=observers,
         executor=ToolExecutor(cache=cache),
         responses=ToolResponseBuilder(redactor=Redactor(["s3cr3t-s3cr3t"])),
     )

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field
 
-from dogubako import BaseTool, Effect, Output, RawTool, ToolArgs, tool
+from dogubako import Effect, tool
 from dogubako.app import build
-from dogubako.engine.admission import RegistrationError
-from dogubako.engine.entry import RegisterOptions
 from dogubako.engine.pipeline import Pipeline
+from dogubako.engine.registration import RegisterOptions, RegistrationError
 from dogubako.engine.registry import ToolRegistry
+from dogubako.output import Json
 from dogubako.settings import Sources
+from dogubako.tools import BaseTool, RawTool, ToolArgs
 
 PROVEN = RegisterOptions(proven=True)
 
@@ -71,8 +72,8 @@ async def test_an_argument_model_is_built_for_the_first_call() -> None:
         async def execute_core(self, args: LookArgs) -> str:
             return args.id
 
-        def format_response(self, data: str, raw: bool) -> Output:
-            return Output(data={"id": data, "raw": raw})
+        def format_response(self, data: str, args: LookArgs, raw: bool) -> Json:
+            return Json(data={"id": data, "raw": raw})
 
     registry = ToolRegistry()
     registry.register(Look(), PROVEN)
@@ -147,7 +148,7 @@ def made(**facts: Any) -> Greet:
     ("bad", "reason"),
     [
         pytest.param(made(name=""), "Tool name is required", id="no name"),
-        pytest.param(made(name="Bad"), "must start with a lowercase letter", id="a bad name"),
+        pytest.param(made(name="-bad"), "must start with a lowercase letter", id="a bad name"),
         pytest.param(made(name="bad", description=" "), "Tool description is required", id="no description"),
         pytest.param(made(name="bad", version="new"), "which is not like 1.0.0", id="a bad version"),
         pytest.param(made(), "is already registered", id="twice"),

@@ -8,9 +8,12 @@ import anyio
 import pytest
 import structlog.testing
 
-from dogubako import FunctionTool, Output, Page, Text, assert_mcp_tool_response, tool
+from dogubako import Context, tool
 from dogubako.app import Toolbox
 from dogubako.contract.errors import NotFoundError
+from dogubako.output import Json, NextPage, Text
+from dogubako.testing import assert_mcp_tool_response
+from dogubako.tools import FunctionTool
 
 from .boxes import box_of
 
@@ -21,7 +24,7 @@ async def echo(text: str) -> str:
     return text
 
 
-def raising(error: BaseException) -> FunctionTool:
+def raising(error: BaseException) -> FunctionTool[..., Any]:
     @tool
     async def bad() -> str:
         """Misbehave."""
@@ -30,7 +33,7 @@ def raising(error: BaseException) -> FunctionTool:
     return bad
 
 
-def returning(make: Callable[[], Any]) -> FunctionTool:
+def returning(make: Callable[[], Any]) -> FunctionTool[..., Any]:
     @tool
     async def bad() -> Any:
         """Misbehave."""
@@ -95,11 +98,11 @@ async def letters() -> AsyncIterator[str]:
     yield "a"
 
 
-def failing_page() -> Output:
+def failing_page() -> Json:
     def next_call(shown: int) -> str:
         raise RuntimeError("no next")
 
-    return Output(data=["word"] * 90_000, page=Page("", next_call))
+    return Json(data=["word"] * 90_000, page=NextPage("", next_call))
 
 
 @pytest.mark.parametrize(
@@ -111,7 +114,6 @@ def failing_page() -> Output:
         pytest.param(letters, id="an asynchronous generator"),
         pytest.param(lambda: echo, id="a tool"),
         pytest.param(lambda: {"error": ValueError("private")}, id="an exception in data"),
-        pytest.param(lambda: {object(): 1}, id="an object as a key"),
         pytest.param(lambda: Text(text=5), id="a text that is none"),  # type: ignore[arg-type]
         pytest.param(failing_page, id="a page that cannot go on"),
     ],
@@ -193,3 +195,40 @@ async def test_many_failures_at_once_leave_nothing_behind() -> None:
     assert {result.code for result in results} == {"TOOL_EXECUTION_ERROR"}
     assert len({(result.meta or {})["errorId"] for result in results}) == 50
     assert await serves_on(box)
+
+
+@pytest.mark.parametrize("branches", [pytest.param(1, id="itself"), pytest.param(2, id="itself twice")])
+async def test_tools_that_call_each_other_without_end_are_stopped(branches: int) -> None:
+    runs = 0
+
+    @tool(effect="read")
+    async def ping(context: Context) -> Any:
+        """Call the other one."""
+        nonlocal runs
+        runs += 1
+        if runs > 2_000:
+            raise RuntimeError("nobody stopped it")
+        answers = [await context.tools.call("pong", {}) for _ in range(branches)]
+        return answers[0]
+
+    @tool(effect="read")
+    async def pong(context: Context) -> Any:
+        """Call the other one back."""
+        return await context.tools.call("ping", {})
+
+    box = box_of(ping, pong, echo)
+    result = await box.call("ping", {})
+
+    assert result.error is not None and result.error.message == "Tools call each other more than 8 levels deep."
+    assert result.error.code == "TOOL_EXECUTION_ERROR" and not result.error.retryable
+    assert runs < 100
+    assert await serves_on(box)
+
+
+async def test_tools_may_call_each_other_a_few_levels_deep() -> None:
+    @tool(effect="read")
+    async def stairs(context: Context, left: int) -> Any:
+        """Go down."""
+        return await context.tools.call("stairs", {"left": left - 1}) if left else "the cellar"
+
+    assert (await box_of(stairs).call("stairs", {"left": 8})).value == "the cellar"

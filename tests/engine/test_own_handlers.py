@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
-from dogubako import BaseTool, NoArgs, ToolResponseBuilder, ToolResult, assert_mcp_tool_response, tool
+from dogubako import tool
 from dogubako.contract.errors import NotFoundError
+from dogubako.response.builder import ToolResponseBuilder
+from dogubako.testing import assert_mcp_tool_response
+from dogubako.tools import BaseTool, NoArgs, ToolResult
 
 from .boxes import box_of
 

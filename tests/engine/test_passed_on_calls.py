@@ -1,12 +1,14 @@
 """Calls that one tool makes of another, where something goes wrong on the way."""
 
+from contextlib import AbstractContextManager
+
 from dogubako import tool
 from dogubako.contract.call import ToolCall
 from dogubako.contract.errors import ValidationError
 from dogubako.contract.metadata import Effect
-from dogubako.engine.entry import ToolRegistryEntry
 from dogubako.engine.pipeline import Pipeline
-from dogubako.engine.policy import HousePolicy
+from dogubako.engine.policy import Policy
+from dogubako.engine.registration import ToolRegistryEntry
 from dogubako.engine.registry import ToolRegistry
 
 
@@ -16,15 +18,16 @@ async def measure(length: int) -> str:
     return f"{length} m"
 
 
-class TakingAway(HousePolicy):
+class TakingAway(Policy):
     """While it decides, the tool leaves the registry."""
 
     def __init__(self, registry: ToolRegistry) -> None:
         super().__init__()
         self._registry = registry
 
-    async def check(self, entry: ToolRegistryEntry, call: ToolCall) -> None:
+    async def check(self, entry: ToolRegistryEntry, call: ToolCall) -> AbstractContextManager[None]:
         self._registry.unregister(entry.name)
+        return self.place(call)
 
 
 async def test_a_tool_that_goes_while_its_call_is_checked_still_explains_what_was_wrong() -> None:

@@ -1,38 +1,36 @@
 """The whole path: what is logged, what is masked, and what happens when something of ours breaks."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
 import structlog.testing
 from pydantic import SecretStr
 
-from dogubako import (
-    Answer,
+from dogubako import Context, Effect, Pack, tool
+from dogubako.contract.call import Resume
+from dogubako.contract.conversation import ClientLogLevel, InputAnswer, InputRequests
+from dogubako.contract.errors import ApiError, ApiErrorContext, EmptyQuery, NoResults
+from dogubako.engine.pipeline import Pipeline
+from dogubako.engine.policy import Policy
+from dogubako.engine.registration import ToolRegistryEntry
+from dogubako.engine.registry import ToolRegistry
+from dogubako.output import Json
+from dogubako.testing import parse_call
+from dogubako.tools import (
     Caller,
-    Effect,
+    ElicitRequest,
+    ElicitResult,
     ExecutionOptions,
-    Output,
-    Pack,
     PackSettings,
-    Question,
     Root,
     Sample,
     SampleRequest,
     ToolCall,
-    ToolContext,
     ToolResult,
-    parse_call,
     setting,
-    tool,
 )
-from dogubako.contract.call import Resume
-from dogubako.contract.conversation import ClientLogLevel, InputAnswer, InputRequests
-from dogubako.contract.errors import ApiError, ApiErrorContext, EmptyQuery, NoResults
-from dogubako.engine.entry import ToolRegistryEntry
-from dogubako.engine.pipeline import Pipeline
-from dogubako.engine.policy import HousePolicy
-from dogubako.engine.registry import ToolRegistry
 
 from .boxes import box_of
 
@@ -40,9 +38,9 @@ SECRET = "a-key-nobody-may-see"
 
 
 @tool(effect=Effect.READ)
-async def find(query: str = "") -> Output:
+async def find(query: str = "") -> Json:
     """Find three things."""
-    return Output(data=[1, 2, 3], count=3)
+    return Json(data=[1, 2, 3], count=3)
 
 
 @tool
@@ -123,7 +121,7 @@ class Keeper(PackSettings):
 
 
 @tool
-async def tell(context: ToolContext[None]) -> str:
+async def tell(context: Context[None]) -> str:
     """Tell the secret on every way back."""
     await context.progress(1, 1, f"using {SECRET}")
     await context.log("info", f"using {SECRET}")
@@ -159,8 +157,8 @@ class Ear:
         return {key: self._answer(request) for key, request in requests.items()}
 
     def _answer(self, request: Any) -> InputAnswer:
-        if isinstance(request, Question):
-            return Answer(action="accept", content={"answer": "yes"})
+        if isinstance(request, ElicitRequest):
+            return ElicitResult(action="accept", content={"answer": "yes"})
         return Sample(text="rhyme", model="m") if isinstance(request, SampleRequest) else (Root(uri="file:///"),)
 
 
@@ -177,8 +175,8 @@ async def test_a_secret_of_a_pack_is_masked_on_every_way_out() -> None:
     assert SECRET not in repr((told.to_mcp(), failed.to_mcp()))
 
 
-class Broken(HousePolicy):
-    async def check(self, entry: ToolRegistryEntry, call: ToolCall) -> None:
+class Broken(Policy):
+    async def check(self, entry: ToolRegistryEntry, call: ToolCall) -> AbstractContextManager[None]:
         raise ZeroDivisionError("our own mistake")
 
 
@@ -212,7 +210,7 @@ async def test_the_environment_decides_what_an_internal_error_shows() -> None:
 
 async def test_a_tool_may_call_another_down_the_same_path() -> None:
     @tool
-    async def ask_around(context: ToolContext[None]) -> Any:
+    async def ask_around(context: Context[None]) -> Any:
         """Ask another tool."""
         found = await context.tools.call("find", {"query": "x"})
         missing = await context.tools.call("gone", {})
@@ -225,9 +223,9 @@ async def test_a_tool_may_call_another_down_the_same_path() -> None:
 
 async def test_a_caller_may_ask_for_a_smaller_answer() -> None:
     @tool(effect=Effect.READ)
-    async def much() -> Output:
+    async def much() -> Json:
         """Answer a lot."""
-        return Output(data=[f"word {number}" for number in range(2_000)])
+        return Json(data=[f"word {number}" for number in range(2_000)])
 
     box = box_of(much)
 

@@ -1,16 +1,18 @@
 """Disabled is disabled, read-only is read-only, and destruction wants a word."""
 
+from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
 import pytest
 
-from dogubako import BaseTool, Effect, NoArgs, ToolArgs, ToolCall, tool
+from dogubako import Effect, tool
 from dogubako.contract.call import TRUSTED, Caller
 from dogubako.contract.errors import AuthorizationError
-from dogubako.engine.entry import ToolRegistryEntry
 from dogubako.engine.pipeline import Pipeline
-from dogubako.engine.policy import HousePolicy
+from dogubako.engine.policy import Policy
+from dogubako.engine.registration import ToolRegistryEntry
 from dogubako.engine.registry import ToolRegistry
+from dogubako.tools import BaseTool, NoArgs, ToolArgs, ToolCall
 
 from .boxes import box_of
 
@@ -152,10 +154,11 @@ async def test_a_tool_that_has_the_word_among_its_own_arguments_hears_it_as_well
 
 
 async def test_another_policy_can_take_its_place() -> None:
-    class OnlyHanako(HousePolicy):
-        async def check(self, entry: ToolRegistryEntry, call: ToolCall) -> None:
+    class OnlyHanako(Policy):
+        async def check(self, entry: ToolRegistryEntry, call: ToolCall) -> AbstractContextManager[None]:
             if call.caller.name != "Hanako":
                 raise AuthorizationError(f"{call.caller.name} may not run {entry.name}.")
+            return await super().check(entry, call)
 
     registry = ToolRegistry()
     registry.register(look)

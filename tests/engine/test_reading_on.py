@@ -6,10 +6,11 @@ from typing import Any, ClassVar
 
 import pytest
 
-from dogubako import Effect, NoArgs, ToolResult, tool
+from dogubako import Effect, tool
 from dogubako.app import Toolbox
-from dogubako.contract.passing_tool import PassedOn, PassingTool
+from dogubako.contract.tool import PassedOn, PassingTool
 from dogubako.packs.core.pack import CORE
+from dogubako.tools import NoArgs, ToolResult
 
 from .boxes import box_of
 

@@ -1,8 +1,4 @@
-"""`DOGUBAKO_CACHE=redis://…`: servers share answers, and every call still works when Redis is away.
-
-The conversation runs against a small stand-in of our own everywhere, and against a real `redis-server` wherever one is
-installed, so that the stand-in cannot drift from it unseen.
-"""
+"""Servers share answers in Redis and work without it; run against a stand-in and, where installed, a real one."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -13,15 +9,17 @@ from typing import Any, Final
 import pytest
 import structlog.testing
 
-from dogubako import Effect, FunctionTool, Output, tool
-from dogubako.outbound import circuit_breaker
+from dogubako import Effect, tool
+from dogubako.outbound import redis_cache
 from dogubako.outbound.redis_cache import MOST_BYTES, RedisCache
+from dogubako.output import Json
 from dogubako.settings import SettingsError
+from dogubako.tools import FunctionTool
 from tests.redis_server import INSTALLED, free_port, redis_server
 
 from .boxes import box_of
 
-# A tenth of a second is enough for a cache, and too little for a machine that does many other things at once.
+# Patient: this machine may do many other things at once.
 PATIENT: Final = "?socket_timeout=30&socket_connect_timeout=30"
 
 
@@ -99,12 +97,12 @@ async def url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[s
 class Counted:
     runs = 0
 
-    def tool(self) -> FunctionTool:
+    def tool(self) -> FunctionTool[..., Any]:
         @tool(effect=Effect.READ, caches=True)
-        async def get_run(run: str) -> Output:
+        async def get_run(run: str) -> Json:
             """Get one run."""
             self.runs += 1
-            return Output(data={"run": run, "note": "完了 \x00"}, cacheable=True)
+            return Json(data={"run": run, "note": "完了 \x00"}, cacheable=True)
 
         return get_run
 
@@ -209,7 +207,7 @@ async def test_a_folder_that_cannot_keep_a_key_is_a_warning(url: str, tmp_path: 
 
     assert counted.runs == 1
     assert [event["event"] for event in events if "cache key" in event["event"]] == [
-        "The cache key cannot be kept, so cached values end with this process"
+        "The cache key cannot be stored, so this process cannot share cached values"
     ]
 
 
@@ -325,7 +323,7 @@ SICK = [
 
 @pytest.mark.parametrize("make", SICK)
 async def test_a_sick_redis_is_a_miss_and_is_left_alone(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(circuit_breaker, "FIRST_PAUSE_SECONDS", 3600.0)
+    monkeypatch.setattr(redis_cache, "FIRST_PAUSE_SECONDS", 3600.0)
     counted, sick = Counted(), make()
     with structlog.testing.capture_logs() as events:
         async with sick.listening() as url, box_of(counted.tool(), cache=url, request_state_key=KEY).running() as box:

@@ -7,10 +7,11 @@ from typing import Any
 import anyio
 import pytest
 
-from dogubako import BaseTool, Effect, ExecutionOptions, NoArgs, Pack, ToolPack
+from dogubako import Effect, Pack
 from dogubako.contract import errors
 from dogubako.contract.errors import ApiError, BusyError, DogubakoError, NotFoundError, ToolTimeoutError
-from dogubako.contract.repetition import never_repeated
+from dogubako.contract.offload import never_repeated
+from dogubako.tools import BaseTool, ExecutionOptions, NoArgs, ToolPack
 
 from .boxes import box_of
 

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 import structlog.testing
 
-from dogubako import Answer, BaseTool, Effect, ExecutionOptions, NoArgs, ToolCall, ToolContext, tool
+from dogubako import Context, Effect, tool
 from dogubako.contract.conversation import InputAnswer, InputRequests, Silence
 from dogubako.engine import attempt
+from dogubako.tools import BaseTool, ElicitResult, ExecutionOptions, NoArgs, ToolCall
 
 from .boxes import box_of
 
@@ -195,11 +196,11 @@ class Thinker(Silence):
     async def request(self, requests: InputRequests) -> Mapping[str, InputAnswer]:
         # That time passes is what is being tested.
         await asyncio.sleep(0.3)
-        return {key: Answer(action="accept", content={"answer": "yes"}) for key in requests}
+        return {key: ElicitResult(action="accept", content={"answer": "yes"}) for key in requests}
 
 
 @tool(timeout=200)
-async def ask(context: ToolContext[None]) -> str:
+async def ask(context: Context[None]) -> str:
     """Ask, and go on."""
     await context.progress(1, 2)
     await context.log("info", "asking")
@@ -223,7 +224,7 @@ async def test_a_person_does_not_think_for_ever(monkeypatch: pytest.MonkeyPatch)
 
 async def test_after_the_answer_the_rest_of_the_time_counts_again() -> None:
     @tool(timeout=200)
-    async def ask_and_wait(context: ToolContext[None]) -> str:
+    async def ask_and_wait(context: Context[None]) -> str:
         """Ask, then hang."""
         await context.ask("Sure?")
         await asyncio.Event().wait()

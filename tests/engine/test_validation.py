@@ -6,9 +6,10 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field, HttpUrl
 
-from dogubako import Effect, ExecutionOptions, SchemaTool, ToolArgs, ToolCall, tool
+from dogubako import Effect, tool
 from dogubako.contract.errors import ValidationError
 from dogubako.engine.validation import ModelValidator, SchemaValidator
+from dogubako.tools import ExecutionOptions, SchemaTool, ToolArgs, ToolCall
 
 from .boxes import box_of
 

@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 from pydantic import AfterValidator, BaseModel, Field, HttpUrl, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from dogubako import SchemaTool, ToolArgs, ToolContext
+from dogubako import Context
 from dogubako.contract.errors import ValidationError
-from dogubako.engine.quoting import quotes
 from dogubako.engine.validation import ArgumentValidator, ModelValidator
+from dogubako.engine.validation_messages import quotes
+from dogubako.tools import SchemaTool, ToolArgs
+from tests.hypothesis_profiles import examples
 
 SECRET = "hunter2-s3cr3t"
 
@@ -149,7 +151,7 @@ SCHEMA = {
 }
 
 
-async def act(arguments: Mapping[str, Any], context: ToolContext[Any]) -> Any:
+async def act(arguments: Mapping[str, Any], context: Context[Any]) -> Any:
     return None
 
 
@@ -229,7 +231,7 @@ async def test_a_foreign_tool_without_arguments_names_every_one_it_gets() -> Non
         min_size=1,
     )
 )
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_no_schema_keyword_repeats_a_value(arguments: dict[str, Any]) -> None:
     with pytest.raises(ValidationError) as caught:
         FOREIGN.check(arguments)

@@ -1,14 +1,19 @@
-"""Run a tool once, for so long and no longer, even when it does not listen."""
+"""Run one attempt of a tool with a hard timeout, even if the tool ignores cancellation."""
 
 import asyncio
-from collections.abc import Coroutine, Mapping
-from typing import Any, Final, TypeVar
+from collections.abc import Collection, Coroutine, Mapping
+from typing import Any, Final
 
 import anyio
 import structlog
 
+from dogubako._tasks import Ended, begin
+from dogubako._timers import CoarseTimer, call_later
+from dogubako.contract.call import ToolCall, ToolResult
 from dogubako.contract.conversation import ClientLogLevel, Conversation, InputAnswer, InputRequests
-from dogubako.engine.alarm import Alarm, set_alarm
+from dogubako.contract.offload import answering, forbid_repetition
+from dogubako.contract.tool import BaseTool, answered
+from dogubako.engine.answer_memory import AnswerHold, AnswerMemory
 
 log = structlog.get_logger("dogubako.engine")
 
@@ -17,10 +22,12 @@ GRACE_SECONDS: Final = 1.0
 # How long a person may think about a question. The tool's own time stands still meanwhile.
 PERSON_SECONDS: Final = 600.0
 
-ResultT = TypeVar("ResultT")
-
 # Tools that swallowed their cancellation. They are kept here so that their end is seen and logged.
 _stuck: set["asyncio.Task[Any]"] = set()
+
+
+class _CancelledItself(Exception):  # noqa: N818 - a signal within this module
+    """The tool cancelled its own task."""
 
 
 class TimedOut(Exception):  # noqa: N818 - a signal to the executor, which has the words for callers
@@ -28,43 +35,114 @@ class TimedOut(Exception):  # noqa: N818 - a signal to the executor, which has t
 
 
 class Attempt:
-    """One run of a tool, in a task of its own, so that neither a timeout nor a cancellation has to wait for it.
+    """One run of a tool in a task of its own, so that neither a timeout nor a cancellation has to wait for it.
 
-    A scope around `await tool` cannot be left while the tool swallows its cancellation; a task can.
+    A cancel scope around `await tool` cannot be left while the tool swallows its cancellation; a task can.
     """
 
-    def __init__(self, seconds: float, name: str) -> None:
+    def __init__(
+        self, call: ToolCall, seconds: float, memory: AnswerMemory | None = None, *, at_once: bool = False
+    ) -> None:
         self._loop = asyncio.get_running_loop()
+        self._call = call
         self._left = seconds
-        self._name = name
-        self._finished: asyncio.Future[None] = self._loop.create_future()
-        self._task: asyncio.Task[Any] | None = None
-        self._alarm: Alarm | None = None
+        # Whether the first step runs now. Tools that call each other would grow the stack.
+        self._at_once = at_once and call.within is None
+        self._finished: asyncio.Future[None] | None = None
+        self._task: asyncio.Task[ToolResult] | None = None
+        self._timer: CoarseTimer | None = None
+        self._forbid_outer = forbid_repetition.get()
+        self._expired = False
+        self._memory = memory
+        self._hold: AnswerHold | None = None
+        self.large_tools: Collection[str] = () if memory is None else memory.large_tools
+        self.repeatable = True
 
-    async def run(self, coroutine: Coroutine[Any, Any, ResultT]) -> ResultT:
+    async def run(self, tool: BaseTool[Any, Any], args: Any) -> ToolResult:
         """The tool's result, or TimedOut."""
-        task = self._loop.create_task(coroutine, name=f"tool {self._name}")
-        self._task = task
-        task.add_done_callback(self._finish)
-        self._arm(self._left)
+        if tool.talks:
+            tool.context.conversation = PausingConversation(tool.context.conversation, self)
+            self._arm(self._left)
         try:
-            await self._finished
-        except asyncio.CancelledError:
-            task.cancel()
-            await self._let_tidy_up(task)
-            raise
+            begun = self._start(tool, args)
+            if isinstance(begun, Ended):
+                return begun.value
+            task = begun
+            assert self._finished is not None
+            try:
+                # It has ended, or its time and the grace time are over.
+                await self._finished
+            except asyncio.CancelledError:
+                task.cancel()
+                await self._let_tidy_up(task)
+                raise
+        except _CancelledItself:
+            return await answered(tool, _cancelled_itself, args)
         finally:
             self._disarm()
+            # The task's context leads back to this attempt: a reference cycle, if we kept the task.
+            self._task = None
+            self._memory = None
+            if self._hold is not None:
+                self._hold.release()
         if not task.done():
             self._leave_behind(task)
             raise TimedOut
         if task.cancelled():
-            raise TimedOut
+            if self._expired:
+                raise TimedOut
+            return await answered(tool, _cancelled_itself, args)
         return task.result()
 
-    def patient(self, conversation: Conversation) -> Conversation:
-        """The same conversation; while a person is being asked, the tool's time stands still."""
-        return _Patient(conversation, self)
+    def _start(self, tool: BaseTool[Any, Any], args: Any) -> "Ended[ToolResult] | asyncio.Task[ToolResult]":
+        # The task copies the context, so that the tool and all tasks that it starts find this attempt in it.
+        token, hold_token = (
+            forbid_repetition.set(self.forbid_repetition),
+            answering.set(None if self._memory is None else self),
+        )
+        started, handled, name = self._loop.time(), _handled(tool, args), f"tool {tool.name}"
+        try:
+            if not self._at_once or tool.talks:
+                # A question stops the clock of a running task.
+                return self._watched(self._loop.create_task(handled, name=name), started)
+            begun = begin(handled, loop=self._loop, name=name)
+        except asyncio.CancelledError:
+            raise _CancelledItself from None
+        finally:
+            answering.reset(hold_token)
+            forbid_repetition.reset(token)
+        return begun if isinstance(begun, Ended) else self._watched(begun, started)
+
+    def _watched(self, task: "asyncio.Task[ToolResult]", started: float) -> "asyncio.Task[ToolResult]":
+        self._task, self._finished = task, self._loop.create_future()
+        task.add_done_callback(self._finish)
+        if self._timer is None:
+            self._arm(self._left - (self._loop.time() - started))
+        return task
+
+    @property
+    def waited(self) -> bool:
+        """Whether the tool did not end in its first step."""
+        return self._finished is not None
+
+    def forbid_repetition(self) -> None:
+        """Keep this attempt from being repeated, and the attempts of the tools that called this one."""
+        self.repeatable = False
+        if self._forbid_outer is not None:
+            self._forbid_outer()
+
+    async def wait_for_room(self) -> None:
+        """Wait until there is room for the answer that is expected. Called in the tool's own task, in turn."""
+        if self._memory is not None:
+            self._hold = self._memory.hold(self._call)
+            await self._hold.enter()
+
+    def weigh(self, answer: Any) -> None:
+        """Reserve the memory of a large answer, unless the tool ignored its cancellation and nothing waits for it."""
+        if self._hold is None and self._memory is not None:
+            self._hold = self._memory.hold(self._call)
+        if self._hold is not None:
+            self._hold.weigh(answer)
 
     def pause(self) -> None:
         self._left -= self._loop.time() - self._armed_at
@@ -76,19 +154,20 @@ class Attempt:
     def _arm(self, seconds: float) -> None:
         self._disarm()
         self._armed_at = self._loop.time()
-        self._alarm = set_alarm(seconds, self._expire)
+        self._timer = call_later(seconds, self._expire)
 
     def _disarm(self) -> None:
-        if self._alarm is not None:
-            self._alarm.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
 
     def _expire(self) -> None:
+        self._expired = True
         if self._task is not None:
             self._task.cancel()
-        self._alarm = set_alarm(GRACE_SECONDS, self._finish)
+        self._timer = call_later(GRACE_SECONDS, self._finish)
 
     def _finish(self, _: object = None) -> None:
-        if not self._finished.done():
+        if self._finished is not None and not self._finished.done():
             self._finished.set_result(None)
 
     async def _let_tidy_up(self, task: "asyncio.Task[Any]") -> None:
@@ -98,13 +177,25 @@ class Attempt:
             self._leave_behind(task)
 
     def _leave_behind(self, task: "asyncio.Task[Any]") -> None:
-        log.error("Tool ignores its cancellation", tool=self._name)
+        log.error("Tool ignores its cancellation", tool=self._call.name)
         _stuck.add(task)
         task.add_done_callback(_stuck.discard)
 
 
-class _Patient:
-    """Stops the clock while somebody thinks."""
+async def _cancelled_itself(_args: Any) -> None:
+    raise RuntimeError("the tool cancelled its own task")
+
+
+def _handled(tool: BaseTool[Any, Any], args: Any) -> Coroutine[Any, Any, ToolResult]:
+    """What the tool's handler returns; the result of a handler that is not ours is built and checked again."""
+    handler = tool.handler
+    # `BaseTool.handler` answers with `execute`; what overrides it is answered with that.
+    is_ours = getattr(handler, "__func__", None) is BaseTool.handler
+    return answered(tool, tool.execute if is_ours else handler, args)
+
+
+class PausingConversation:
+    """A conversation that stops the timeout of an attempt while a person is being asked."""
 
     def __init__(self, conversation: Conversation, attempt: Attempt) -> None:
         self._conversation = conversation

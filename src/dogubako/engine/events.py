@@ -1,15 +1,15 @@
-"""Call observers: they hear that a call started, how far it is, and how it ended."""
+"""Call observers (a call started, progressed, ended), and subscribers to changes."""
 
 import asyncio
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-import msgspec
 import structlog
 
-from dogubako.contract.call import ToolCall, ToolResult
+from dogubako.contract.call import CallEnd, CallObserver, ToolCall
+from dogubako.contract.call_steps import CallStep
 from dogubako.contract.conversation import (
     ClientLogLevel,
     Conversation,
@@ -18,47 +18,52 @@ from dogubako.contract.conversation import (
     InputRequired,
 )
 from dogubako.contract.errors import DogubakoError, InternalError
-from dogubako.engine.entry import ToolRegistryEntry
+from dogubako.contract.metadata import ToolMetadata
+
+ChangeT = TypeVar("ChangeT")
 
 
-class CallEnd(msgspec.Struct, frozen=True, kw_only=True):
-    """How a call ended."""
+class Subscribers(Generic[ChangeT]):
+    """Calls every subscriber with every change."""
 
-    code: str
-    milliseconds: float
-    # Whether the call was to change something.
-    changing: bool = False
-    # The pack of a resource or prompt that was read; the name of a tool says by itself whose it is.
-    pack: str | None = None
-    # None for a call that was cancelled, and for what is read beside tools.
-    result: ToolResult | None = None
+    def __init__(self) -> None:
+        self._listeners: dict[object, Callable[[ChangeT], None]] = {}
 
+    def add(self, listener: Callable[[ChangeT], None]) -> Callable[[], None]:
+        """Add a subscriber, until the returned function is called."""
+        token = object()
+        self._listeners[token] = listener
 
-class CallObserver(Protocol):
-    """Observes calls. Every call ends once; one that is refused or answered from the cache has never started.
+        def remove() -> None:
+            self._listeners.pop(token, None)
 
-    All methods are called on the event loop, so they must be quick. Only `started` may raise.
-    """
+        return remove
 
-    def started(self, call: ToolCall, entry: ToolRegistryEntry) -> None:
-        """The tool runs next, for the first of possibly several attempts. A raised error keeps it from running."""
-
-    def progressed(self, call: ToolCall, done: float, total: float | None, message: str | None) -> None:
-        """The running tool reported progress. Secrets are masked in `message`."""
-
-    def ended(self, call: ToolCall, end: CallEnd) -> None:
-        """The call is over, and its answer has not been sent yet."""
+    def tell(self, change: ChangeT) -> None:
+        for listener in list(self._listeners.values()):
+            listener(change)
 
 
 class CallObservers:
-    """Several observers as one, told in order."""
+    """Several observers as one, called in order."""
 
     def __init__(self, *observers: CallObserver | None) -> None:
-        self._observers = tuple(one for one in observers if one is not None)
+        self._observers: tuple[CallObserver, ...] = ()
+        # Where the executor leaves the steps of a call, by its id; None where nobody wants them.
+        self.steps: dict[str, list[CallStep]] | None = None
+        # Only the observers that override `started`: most do not, and every call would pay for them.
+        self.on_started: tuple[Callable[[ToolCall, ToolMetadata], None], ...] = ()
+        self._set(one for one in observers if one is not None)
 
-    def started(self, call: ToolCall, entry: ToolRegistryEntry) -> None:
-        for one in self._observers:
-            one.started(call, entry)
+    def add(self, observer: CallObserver) -> Callable[[], None]:
+        """Tell this observer too, until the returned function is called."""
+        self._set((*self._observers, observer))
+        return lambda: self._set(one for one in self._observers if one is not observer)
+
+    def _set(self, observers: Iterable[CallObserver]) -> None:
+        self._observers = tuple(observers)
+        self.steps = next((one.steps for one in self._observers if isinstance(one, CallBatches)), None)
+        self.on_started = tuple(one.started for one in self._observers if type(one).started is not CallObserver.started)
 
     def progressed(self, call: ToolCall, done: float, total: float | None, message: str | None) -> None:
         for one in self._observers:
@@ -69,18 +74,78 @@ class CallObservers:
             one.ended(call, end)
 
 
-class CallLog:
+class DeferredObserver(CallObserver):
+    """Tells an author's observer on the next turn of the event loop, so that its failures cannot reach the call.
+
+    The event loop logs an exception of the observer, with the observer's name. Closures are passed, because the loop
+    would log arguments too.
+    """
+
+    def __init__(self, observer: CallObserver) -> None:
+        self._observer = observer
+
+    def started(self, call: ToolCall, tool: ToolMetadata) -> None:
+        self._call_soon("started", lambda: self._observer.started(call, tool))
+
+    def progressed(self, call: ToolCall, done: float, total: float | None, message: str | None) -> None:
+        self._call_soon("progressed", lambda: self._observer.progressed(call, done, total, message))
+
+    def ended(self, call: ToolCall, end: CallEnd) -> None:
+        self._call_soon("ended", lambda: self._observer.ended(call, end))
+
+    def _call_soon(self, method: str, callback: Callable[[], None]) -> None:
+        callback.__qualname__ = f"{type(self._observer).__qualname__}.{method}"
+        asyncio.get_running_loop().call_soon(callback)
+
+
+class EndedCall(NamedTuple):
+    """A call that has ended, and when."""
+
+    at: float
+    call: ToolCall
+    end: CallEnd
+    steps: Sequence[CallStep] = ()
+
+
+# How long, and how many, ended calls may wait to be passed on together.
+_BATCH_SECONDS: Final = 0.25
+_MOST_WAITING: Final = 200
+
+
+class CallBatches(CallObserver):
+    """Passes ended calls on in batches: a call only appends to a list, whoever counts it comes later."""
+
+    def __init__(self) -> None:
+        self._listeners: Subscribers[Sequence[EndedCall]] = Subscribers()
+        self._waiting: list[EndedCall] = []
+        self.steps: dict[str, list[CallStep]] = {}
+
+    def subscribe(self, listener: Callable[[Sequence[EndedCall]], None]) -> Callable[[], None]:
+        """Pass batches to this listener, until the returned function is called."""
+        return self._listeners.add(listener)
+
+    def ended(self, call: ToolCall, end: CallEnd) -> None:
+        waiting = self._waiting
+        waiting.append(EndedCall(time.time(), call, end, self.steps.pop(call.id, ())))
+        if len(waiting) == 1:
+            asyncio.get_running_loop().call_later(_BATCH_SECONDS, self.flush)
+        elif len(waiting) == _MOST_WAITING:
+            # Answers are kept until then; many calls must not add up.
+            asyncio.get_running_loop().call_soon(self.flush)
+
+    def flush(self) -> None:
+        """Pass on what has ended by now. A timer that finds nothing left does nothing."""
+        waiting, self._waiting = self._waiting, []
+        if waiting:
+            self._listeners.tell(waiting)
+
+
+class CallLog(CallObserver):
     """Writes one line of the server's log for every call that ended."""
 
     def __init__(self) -> None:
         # Bound once: looking the logger up again for every call would cost more than the check of its level.
         self._log = structlog.get_logger("dogubako.engine").bind()
-
-    def started(self, call: ToolCall, entry: ToolRegistryEntry) -> None:
-        return None
-
-    def progressed(self, call: ToolCall, done: float, total: float | None, message: str | None) -> None:
-        return None
 
     def ended(self, call: ToolCall, end: CallEnd) -> None:
         result = end.result
@@ -103,7 +168,7 @@ class ObservedConversation:
 
     __slots__ = ("_call", "_conversation", "_observer")
 
-    def __init__(self, conversation: Conversation, call: ToolCall, observer: CallObserver) -> None:
+    def __init__(self, conversation: Conversation, call: ToolCall, observer: CallObservers) -> None:
         self._conversation = conversation
         self._call = call
         self._observer = observer
@@ -123,8 +188,8 @@ class ObservedConversation:
 
 
 @contextmanager
-def observed(observer: CallObserver, call: ToolCall, pack: str | None, *, changing: bool = False) -> Iterator[None]:
-    """Tell the observer how the block ended. For what is read beside tools; `pack` brought it."""
+def observed(observer: CallObservers, call: ToolCall, pack: str | None, *, changing: bool = False) -> Iterator[None]:
+    """Tell the observers how the block ended. For reads of resources and prompts of `pack`."""
     # What nothing below knows better is a fault of our own.
     started, code = time.perf_counter(), InternalError.code
     try:

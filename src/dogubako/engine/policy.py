@@ -1,4 +1,8 @@
-"""May this caller do this now? One object answers for every door, list and search."""
+"""Decide what a caller may do now: one policy for every transport, list and search.
+
+A rule returns the error that refuses a call, or nothing. `RULES` has all of them in order; lists and searches ask only
+the first ones. The gate brings scopes, questions, rate limits and the audit log; without it these rules say yes.
+"""
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -11,115 +15,244 @@ from dogubako.contract.errors import (
     DogubakoError,
     ReadOnlyError,
     ToolDisabledError,
+    ToolExecutionError,
 )
 from dogubako.contract.metadata import Effect
-from dogubako.engine.entry import ToolRegistryEntry
+from dogubako.engine.registration import ToolRegistryEntry
 
-# What the call would do, found out only when somebody has to be told.
+# Describes what the call would do. It is called only if somebody has to be asked.
 Foresee = Callable[[], Awaitable[str]]
+# Asks the person behind a call: what would happen, and the version of the tool. It raises unless the answer is yes.
+AskPerson = Callable[[ToolCall, str, str], Awaitable[None]]
+# Returns the error for a change that cannot be recorded, given the sentence that says what was not done.
+Unrecorded = Callable[[str], DogubakoError | None]
 
 _STRENGTH: Final = {Effect.READ: 0, Effect.WRITE: 1, Effect.DESTROY: 2}
-_NO_BOUND: Final = nullcontext()
+_NO_LIMIT: Final = nullcontext()
+_MOST_SHOWN: Final = 1_000
+_MOST_LEVELS: Final = 8
 
 
-class Policy(Protocol):
-    """Decides before something happens. A refusal is an error that says what would have to change."""
+class Scopes(Protocol):
+    """Compares the scopes of a caller with those that something needs."""
 
-    def missing_scope(self, entry: ToolRegistryEntry, caller: Caller) -> AuthorizationError | None:
-        """What the caller lacks for this tool."""
+    def missing(self, entry: ToolRegistryEntry, caller: Caller) -> AuthorizationError | None:
+        """Return the error if the caller lacks the scope for this tool."""
 
-    def missing_scope_to_read(self, pack: str, caller: Caller) -> AuthorizationError | None:
-        """What the caller lacks for the resources and prompts of a pack."""
+    def missing_to_read(self, pack: str, caller: Caller) -> AuthorizationError | None:
+        """Return the error if the caller lacks the scope for the resources and prompts of a pack."""
+
+    def missing_to_switch(self, caller: Caller) -> AuthorizationError | None:
+        """Return the error if the caller may not switch tools on and off."""
+
+    def missing_to_administer(self, caller: Caller) -> AuthorizationError | None:
+        """Return the error if the caller may not look after other MCP servers."""
+
+
+class Rates(Protocol):
+    """Counts calls against the rate limits."""
+
+    async def count(self, call: ToolCall) -> None:
+        """Count a call of this caller, or raise RateLimitError."""
+
+    async def count_tool(self, call: ToolCall) -> None:
+        """Count a call of this tool, or raise RateLimitError."""
+
+
+class Concurrency(Protocol):
+    """Limits the calls that one caller runs at the same time."""
+
+    def place(self, identity: str) -> AbstractContextManager[None]:
+        """Hold a place while inside. Entering raises BusyError if the caller holds too many."""
+
+
+class Policy:
+    """Refuses calls by rules, limits their rate, and has destructive calls confirmed."""
+
+    def __init__(
+        self,
+        *,
+        read_only: bool = False,
+        deny_destruction: bool = False,
+        scopes: Scopes | None = None,
+        ask: AskPerson | None = None,
+        rates: Rates | None = None,
+        concurrency: Concurrency | None = None,
+        unrecorded: Unrecorded | None = None,
+    ) -> None:
+        self._read_only = read_only
+        self._deny_destruction = deny_destruction
+        self._scopes = scopes
+        self._ask = ask
+        self._rates = rates
+        # Whether there are rate limits.
+        self.counts_calls = rates is not None
+        self._concurrency = concurrency
+        self._unrecorded = unrecorded
+        # Kept with the ids, so that an id is not used again.
+        self._shown: dict[tuple[int, int], tuple[ToolRegistryEntry, Caller]] = {}
+
+    def _missing_scope(self, entry: ToolRegistryEntry, caller: Caller, call: ToolCall | None) -> DogubakoError | None:
+        return self._scopes.missing(entry, caller) if self._scopes is not None else None
+
+    def _server_is_read_only(
+        self, entry: ToolRegistryEntry, caller: Caller, call: ToolCall | None
+    ) -> DogubakoError | None:
+        if not (self._read_only and entry.writes):
+            return None
+        message = f"The server is read-only: {entry.name} was not run."
+        hint = "An operator can start the server without --read-only (DOGUBAKO_READ_ONLY=false)."
+        return ReadOnlyError(message, hint=hint)
+
+    def _destruction_denied(
+        self, entry: ToolRegistryEntry, caller: Caller, call: ToolCall | None
+    ) -> DogubakoError | None:
+        if not (self._deny_destruction and entry.metadata.effect is Effect.DESTROY):
+            return None
+        message = f"Destructive tools are switched off on this server: {entry.name} was not run."
+        return ReadOnlyError(message, hint="An operator can set DOGUBAKO_CONFIRM to ask or argument.")
+
+    def _tool_disabled(self, entry: ToolRegistryEntry, caller: Caller, call: ToolCall | None) -> DogubakoError | None:
+        status = entry.status_of(entry)
+        return None if status.enabled else ToolDisabledError(f"Tool is disabled: {entry.name}", hint=status.reason)
+
+    def _exceeds_outer_effect(
+        self, entry: ToolRegistryEntry, caller: Caller, call: ToolCall | None
+    ) -> DogubakoError | None:
+        """A tool must not do through others what its annotations and scopes do not say."""
+        if call is None or call.within is None:
+            return None
+        # A tool that passes calls on does nothing by itself. The call that it passes on is checked on its own.
+        effect = entry.metadata.effect
+        if _STRENGTH.get(effect, 0) <= _STRENGTH.get(call.within, 0):
+            return None
+        message = f"{call.via} is a tool that can {call.within.value}; it must not call {entry.name}."
+        return AuthorizationError(message, hint=f"Its author has to declare the effect {effect.name}.")
+
+    def _called_too_deep(self, entry: ToolRegistryEntry, caller: Caller, call: ToolCall | None) -> DogubakoError | None:
+        """Tools that call each other without end would fill the memory before their time is over."""
+        if call is None or call.depth <= _MOST_LEVELS:
+            return None
+        message = f"Tools call each other more than {_MOST_LEVELS} levels deep."
+        return ToolExecutionError(message, hint=f"The last one was {call.via}, which called {entry.name}.")
+
+    def _cannot_be_recorded(
+        self, entry: ToolRegistryEntry, caller: Caller, call: ToolCall | None
+    ) -> DogubakoError | None:
+        if self._unrecorded is None or not entry.writes:
+            return None
+        return self._unrecorded(f"{entry.name} was not run.")
+
+    # The first three hide a tool from every list; no switch changes that.
+    RULES = (
+        _missing_scope,
+        _server_is_read_only,
+        _destruction_denied,
+        _tool_disabled,
+        _exceeds_outer_effect,
+        _called_too_deep,
+        _cannot_be_recorded,
+    )
+    HIDING = RULES[:3]
+    LISTING = RULES[:4]
+    CHANGING = RULES[3:]
 
     def forbidden(self, entry: ToolRegistryEntry, caller: Caller) -> DogubakoError | None:
-        """The rule by which the tool is not there for this caller, on any list. No switch changes it."""
-
-    def refusal(self, entry: ToolRegistryEntry, caller: Caller) -> DogubakoError | None:
-        """Why a call of this tool would be refused, whatever its arguments are."""
-
-    def shows(self, entry: ToolRegistryEntry, caller: Caller) -> bool:
-        """Whether the tool belongs into a list of callable tools."""
-
-    async def check_rate(self, call: ToolCall) -> None:
-        """Count what a caller asks for, whatever will become of it, or raise."""
-
-    async def check(self, entry: ToolRegistryEntry, call: ToolCall) -> None:
-        """Let this call pass, or raise."""
-
-    def check_rules(self, entry: ToolRegistryEntry, call: ToolCall) -> None:
-        """The part of `check` that may be asked again: it counts nothing."""
-
-    def check_switching(self, entry: ToolRegistryEntry, caller: Caller) -> None:
-        """Let the caller switch this tool on or off for everybody, or raise."""
-
-    def may_ask(self, entry: ToolRegistryEntry) -> bool:
-        """Whether a call of this tool may end in a question to the user; its door must be able to carry one."""
-
-    async def confirm(self, entry: ToolRegistryEntry, call: ToolCall, confirmed: bool, foresee: Foresee) -> None:
-        """Make sure that a destruction is meant, or raise. `confirmed` is what the call says."""
-
-    def place(self, call: ToolCall) -> AbstractContextManager[None]:
-        """A place among the calls that run; a caller who holds too many is refused."""
-
-
-class HousePolicy:
-    """The rules that hold without a gate: disabled is disabled, read-only is read-only, destruction is confirmed."""
-
-    def __init__(self, *, read_only: bool = False) -> None:
-        self.read_only = read_only
-
-    def missing_scope(self, entry: ToolRegistryEntry, caller: Caller) -> AuthorizationError | None:
-        return None
-
-    def missing_scope_to_read(self, pack: str, caller: Caller) -> AuthorizationError | None:
-        return None
-
-    def forbidden(self, entry: ToolRegistryEntry, caller: Caller) -> DogubakoError | None:
-        if self.read_only and entry.metadata.writes:
-            message = f"The server is read-only: {entry.name} was not run."
-            hint = "An operator can start the server without --read-only (DOGUBAKO_READ_ONLY=false)."
-            return ReadOnlyError(message, hint=hint)
+        """Return the rule that hides the tool from this caller on every list."""
+        for rule in self.HIDING:
+            if (error := rule(self, entry, caller, None)) is not None:
+                return error
         return None
 
     def refusal(self, entry: ToolRegistryEntry, caller: Caller) -> DogubakoError | None:
-        found = self.forbidden(entry, caller)
-        if found is None and not (status := entry.status).enabled:
-            return ToolDisabledError(f"Tool is disabled: {entry.name}", hint=status.reason)
-        return found
+        """Return the error of a call of this tool, if it would be refused whatever its arguments are."""
+        for rule in self.LISTING:
+            if (error := rule(self, entry, caller, None)) is not None:
+                return error
+        return None
 
     def shows(self, entry: ToolRegistryEntry, caller: Caller) -> bool:
+        """Whether the tool belongs to the callable tools of this caller."""
         return self.refusal(entry, caller) is None
 
-    async def check_rate(self, call: ToolCall) -> None:
-        return None
-
-    async def check(self, entry: ToolRegistryEntry, call: ToolCall) -> None:
-        self.check_rules(entry, call)
-
     def check_rules(self, entry: ToolRegistryEntry, call: ToolCall) -> None:
-        if (error := self.refusal(entry, call.caller)) is not None:
-            raise error
-        if call.within is not None and _exceeds(entry.metadata.effect, call.within):
-            message = f"{call.via} is a tool that can {call.within.value}; it must not call {entry.name}."
-            raise AuthorizationError(
-                message, hint=f"Its author has to declare the effect {entry.metadata.effect.name}."
-            )
+        """Raise the first error of all rules. It counts nothing, so it may be asked again."""
+        rules = self.CHANGING if self._is_shown_for_good(entry, call.caller) else self.RULES
+        for rule in rules:
+            if (error := rule(self, entry, call.caller, call)) is not None:
+                raise error
 
-    def check_switching(self, entry: ToolRegistryEntry, caller: Caller) -> None:
-        return None
+    def _is_shown_for_good(self, entry: ToolRegistryEntry, caller: Caller) -> bool:
+        """Whether no rule hides the tool from this caller. It is remembered: neither of them ever changes.
 
-    def may_ask(self, entry: ToolRegistryEntry) -> bool:
-        return False
+        A tool that is registered again is another entry, and a key with other scopes is another caller. What changes
+        in between (switches, the audit log) is asked with every call.
+        """
+        key = (id(entry), id(caller))
+        known = self._shown.get(key)
+        if known is not None and known[0] is entry and known[1] is caller:
+            return True
+        # Callers that bring credentials are made for each request, and are not kept.
+        if caller.credentials or self.forbidden(entry, caller) is not None:
+            return False
+        if len(self._shown) >= _MOST_SHOWN:
+            self._shown.clear()
+        self._shown[key] = (entry, caller)
+        return True
 
-    async def confirm(self, entry: ToolRegistryEntry, call: ToolCall, confirmed: bool, foresee: Foresee) -> None:
-        if not confirmed:
-            raise ConfirmationRequiredError(await foresee(), hint="Call again with confirm: true to go on.")
+    async def check_rate(self, call: ToolCall) -> None:
+        """Count a request of the caller against its rate limit, whatever becomes of it, or raise."""
+        # A call that a tool makes belongs to the call that the caller made.
+        if self._rates is not None and call.via is None:
+            await self._rates.count(call)
+
+    async def check(self, entry: ToolRegistryEntry, call: ToolCall) -> AbstractContextManager[None]:
+        """Raise if the call is refused; return its place among the running calls, to be entered before it runs."""
+        self.check_rules(entry, call)
+        if self._rates is not None and not entry.passes_on:
+            await self._rates.count_tool(call)
+        return self.place(call)
 
     def place(self, call: ToolCall) -> AbstractContextManager[None]:
-        return _NO_BOUND
+        """A place among the running calls. Entering it raises BusyError if the caller holds too many."""
+        # A call that a tool makes runs in the place of the call around it, which waits for it.
+        if self._concurrency is None or call.within is not None:
+            return _NO_LIMIT
+        return self._concurrency.place(call.caller.identity)
 
+    def missing_scope(self, entry: ToolRegistryEntry, caller: Caller) -> AuthorizationError | None:
+        """Return the error if the caller lacks the scope for this tool."""
+        return self._scopes.missing(entry, caller) if self._scopes is not None else None
 
-def _exceeds(effect: Effect, allowed: Effect) -> bool:
-    """A tool does no more than it says, not even through others: annotations and scopes would not be true."""
-    # What passes calls on does nothing by itself, and the call that it passes on comes here again.
-    return _STRENGTH.get(effect, 0) > _STRENGTH.get(allowed, 0)
+    def missing_scope_to_read(self, pack: str, caller: Caller) -> AuthorizationError | None:
+        """Return the error if the caller lacks the scope for the resources and prompts of a pack."""
+        return self._scopes.missing_to_read(pack, caller) if self._scopes is not None else None
+
+    def check_switching(self, entry: ToolRegistryEntry, caller: Caller) -> None:
+        """Raise if the caller may not switch this tool on or off for everybody."""
+        if self._scopes is not None:
+            error = self._scopes.missing(entry, caller) or self._scopes.missing_to_switch(caller)
+            if error is not None:
+                raise error
+        if self._unrecorded is not None and (unrecorded := self._unrecorded("nothing was switched.")) is not None:
+            raise unrecorded
+
+    def check_administration(self, caller: Caller, *, changing: bool = False) -> None:
+        """Raise if the caller may not look after other MCP servers, or if a change cannot be recorded."""
+        if self._scopes is not None and (error := self._scopes.missing_to_administer(caller)) is not None:
+            raise error
+        if changing and self._unrecorded is not None and (unrecorded := self._unrecorded("nothing was changed.")):
+            raise unrecorded
+
+    def may_ask(self, entry: ToolRegistryEntry) -> bool:
+        """Whether a call of this tool may end in a question to the user, which the transport has to carry."""
+        return self._ask is not None and entry.metadata.effect is Effect.DESTROY
+
+    async def confirm(self, entry: ToolRegistryEntry, call: ToolCall, confirmed: bool, foresee: Foresee) -> None:
+        """Make sure that a destructive call is meant, or raise. `confirmed` is the call's own argument `confirm`."""
+        # `confirm=true` at a terminal was typed by the person whom we would ask.
+        typed_by_a_person = confirmed and call.door == "cli"
+        if self._ask is not None and call.conversation.supports("elicitation") and not typed_by_a_person:
+            await self._ask(call, await foresee(), entry.metadata.version)
+        elif not confirmed:
+            raise ConfirmationRequiredError(await foresee(), hint="Call again with confirm: true to go on.")

@@ -1,4 +1,4 @@
-"""`ToolRegistry`: find, list, enable, versions. The one place that knows which tools there are."""
+"""`ToolRegistry`: look up, list, enable and disable tools, and their versions."""
 
 import asyncio
 import time
@@ -13,15 +13,20 @@ from dogubako.contract.call import NO_OPTIONS, ExecutionOptions, ToolCall, ToolR
 from dogubako.contract.errors import ToolNotFoundError
 from dogubako.contract.metadata import ToolMetadata
 from dogubako.contract.offload import offload
-from dogubako.contract.state import LocalSwitches, Switches
+from dogubako.contract.storage import LocalSwitches, Switches
 from dogubako.contract.tool import BaseTool
-from dogubako.engine.admission import RegistrationError, admit
-from dogubako.engine.entry import ListFilter, RegisterOptions, Status, ToolRegistryEntry
-from dogubako.engine.search import LexicalSearch, Match, ToolSearch
-from dogubako.engine.subscribers import Subscribers
+from dogubako.engine.events import Subscribers
+from dogubako.engine.registration import (
+    ListFilter,
+    RegisterOptions,
+    RegistrationError,
+    Status,
+    ToolRegistryEntry,
+    admit,
+)
+from dogubako.engine.search import IndexedSearch, SearchResult, ToolSearch
 
 Entries = list[ToolRegistryEntry]
-Matches = list[Match]
 
 _ALL = ListFilter()
 _AS_IT_IS = RegisterOptions()
@@ -41,7 +46,7 @@ ChangeKind = Literal["registered", "unregistered", "enabled", "disabled"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RegistryChange:
-    """Something came, went, or was switched."""
+    """A tool was added, removed or switched."""
 
     kind: ChangeKind
     name: str
@@ -54,12 +59,12 @@ Run = Callable[[ToolCall], Awaitable[ToolResult]]
 
 
 class ToolRegistry:
-    """All tools, by name and version, in an order that does not depend on who came first."""
+    """All tools, by name and version, in an order that does not depend on the order of registration."""
 
     def __init__(self, *, switches: Switches | None = None, search: ToolSearch | None = None) -> None:
         self._versions: dict[str, dict[str, ToolRegistryEntry]] = {}
         self._switches = switches or LocalSwitches()
-        self._search = search or LexicalSearch()
+        self._search = search or IndexedSearch()
         self._searching = anyio.Lock()
         self._untold: set[str] = set()
         self._names: dict[ListFilter, frozenset[str]] = {}
@@ -71,7 +76,7 @@ class ToolRegistry:
         self.generation = 0
 
     def register(self, tool: BaseTool[Any, Any], options: RegisterOptions = _AS_IT_IS) -> ToolRegistryEntry:
-        """Add a tool, or refuse it with a RegistrationError that tells its author why."""
+        """Add a tool, or raise a RegistrationError with the reason."""
         category = options.category or tool.metadata.category or options.pack or "core"
         metadata = replace(
             tool.metadata,
@@ -79,7 +84,7 @@ class ToolRegistry:
             tags=options.tags if options.tags is not None else tool.metadata.tags,
             category=category,
         )
-        admit(metadata, derived=options.proven or tool.args_model is not None)
+        admit(metadata, derived=options.proven or tool.args_model is not None, foreign=tool.foreign)
         if not options.proven:
             _derive_schemas(metadata)
         versions = self._versions.get(metadata.name, {})
@@ -93,6 +98,8 @@ class ToolRegistry:
             switched_on=options.enabled,
             unavailable=options.unavailable,
             pinned=options.pinned,
+            words=options.words,
+            everyday_words=options.everyday_words,
             status_of=self._status_of,
         )
         self._versions.setdefault(metadata.name, {})[metadata.version] = entry
@@ -123,6 +130,10 @@ class ToolRegistry:
             self._current[name] = entry
         return entry
 
+    def knows(self, name: str) -> bool:
+        """Whether a tool of this name is registered."""
+        return name in self._versions
+
     def get_version(self, name: str) -> str:
         """The version that answers now."""
         return self.get(name).version
@@ -146,26 +157,43 @@ class ToolRegistry:
 
     def search(
         self, query: str, wanted: ListFilter = _ALL, *, may_see: MaySee | None = None, explain: bool = False
-    ) -> Matches:
-        """Tools that fit the words, best first. What a caller may not see takes no place from what it may."""
+    ) -> SearchResult:
+        """Tools that match the query, best first. Tools that the caller may not see are left out before ranking."""
         for _ in self._tell_search():
             pass
         return self._search.find(query, self._searched(wanted, may_see), explain=explain)
 
-    async def find(self, query: str, wanted: ListFilter = _ALL, *, may_see: MaySee | None = None) -> Matches:
-        """As `search`, in a worker thread: others are served while many tools are indexed or a query is embedded."""
+    async def find(
+        self,
+        query: str,
+        wanted: ListFilter = _ALL,
+        *,
+        may_see: MaySee | None = None,
+        explain: bool = False,
+        learner: str | None = None,
+    ) -> SearchResult:
+        """Search in a worker thread, because the first search of many tools takes long. `learner` is who asks."""
+        await self._tell_search_in_turns()
+        allowed = self._searched(wanted, may_see)
+        # One at a time: those that wait for the first index must not occupy the threads of others meanwhile.
+        async with self._searching:
+            return await offload(self._search.find, query, allowed, explain=explain, learner=learner)
+
+    async def prepare_search(self) -> None:
+        """Begin to index all tools in the background, so that the first search does not wait."""
+        await self._tell_search_in_turns()
+        await offload(self._search.prepare)
+
+    async def _tell_search_in_turns(self) -> None:
+        """Others get their turn meanwhile."""
         begun = time.perf_counter()
         for _ in self._tell_search():
             if time.perf_counter() - begun > _TURN_SECONDS:
                 await asyncio.sleep(0)
                 begun = time.perf_counter()
-        allowed = self._searched(wanted, may_see)
-        # One at a time: those that wait for the first index must not occupy the threads of others meanwhile.
-        async with self._searching:
-            return await offload(self._search.find, query, allowed, explain=False)
 
     def _searched(self, wanted: ListFilter, may_see: MaySee | None) -> frozenset[str] | None:
-        """The names that may be found; nothing where all of them may."""
+        """The names that may be found; None where all of them may."""
         names = self._names_of(wanted)
         if may_see is not None:
             names = frozenset(name for name in names if may_see(self.get(name)))
@@ -180,21 +208,21 @@ class ToolRegistry:
     async def execute(
         self, name: str, parameters: Mapping[str, Any], options: ExecutionOptions = NO_OPTIONS
     ) -> ToolResult:
-        """Call a tool from Python, down the same path as every other call."""
+        """Call a tool from Python, through the same pipeline as every other call."""
         if self._run is None:
             raise RuntimeError("this registry has no pipeline yet")
         return await self._run(ToolCall(name=name, parameters=parameters, options=options))
 
     def attach(self, run: Run) -> None:
-        """Tell the registry who runs its tools."""
+        """Set the pipeline that runs the tools."""
         self._run = run
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Hear of every change until the returned function is called."""
+        """Call the listener with every change, until the returned function is called."""
         return self._subscribers.add(listener)
 
     def _tell_search(self) -> Iterator[None]:
-        """Tell the search of all changes, one per step. Nothing is told before somebody searches.
+        """Apply all changes to the search index, one per step. Nothing is indexed before the first search.
 
         Of a tool with several versions another may answer by now.
         """
@@ -241,7 +269,7 @@ class ToolRegistry:
         return f"Did you mean {' or '.join(near)}?" if near else "tools/list or `dogubako tools list` has the names."
 
     def _switch(self, name: str, version: str | None, enabled: bool) -> ToolRegistryEntry:
-        """Without a version the tool is meant, not its newest version: an older one must not answer in its place."""
+        """Switch all versions if none is named: an older one must not answer in place of the newest."""
         versions = self._known(name, version)
         for entry in [versions[version]] if version else list(versions.values()):
             self._switches.set(name, entry.version, enabled)
@@ -249,7 +277,7 @@ class ToolRegistry:
         return self.get(name, version)
 
     def _status_of(self, entry: ToolRegistryEntry) -> Status:
-        key = (entry.name, entry.version)
+        key = (entry.metadata.name, entry.metadata.version)
         if key not in self._statuses:
             self._statuses[key] = self._find_status(entry)
         return self._statuses[key]
@@ -289,7 +317,7 @@ class ToolRegistry:
 
 
 def _derive_schemas(metadata: ToolMetadata) -> None:
-    """A schema that cannot be derived is its author's to mend, now; later it would break the list of all tools."""
+    """Derive the schemas now: one that cannot be derived would break the list of all tools later."""
     try:
         metadata.schemas()
     except ValueError as error:

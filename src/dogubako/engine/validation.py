@@ -13,8 +13,21 @@ from dogubako.contract.errors import ValidationError
 from dogubako.contract.metadata import Effect
 from dogubako.contract.schema import schema_of
 from dogubako.contract.tool import BaseTool
-from dogubako.engine.complaints import MOST_EXAMINED, Complaints, collected
-from dogubako.engine.plain_schema import compiled
+from dogubako.engine.validation_messages import MOST_EXAMINED, ValidationMessages, collected
+
+
+def compiled(schema: Mapping[str, Any], *, mask: str | None = None) -> Any:
+    """A validator. ValueError when the schema is not valid, or refers to something outside of itself."""
+    # Plain schemas are rare; a server without one starts faster.
+    import jsonschema_rs  # noqa: PLC0415
+
+    return jsonschema_rs.validator_for(dict(schema), mask=mask, retriever=_stay_here)
+
+
+def _stay_here(uri: str) -> Any:
+    # Whoever wrote the schema would otherwise choose which addresses and files this server opens.
+    raise ValueError("a schema must not refer to other documents")
+
 
 ModelT = TypeVar("ModelT", bound=pydantic.BaseModel)
 
@@ -26,18 +39,18 @@ _TOO_DEEP = "Invalid parameters: nested too deeply"
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """Arguments that fit, and whether a destructive call was confirmed."""
+    """Valid arguments, and whether a destructive call was confirmed."""
 
     args: Any
     confirmed: bool
 
 
 class ModelValidator(Generic[ModelT]):
-    """Checks plain data against a model. `prefix` is put before the names of fields in complaints."""
+    """Validates data against a model. `prefix` is put before the names of fields in messages."""
 
     def __init__(self, model: type[ModelT], prefix: str = "", schema: Mapping[str, Any] | None = None) -> None:
         self._model = model
-        self._complaints = Complaints(schema_of(model) if schema is None else schema, prefix)
+        self._complaints = ValidationMessages(schema_of(model) if schema is None else schema, prefix)
 
     def check(self, data: Mapping[str, Any]) -> ModelT:
         """The model, or a ValidationError that names every wrong field."""
@@ -67,11 +80,15 @@ class ArgumentValidator:
         self._asks_confirmation = tool.effect is Effect.DESTROY
         self._takes_confirmation = _CONFIRM in declared
         self._validator: ModelValidator[Any] | SchemaValidator
-        self._validator = ModelValidator(tool.args_model, schema=schema) if tool.args_model else SchemaValidator(schema)
+        if tool.args_model:
+            self._validator = ModelValidator(tool.args_model, schema=schema)
+        else:
+            self._validator = SchemaValidator(schema, tool.checked_schema())
 
     def check(self, parameters: Mapping[str, Any]) -> Checked:
         """Typed arguments, or a ValidationError that names every wrong field."""
-        if not isinstance(parameters, Mapping):
+        # Most are plain dicts, for which the check of an abstract class would take longer.
+        if type(parameters) is not dict and not isinstance(parameters, Mapping):
             raise ValidationError.of("parameters", "Invalid type for parameter parameters: expected object")
         confirmed = False
         if self._asks_confirmation and _CONFIRM in parameters:
@@ -82,12 +99,15 @@ class ArgumentValidator:
 
 
 class SchemaValidator:
-    """Checks plain data against a plain JSON Schema and hands it on unchanged."""
+    """Checks plain data against a plain JSON Schema and hands it on unchanged.
 
-    def __init__(self, schema: dict[str, Any]) -> None:
+    `original` is what counts where clients see another schema, whose words are used for what is wrong.
+    """
+
+    def __init__(self, schema: dict[str, Any], original: dict[str, Any] | None = None) -> None:
         # Without a list of properties a validator does not say which one it refuses.
-        self._validator = compiled({"properties": {}, **schema}, mask="the value")
-        self._complaints = Complaints(schema)
+        self._validator = compiled({"properties": {}, **(original or schema)}, mask="the value")
+        self._complaints = ValidationMessages(schema)
 
     def check(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
         _encode(data)
@@ -98,7 +118,7 @@ class SchemaValidator:
 
 
 def _is_plain(value: Any) -> bool:
-    """Short words, whole numbers and truth need no look at how JSON would write them."""
+    """Whether the arguments are short texts, integers and booleans, which need no JSON encoding."""
     kind = type(value)
     return (kind is str and value.isascii()) or kind is int or kind is bool
 
@@ -125,7 +145,7 @@ def _encode(parameters: Mapping[str, Any]) -> str:
 
 
 def _problems(error: pydantic.ValidationError) -> tuple[list[ErrorDetails], bool]:
-    """What pydantic found, and whether this is all of it.
+    """The problems that pydantic found, and whether these are all.
 
     Its list of all findings takes far longer than the check itself. As JSON text they are made quickly, and the first
     of them can be read alone; they have neither the input nor the context, which may be as large as one likes.
