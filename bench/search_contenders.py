@@ -3,7 +3,6 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Final
 
 from fastmcp.server.transforms.search.base import _extract_searchable_text
@@ -12,27 +11,19 @@ from fastmcp.tools.base import Tool as FastTool
 
 from bench.search_sets import Rank, Tool, document
 from dogubako.engine.search.index import ToolIndex
-from dogubako.engine.search.meanings import Meanings
-from dogubako.engine.search.semantic_search import blend, is_known_script, spoken
-from dogubako.engine.search.sentence_model import SentenceModel, fingerprint
-from dogubako.engine.search.vector_store import VectorStore
-from dogubako.engine.search.words import terms
+from dogubako.engine.search.text import terms
 
 OURS: Final = "dogubako"
 FAST: Final = "FastMCP"
 PLAIN: Final = "plain fielded BM25"
 
-SEMANTIC: Final = "dogubako[semantic]"
-
 _SHOWN = 10
-_LONGEST_WAIT = 3_600.0
 
 
 def ours(tools: Sequence[Tool]) -> Rank:
     index = ToolIndex()
-    for tool in tools:
-        index.put(document(tool))
-    return lambda query: [key for key, _ in index.find(query)[:_SHOWN]]
+    index.put(*map(document, tools))
+    return lambda query: [key for key, _ in index.find(query).hits[:_SHOWN]]
 
 
 def fastmcp_texts(tools: Iterable[Tool]) -> list[str]:
@@ -105,24 +96,3 @@ def plain(tools: Sequence[Tool]) -> Rank:
 
 
 CONTENDERS: Final[Mapping[str, Callable[[Sequence[Tool]], Rank]]] = {FAST: fastmcp, PLAIN: plain, OURS: ours}
-
-
-def semantic(model: Path, kept: Path) -> Callable[[Sequence[Tool]], Rank]:
-    """Ours with the extra `semantic`. Vectors are kept, for they take minutes."""
-
-    def build(tools: Sequence[Tool]) -> Rank:
-        index, meanings = ToolIndex(), Meanings(lambda: SentenceModel(model), VectorStore(kept, fingerprint(model)))
-        for tool in tools:
-            index.put(document(tool))
-            meanings.put(tool["id"], spoken(document(tool)))
-        meanings.wait(_LONGEST_WAIT)
-        return lambda query: _blended(index, meanings, query)
-
-    return build
-
-
-def _blended(index: ToolIndex, meanings: Meanings, query: str) -> list[str]:
-    by_words = dict(index.find(query))
-    alike = meanings.likeness(query) if is_known_script(query) else {}
-    scores = blend(by_words, alike) if alike else by_words
-    return sorted(scores, key=lambda name: (-scores[name], name))[:_SHOWN]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.machine import ROOT
-from dogubako.engine.search.fields import Document
+from dogubako.engine.search.text import Document
 
 FOLDER = ROOT.parent / "shared" / "eval" / "tool-search"
 

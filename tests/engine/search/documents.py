@@ -1,7 +1,7 @@
 """Small tools for the index's tests, as the index sees them."""
 
-from dogubako.engine.search.fields import Document
-from dogubako.engine.search.index import ToolIndex
+from dogubako.engine.search.lexical import LexicalIndex
+from dogubako.engine.search.text import Document
 
 
 def a_tool(name: str, description: str = "", *, key: str | None = None, group: str = "", **fields: str) -> Document:
@@ -10,12 +10,12 @@ def a_tool(name: str, description: str = "", *, key: str | None = None, group: s
     return Document(key=key or name, name=name, group=group, fields={"name": name, "description": description, **said})
 
 
-def index_of(*documents: Document) -> ToolIndex:
-    index = ToolIndex()
+def index_of(*documents: Document) -> LexicalIndex:
+    index = LexicalIndex()
     for document in documents:
         index.put(document)
     return index
 
 
-def names_found(index: ToolIndex, query: str) -> list[str]:
+def names_found(index: LexicalIndex, query: str) -> list[str]:
     return [key for key, _ in index.find(query)]

@@ -3,9 +3,10 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dogubako.engine.search.fields import Document
-from dogubako.engine.search.index import ToolIndex
+from dogubako.engine.search.lexical import LexicalIndex
+from dogubako.engine.search.text import Document
 from tests.engine.search.documents import a_tool, index_of, names_found
+from tests.hypothesis_profiles import examples
 
 _WORDS = ("list", "lists", "issue", "issues", "search", "web", "weather", "create", "課題", "作成", "n8n", "run2")
 _texts = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=6).map(" ".join)
@@ -20,10 +21,10 @@ _documents = st.builds(
 _queries = st.one_of(_texts, st.sampled_from(("lisst isue", "create. Then search the web!", "list_issue", "weathre")))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(changes=st.lists(st.one_of(_documents, st.sampled_from("abcdef")), max_size=14), query=_queries)
 def test_any_coming_and_going_leaves_an_index_like_a_fresh_one(changes: list[Document | str], query: str) -> None:
-    index, kept = ToolIndex(), dict[str, Document]()
+    index, kept = LexicalIndex(), dict[str, Document]()
     for change in changes:
         if isinstance(change, str):
             index.drop(change)
@@ -42,7 +43,7 @@ def test_any_coming_and_going_leaves_an_index_like_a_fresh_one(changes: list[Doc
     assert index.find(query, {"a", "b"}) == fresh.find(query, {"a", "b"})
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(documents=st.lists(_documents, max_size=8), query=st.one_of(_queries, st.text(max_size=60)))
 def test_scores_lie_between_0_and_1_and_are_in_order(documents: list[Document], query: str) -> None:
     scores = [score for _, score in index_of(*documents).find(query)]

@@ -2,13 +2,13 @@
 
 import pytest
 
-from dogubako.engine.search.index import ToolIndex
+from dogubako.engine.search.lexical import LexicalIndex
 from dogubako.engine.search.match import Reason
 from tests.engine.search.documents import a_tool, index_of
 
 
 @pytest.fixture
-def index() -> ToolIndex:
+def index() -> LexicalIndex:
     return index_of(
         a_tool("list_issues", "List the issues of a project.", group="tracker", tags="planning"),
         a_tool("show_issue", "Show one issue.", group="tracker"),
@@ -26,7 +26,7 @@ def index() -> ToolIndex:
         pytest.param("List issues. How is the weather in my city?", id="several sentences"),
     ],
 )
-def test_the_shares_add_up_to_the_score(index: ToolIndex, query: str) -> None:
+def test_the_shares_add_up_to_the_score(index: LexicalIndex, query: str) -> None:
     why = index.explain(query)
 
     assert why.keys() == {key for key, _ in index.find(query)}
@@ -35,20 +35,20 @@ def test_the_shares_add_up_to_the_score(index: ToolIndex, query: str) -> None:
         assert all(reason.share > 0 for reason in why[key])
 
 
-def test_a_reason_names_the_word_as_it_was_typed_and_the_field_that_holds_it(index: ToolIndex) -> None:
+def test_a_reason_names_the_word_as_it_was_typed_and_the_field_that_holds_it(index: LexicalIndex) -> None:
     reasons = index.explain("planned cities")
 
     assert [(one.word, one.field) for one in reasons["list_issues"]] == [("planned", "tags")]
     assert [(one.word, one.field) for one in reasons["get_weather"]] == [("cities", "description")]
 
 
-def test_what_neighbours_gave_is_said(index: ToolIndex) -> None:
+def test_what_neighbours_gave_is_said(index: LexicalIndex) -> None:
     fields = [(one.word, one.field) for one in index.explain("list issues of a project")["show_issue"]]
 
     assert ("", "neighbours") in fields
 
 
-def test_the_largest_share_comes_first(index: ToolIndex) -> None:
+def test_the_largest_share_comes_first(index: LexicalIndex) -> None:
     shares = [one.share for one in index.explain("list the issues of a project")["list_issues"]]
 
     assert shares == sorted(shares, reverse=True)

@@ -7,9 +7,8 @@ import pytest
 
 from dogubako.engine.search.constants import LONGEST_QUERY, MOST_CLAUSES, MOST_TERMS
 from dogubako.engine.search.postings import Postings
-from dogubako.engine.search.question import Reader
-from dogubako.engine.search.vocabulary import Vocabulary
-from dogubako.engine.search.words import terms
+from dogubako.engine.search.query import Reader, Vocabulary
+from dogubako.engine.search.text import terms
 from tests.engine.search.documents import a_tool, index_of, names_found
 
 _RANDOM = random.Random(7)

@@ -3,12 +3,12 @@
 import pytest
 
 from dogubako.engine.search.constants import FIELD_RULES, MOST_MATCHES
-from dogubako.engine.search.index import ToolIndex
+from dogubako.engine.search.lexical import LexicalIndex
 from tests.engine.search.documents import a_tool, index_of, names_found
 
 
 @pytest.fixture
-def tracker() -> ToolIndex:
+def tracker() -> LexicalIndex:
     return index_of(
         a_tool("list_issues", "List the issues of a project, page by page."),
         a_tool("create_issue", "Create an issue.", keywords="課題を作成する 새 일감 만들기 创建问题"),
@@ -39,7 +39,7 @@ def tracker() -> ToolIndex:
         pytest.param("我想创建一个问题", "create_issue", id="Chinese"),
     ],
 )
-def test_the_best_fit_comes_first(tracker: ToolIndex, query: str, best: str) -> None:
+def test_the_best_fit_comes_first(tracker: LexicalIndex, query: str, best: str) -> None:
     assert names_found(tracker, query)[0] == best
 
 
@@ -54,20 +54,20 @@ def test_every_field_is_searched(field: str) -> None:
     assert names_found(index_of(*others, wanted), "marmalade") == [wanted.key]
 
 
-def test_only_a_tool_that_was_named_scores_one(tracker: ToolIndex) -> None:
+def test_only_a_tool_that_was_named_scores_one(tracker: LexicalIndex) -> None:
     assert tracker.find("list_issues")[0] == ("list_issues", 1.0)
     assert tracker.find("issues list")[0][1] < 1
     assert all(score < 1 for _, score in tracker.find("please list all the issues of my project"))
 
 
-def test_nearly_named_is_above_what_only_fits(tracker: ToolIndex) -> None:
+def test_nearly_named_is_above_what_only_fits(tracker: LexicalIndex) -> None:
     (first, first_score), (_, second_score), *_ = tracker.find("list_isues")
 
     assert first == "list_issues"
     assert first_score >= 0.9 > second_score
 
 
-def test_the_more_of_a_query_a_tool_holds_the_higher_its_score(tracker: ToolIndex) -> None:
+def test_the_more_of_a_query_a_tool_holds_the_higher_its_score(tracker: LexicalIndex) -> None:
     def score(query: str) -> float:
         return dict(tracker.find(query))["get_weather"]
 
@@ -88,12 +88,12 @@ def test_the_more_of_a_query_a_tool_holds_the_higher_its_score(tracker: ToolInde
         pytest.param("\ud800\udfff\x00", id="no text at all"),
     ],
 )
-def test_what_fits_nobody_finds_nothing(tracker: ToolIndex, query: str) -> None:
+def test_what_fits_nobody_finds_nothing(tracker: LexicalIndex, query: str) -> None:
     assert tracker.find(query) == []
 
 
 def test_nothing_is_found_where_nothing_is() -> None:
-    assert ToolIndex().find("list issues") == []
+    assert LexicalIndex().find("list issues") == []
 
 
 def test_each_sentence_of_a_query_finds_its_tool() -> None:

@@ -1,17 +1,14 @@
 """The registry's search: what it tells the index, what it filters, and that it does nothing before it is asked."""
 
 from collections.abc import Set
-from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
 
 from dogubako import tool
-from dogubako.app import build
-from dogubako.engine.entry import ListFilter, RegisterOptions, ToolRegistryEntry
+from dogubako.engine.registration import ListFilter, RegisterOptions, ToolRegistryEntry
 from dogubako.engine.registry import ToolRegistry
-from dogubako.engine.search import LexicalSearch, Match
-from dogubako.settings import SettingsError, Sources
+from dogubako.engine.search import IndexedSearch, Match, SearchResult
 
 
 @tool(tags=("automation",), keywords={"ja": "実行を一覧する"})
@@ -51,7 +48,7 @@ def found(registry: ToolRegistry, query: str, wanted: ListFilter | None = None) 
         pytest.param("workflow", "list_executions", "description", id="by description"),
         pytest.param("show", "list_executions", "parameter descriptions", id="by what a parameter means"),
         pytest.param("limit", "list_executions", "parameters", id="by a parameter"),
-        pytest.param("実行を一覧", "list_executions", "keywords", id="by a keyword in Japanese"),
+        pytest.param("実行を一覧", "list_executions", "everyday ja", id="by a keyword in Japanese"),
         pytest.param("ＷＥＢ", "web_search", "name", id="wide letters"),
     ],
 )
@@ -120,7 +117,7 @@ def test_the_version_that_answers_is_the_one_that_is_found(registry: ToolRegistr
 
 
 def test_nothing_is_indexed_before_somebody_searches() -> None:
-    class Told(LexicalSearch):
+    class Told(IndexedSearch):
         def __init__(self) -> None:
             super().__init__()
             self.names: list[str] = []
@@ -155,22 +152,17 @@ def test_another_search_can_take_its_place() -> None:
         def drop(self, name: str) -> None:
             self.entries = [entry for entry in self.entries if entry.name != name]
 
-        def find(self, query: str, allowed: Set[str] | None, *, explain: bool) -> list[Match]:
-            return [Match(entry=entry, score=1) for entry in self.entries if allowed is None or entry.name in allowed]
+        def prepare(self) -> None:
+            """It is ready."""
+
+        def find(
+            self, query: str, allowed: Set[str] | None, *, explain: bool, learner: str | None = None
+        ) -> SearchResult:
+            fit = [one for one in self.entries if allowed is None or one.name in allowed]
+            return SearchResult(ranked=[Match(entry=entry, score=1) for entry in fit])
 
     registry = ToolRegistry(search=Backwards())
     registry.register(list_issues)
     registry.register(web_search)
 
     assert found(registry, "x") == ["web_search", "list_issues"]
-
-
-def test_a_model_that_is_not_there_is_one_sentence_at_the_start(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"^DOGUBAKO_SEMANTIC_MODEL: .* is no sentence model"):
-        build(Sources(overrides={"semantic_model": str(tmp_path)}, environ={}, env_file=None))
-
-
-def test_without_a_model_words_decide_alone() -> None:
-    box = build(Sources(environ={}, env_file=None))
-
-    assert isinstance(box.registry._search, LexicalSearch)

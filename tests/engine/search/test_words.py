@@ -2,7 +2,7 @@
 
 import pytest
 
-from dogubako.engine.search.words import joined, terms, words
+from dogubako.engine.search.text import joined, terms, words
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,12 @@
-"""Which tool fits this query.
+"""Tool search: rank tools by a query, and say when none fits.
 
-A query is read (`question`), each of its clauses is scored against all tools (`scoring`, over `postings`), the clauses
-are put together (`ranking`), names that are meant literally come first (`names`), and on request a score is taken apart
-again (`explaining`). All numbers are in `constants`.
+By words: a query becomes weighted terms and clauses (`query`), these are scored against the inverted index (`postings`)
+and combined (`ranking`); tools that the query names come first (`lexical`). By meaning: a table of words (`word_table`)
+gives texts vectors (`meanings`). A Japanese query is also read in English words (`japanese`). `blend` makes one score
+and a probability of all that, `index` ranks by it, `search` keeps the index up to date. All numbers are in `constants`.
 """
 
-from dogubako.engine.search.match import Match, Reason, ToolSearch
-from dogubako.engine.search.tool_search import LexicalSearch
+from dogubako.engine.search.match import Match, Reason, SearchResult, ToolSearch
+from dogubako.engine.search.search import NO_SEARCH, IndexedSearch, can_search
 
-__all__ = ["LexicalSearch", "Match", "Reason", "ToolSearch"]
+__all__ = ["NO_SEARCH", "IndexedSearch", "Match", "Reason", "SearchResult", "ToolSearch", "can_search"]

@@ -1,107 +1,103 @@
-"""The vectors of all tools, made in the background. Nobody waits for them."""
+"""`Meanings`: how much each tool means what a question means."""
 
-from collections.abc import Callable, Mapping, Sequence
-from itertools import islice
-from threading import Lock, Thread
-from typing import TYPE_CHECKING, Any, Protocol
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-import structlog
-
-from dogubako.engine.search.clauses import clauses
-from dogubako.engine.search.sentence_model import ModelError
-from dogubako.engine.search.vector_store import VectorStore
-
-log = structlog.get_logger()
+from dogubako.engine.search.constants import MOST_EMBEDDED, MOST_PHRASES, MOST_SENTENCES
+from dogubako.engine.search.japanese import is_japanese, japanese
+from dogubako.engine.search.text import Document, words
+from dogubako.engine.search.thesaurus import phrases_of
+from dogubako.engine.search.word_table import word_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_AT_ONCE = 64
-
-
-class Embeds(Protocol):
-    """A model that turns each text into a row of numbers, of length 1."""
-
-    def embed(self, texts: Sequence[str]) -> "NDArray[Any]": ...
+_SENTENCE_END = re.compile(r"(?<=[.!?:;。])\s+|[\n。]+")
+_SHORTEST_SENTENCE = 4
 
 
 class Meanings:
-    """Knows what each tool means, or that it does not know yet."""
+    """For each tool one vector of all that it says, and one for each phrase: name, sentences, everyday words.
 
-    def __init__(self, load: Callable[[], Embeds], store: VectorStore) -> None:
-        self._load = load
-        self._store = store
-        self._lock = Lock()
-        self._model: Embeds | None = None
-        self._texts: dict[str, str] = {}
-        self._waiting: dict[str, str] = {}
-        self._vectors: dict[str, NDArray[Any]] = {}
-        self._worker: Thread | None = None
+    Tools are numbered as in the lexical index.
+    """
 
-    def put(self, name: str, text: str) -> None:
-        """What a tool says of itself now. Its vector is made soon."""
-        with self._lock:
-            if self._texts.get(name) != text:
-                self._texts[name] = self._waiting[name] = text
-                self._vectors.pop(name, None)
-            if self._waiting and self._worker is None:
-                # It ends when nothing is left to do, and must not keep a server from ending.
-                self._worker = Thread(target=self._work, name="tool-meanings", daemon=True)
-                self._worker.start()
+    def __init__(self) -> None:
+        self._wholes: NDArray[Any] | None = None
+        self._phrases: list[NDArray[Any] | None] = []
 
-    def drop(self, name: str) -> None:
-        with self._lock:
-            for kept in (self._texts, self._waiting, self._vectors):
-                kept.pop(name, None)
-
-    def likeness(self, query: str) -> dict[str, float]:
-        """How much each tool means what the query means, as a whole and in the clause that is most like it.
-
-        Nothing, as long as some tool's vector is missing.
-        """
+    def put(self, documents: Sequence[tuple[int, Document]]) -> None:
+        """Add or replace tools; many at once take less time."""
         import numpy as np  # noqa: PLC0415 - a server that nobody searches does not need it
 
-        with self._lock:
-            model, vectors = self._model, dict(self._vectors)
-            if model is None or not vectors or len(vectors) < len(self._texts):
-                return {}
-        alike = np.stack(list(vectors.values())) @ model.embed([query, *clauses(query)]).T
-        means = (alike[:, 0] + alike[:, 1:].max(axis=1, initial=-1.0)) / 2
-        return dict(zip(vectors, means.tolist(), strict=True))
-
-    def wait(self, seconds: float) -> None:
-        """Until the vectors are made, for those who have the time."""
-        worker = self._worker
-        if worker is not None:
-            worker.join(seconds)
-
-    def _work(self) -> None:
-        try:
-            model = self._load()
-        except ModelError as error:
-            # Whoever searches still finds tools by their words. Nobody tries again before the next start.
-            log.warning("Tools are found by words only", reason=str(error))
+        if not documents:
             return
-        while batch := self._next():
-            vectors = self._vectors_of(model, sorted(set(batch.values())))
-            with self._lock:
-                fresh = {name: vectors[text] for name, text in batch.items() if self._texts.get(name) == text}
-                self._vectors.update(fresh)
-                self._model = model
+        texts = [[_whole(document), *_phrases(document)] for _, document in documents]
+        vectors = word_table().embed([text for one in texts for text in one])
+        self._grow(1 + max(number for number, _ in documents))
+        assert self._wholes is not None
+        start = 0
+        for (number, _), one in zip(documents, texts, strict=True):
+            self._wholes[number] = vectors[start]
+            # Half as exact, half as large: nobody sees the fourth digit of a cosine.
+            self._phrases[number] = vectors[start + 1 : start + len(one)].astype(np.float16)
+            start += len(one)
 
-    def _next(self) -> Mapping[str, str]:
-        """Some of what waits. With nothing left the work is over, and is begun anew by who comes next."""
-        with self._lock:
-            batch = {name: self._waiting[name] for name in islice(self._waiting, _AT_ONCE)}
-            for name in batch:
-                del self._waiting[name]
-            if not batch:
-                self._worker = None
-            return batch
+    def drop(self, number: int) -> None:
+        if self._wholes is not None and number < len(self._phrases):
+            self._wholes[number] = 0
+            self._phrases[number] = None
 
-    def _vectors_of(self, model: Embeds, texts: Sequence[str]) -> "dict[str, NDArray[Any]]":
-        known = self._store.known(texts)
-        missing = [text for text in texts if text not in known]
-        made = dict(zip(missing, model.embed(missing), strict=True)) if missing else {}
-        self._store.keep(made)
-        return {**known, **made}
+    def whole(self, asked: "NDArray[Any]") -> "NDArray[Any]":
+        """For each tool, how alike its whole text is to each of the asked vectors."""
+        assert self._wholes is not None
+        return _likeness(self._wholes[: len(self._phrases)], asked)
+
+    def phrase(self, numbers: "NDArray[Any]", asked: "NDArray[Any]") -> "NDArray[Any]":
+        """For each of these tools, how alike its nearest phrase is to each of the asked vectors."""
+        import numpy as np  # noqa: PLC0415
+
+        nothing = np.zeros((1, asked.shape[1]), np.float16)
+        rows = [nothing if (held := self._phrases[number]) is None else held for number in numbers.tolist()]
+        starts = np.cumsum([0, *(len(one) for one in rows[:-1])])
+        phrases = np.concatenate(rows).astype(np.float32)
+        alike: NDArray[Any] = np.maximum.reduceat(_likeness(phrases, asked), starts, axis=0)
+        return alike
+
+    def _grow(self, size: int) -> None:
+        import numpy as np  # noqa: PLC0415
+
+        self._phrases += [None] * (size - len(self._phrases))
+        if self._wholes is None or len(self._wholes) < size:
+            # Twice as many as needed: tools come one by one too.
+            grown = np.zeros((max(64, 2 * size), word_table().width), np.float32)
+            if self._wholes is not None:
+                grown[: len(self._wholes)] = self._wholes
+            self._wholes = grown
+
+
+def _likeness(rows: "NDArray[Any]", asked: "NDArray[Any]") -> "NDArray[Any]":
+    """The cosines. Not by BLAS: for so little work its threads cost more processor time than they save."""
+    import numpy as np  # noqa: PLC0415
+
+    alike: NDArray[Any] = np.stack([np.einsum("ij,j->i", rows, one) for one in asked], axis=1)
+    return alike
+
+
+def _whole(document: Document) -> str:
+    fields = document.fields
+    place = fields.get("category", "") if document.group else ""
+    parts = (" ".join(words(document.name)), place, fields["description"][:MOST_EMBEDDED], fields.get("everyday", ""))
+    return " ".join(_english(part) for part in parts)
+
+
+def _phrases(document: Document) -> list[str]:
+    sentences = _SENTENCE_END.split(document.fields["description"][:MOST_EMBEDDED])
+    found = [_english(one) for one in sentences[:MOST_SENTENCES] if len(one) >= _SHORTEST_SENTENCE]
+    return [" ".join(words(document.name)), *found, *phrases_of(document)[:MOST_PHRASES]]
+
+
+def _english(text: str) -> str:
+    """The table knows English only, so a Japanese description is read in English words."""
+    return japanese().english(text) if is_japanese(text) else text

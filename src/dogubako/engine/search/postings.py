@@ -1,4 +1,4 @@
-"""Which tools hold a term, and how strongly. One tool can come or go without touching the others."""
+"""The inverted index: which tools hold a term, and how strongly."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import log
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dogubako.engine.search.constants import FIELD_RULES, LENGTH_PENALTY, SATURATION
-from dogubako.engine.search.fields import Document
-from dogubako.engine.search.words import terms
+from dogubako.engine.search.text import Document, terms
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,7 +47,7 @@ class Postings:
         self._groups: NDArray[Any] | None = None
 
     def add(self, document: Document) -> list[str]:
-        """Take a tool in and tell which terms nobody held before."""
+        """Add a tool; return the terms that are new."""
         found = {field: terms(text) for field, text in document.fields.items()}
         strengths = _strengths(found)
         number = self._number(_indexed(document, found, strengths))
@@ -61,7 +60,7 @@ class Postings:
         return fresh
 
     def remove(self, key: str) -> list[str]:
-        """Forget a tool and tell which terms nobody holds any more."""
+        """Remove a tool; return the terms that no tool has any more."""
         number = self.numbers.pop(key)
         held = self.tools[number].held
         for term in held:
@@ -83,7 +82,7 @@ class Postings:
         return found
 
     def rarity(self, term: str) -> float:
-        """BM25's inverse document frequency; a term that nobody holds is the rarest."""
+        """BM25's inverse document frequency; a term that no tool has is the rarest."""
         holders = len(self.holders(term))
         found = self._rarity.get(holders)
         if found is None:
