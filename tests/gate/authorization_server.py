@@ -1,12 +1,15 @@
 """A small authorization server: it describes itself, shows its keys, and signs whatever a test wants to see signed."""
 
 import base64
+import hashlib
 import json
+import secrets
 import time
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
+from urllib.parse import parse_qsl, unquote_plus, urlsplit
 
 import httpx2
 import jwt
@@ -20,6 +23,9 @@ ISSUER: Final = "https://id.example/tenant"
 AUDIENCE: Final = "https://tools.example/mcp"
 METADATA: Final = "https://tools.example/.well-known/oauth-protected-resource/mcp"
 JWKS: Final = "https://id.example/keys"
+AUTHORIZE: Final = "https://id.example/authorize"
+TOKEN: Final = "https://id.example/token"
+CLIENT: Final = "console"
 
 OAUTH_PATH: Final = "/.well-known/oauth-authorization-server/tenant"
 OPENID_PATH: Final = "/tenant/.well-known/openid-configuration"
@@ -33,7 +39,17 @@ class AuthorizationServer:
         self.keys: dict[str, tuple[str, Any]] = {}
         self.asked: Counter[str] = Counter()
         self.down = False
-        self.description: dict[str, Any] = {"issuer": ISSUER, "jwks_uri": JWKS}
+        self.description: dict[str, Any] = {
+            "issuer": ISSUER,
+            "jwks_uri": JWKS,
+            "authorization_endpoint": AUTHORIZE,
+            "token_endpoint": TOKEN,
+        }
+        # Codes that were given out, with what was asked; claims and members that a test puts into the answer.
+        self.codes: dict[str, dict[str, str]] = {}
+        self.claims: dict[str, Any] = {}
+        self.answer_members: dict[str, Any] = {}
+        self.secret: str | None = None
         self.described_at = describes_at
         self.add("first", algorithm)
 
@@ -60,10 +76,40 @@ class AuthorizationServer:
         """The way to it, without a socket."""
         return _Line(self)
 
+    def approve(self, address: str) -> dict[str, str]:
+        """What a person's browser brings back who signs in at this address and agrees."""
+        asked = dict(parse_qsl(urlsplit(address).query))
+        assert (asked["response_type"], asked["client_id"]) == ("code", CLIENT)
+        assert asked["code_challenge_method"] == "S256"
+        code = secrets.token_urlsafe(8)
+        self.codes[code] = asked
+        return {"code": code, "state": asked["state"]}
+
+    def redeem(self, body: bytes, authorization: str = "") -> tuple[int, dict[str, Any]]:
+        """The answer of the token endpoint. A code counts once, for the client and the browser that began."""
+        form = dict(parse_qsl(body.decode()))
+        asked = self.codes.pop(form.get("code", ""), None)
+        if self._client(form, authorization) != (CLIENT, self.secret):
+            return 401, {"error": "invalid_client"}
+        digest = hashlib.sha256(form.get("code_verifier", "").encode()).digest()
+        challenge = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+        if asked is None or (asked["code_challenge"], asked["redirect_uri"]) != (challenge, form["redirect_uri"]):
+            return 400, {"error": "invalid_grant"}
+        token = self.token(**{"scope": asked["scope"], "aud": asked["resource"], **self.claims})
+        return 200, {"access_token": token, "token_type": "Bearer", **self.answer_members}
+
+    @staticmethod
+    def _client(form: Mapping[str, str], authorization: str) -> tuple[str | None, str | None]:
+        if authorization:
+            name, _, secret = base64.b64decode(authorization.removeprefix("Basic ")).decode().partition(":")
+            return unquote_plus(name), unquote_plus(secret)
+        return form.get("client_id"), form.get("client_secret")
+
     def app(self) -> Starlette:
         paths = (OAUTH_PATH, OPENID_PATH, OPENID_PATH_BEFORE)
         described = [Route(path, self._describe) for path in paths]
-        return Starlette(routes=[*described, Route("/keys", self._show_keys)])
+        token = Route("/token", self._give_token, methods=["POST"])
+        return Starlette(routes=[*described, token, Route("/keys", self._show_keys)])
 
     def jwks(self) -> dict[str, Any]:
         return {"keys": [{**_public(key), "kid": kid, "use": "sig"} for kid, (_, key) in self.keys.items()]}
@@ -72,6 +118,10 @@ class AuthorizationServer:
         if request.url.path != self.described_at:
             return JSONResponse({"error": "not here"}, status_code=404)
         return JSONResponse(self.description)
+
+    async def _give_token(self, request: Request) -> Response:
+        status, document = self.redeem(await request.body(), request.headers.get("authorization", ""))
+        return JSONResponse(document, status_code=status)
 
     async def _show_keys(self, request: Request) -> Response:
         return JSONResponse(self.jwks())

@@ -5,7 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final, Literal
 
-from dogubako.gate.keys import KeyStore
+from dogubako.gate.api_keys import KeyStore
 
 _READS: Final = frozenset({"echo", "read_redmine", "read_n8n"})
 _WRITES: Final = _READS | {"write_redmine", "write_n8n", "ask_colour"}

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from dogubako.transports.http import HttpDoor
+from dogubako.transports.http.app import HttpApp
 from tests.doors.asgi import Client, opened
 from tests.doors.conftest import _own_logging, loop_clock
 
@@ -31,12 +31,12 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 @pytest.fixture
-async def door(keyring: Keyring) -> HttpDoor:
+async def door(keyring: Keyring) -> HttpApp:
     """The HTTP door of a server that wants keys."""
-    return HttpDoor(guarded_box(keyring.folder))
+    return HttpApp(guarded_box(keyring.folder))
 
 
 @pytest.fixture
-async def web(door: HttpDoor) -> AsyncIterator[Client]:
+async def web(door: HttpApp) -> AsyncIterator[Client]:
     async with opened(door) as client:
         yield client

@@ -5,7 +5,8 @@ from typing import Any
 
 from pydantic import Field
 
-from dogubako import BaseTool, Effect, Pack, ToolArgs, ToolContext, ToolResult, tool
+from dogubako import Context, Effect, Pack, tool
+from dogubako.tools import BaseTool, ToolArgs, ToolResult
 
 
 def _note(path: Path) -> None:
@@ -58,7 +59,7 @@ class Interview(BaseTool):
 
 
 @tool(effect=Effect.READ, open_world=False)
-async def ask_size(context: ToolContext[Any]) -> str:
+async def ask_size(context: Context[Any]) -> str:
     """Ask for a size."""
     return str((await context.ask("Which size?")).content["answer"])
 

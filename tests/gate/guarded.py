@@ -4,37 +4,35 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dogubako import (
+from dogubako import Context, Effect, Pack, tool
+from dogubako.app import Toolbox, build
+from dogubako.contract.resources import Skill
+from dogubako.packs.core.pack import CORE
+from dogubako.settings import Sources
+from dogubako.tools import (
     BaseTool,
-    Effect,
-    Finding,
+    HealthCheck,
     NoSettings,
-    Pack,
     Prompt,
     PromptArgument,
     PromptMessage,
     Resource,
     ResourceTemplate,
-    ToolContext,
     ToolPack,
-    tool,
 )
-from dogubako.app import Toolbox, build
-from dogubako.packs.core.pack import CORE
-from dogubako.settings import Sources
 
 Values = Mapping[str, str]
 
 
-async def _text(context: ToolContext[Any], values: Values) -> str:
+async def _text(context: Context[Any], values: Values) -> str:
     return "read"
 
 
-async def _numbers(context: ToolContext[Any], value: str, others: Values) -> list[str]:
+async def _numbers(context: Context[Any], value: str, others: Values) -> list[str]:
     return ["17", "18"]
 
 
-async def _start(context: ToolContext[Any], values: Values) -> list[PromptMessage]:
+async def _start(context: Context[Any], values: Values) -> list[PromptMessage]:
     return [PromptMessage(content="begin")]
 
 
@@ -53,8 +51,8 @@ class ServicePack(Pack):
         argument = PromptArgument(name="id", description="Which one.", complete=_numbers)
         self.prompts = [Prompt(name=f"{name}-start", description="Begin.", render=_start, arguments=(argument,))]
 
-    async def check(self, settings: NoSettings, client: Any) -> Sequence[Finding]:
-        return [Finding(ok=True, subject=self.name, message=f"{self.name} answers")]
+    async def check(self, settings: NoSettings, client: Any) -> Sequence[HealthCheck]:
+        return [HealthCheck(ok=True, subject=self.name, message=f"{self.name} answers")]
 
 
 def _tool(effect: Effect, service: str) -> BaseTool[Any, Any]:
@@ -72,14 +70,23 @@ async def echo(text: str) -> str:
 
 
 @tool(effect=Effect.WRITE)
-async def ask_colour(context: ToolContext[Any]) -> str:
+async def ask_colour(context: Context[Any]) -> str:
     """Ask the user for a colour."""
     answer = await context.ask("Which colour?")
     return str(answer.content.get("answer"))
+
+
+def skill_of(pack: str) -> Skill:
+    uri = f"skill://{pack}/guide/SKILL.md"
+    return Skill(uri=uri, entry={"uri": uri, "name": f"{pack}-guide"})
 
 
 def guarded_box(folder: Path, *more: BaseTool[Any, Any], **environ: str) -> Toolbox:
     """The toolbox with keys in this folder, or guarded as the settings say; `more` tools go to the bench."""
     chosen = {"DOGUBAKO_AUTH": "keys", "DOGUBAKO_DATA_DIR": str(folder), "DOGUBAKO_DISCOVERY": "full", **environ}
     packs = [CORE, ToolPack("bench", [echo, ask_colour, *more]), ServicePack("redmine"), ServicePack("n8n")]
-    return build(Sources(environ=chosen, env_file=None), packs=packs)
+    box = build(Sources(environ=chosen, env_file=None), packs=packs)
+    for name in ("redmine", "n8n"):
+        # Only servers of other people bring skills.
+        box.catalog.add(name, skills=[skill_of(name)])
+    return box

@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
-from dogubako.gate.key_set import KeySet
+from dogubako.gate.jwks import Jwks
 from tests.doors.waiting import until
 
 
@@ -16,8 +16,7 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = time.monotonic()
-        for module in ("key_set", "unknown_keys"):
-            monkeypatch.setattr(f"dogubako.gate.{module}.time", SimpleNamespace(monotonic=lambda: self.now))
+        monkeypatch.setattr("dogubako.gate.jwks.time", SimpleNamespace(monotonic=lambda: self.now))
 
 
 class Patience:
@@ -26,14 +25,14 @@ class Patience:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.addresses: list[str] = []
         self._let_go = anyio.Event()
-        fetch = KeySet._json
+        fetch = Jwks._json
 
-        async def dawdle(keys: KeySet, url: str) -> dict[str, Any]:
+        async def dawdle(keys: Jwks, url: str) -> dict[str, Any]:
             self.addresses.append(url)
             await self._let_go.wait()
             return await fetch(keys, url)
 
-        monkeypatch.setattr(KeySet, "_json", dawdle)
+        monkeypatch.setattr(Jwks, "_json", dawdle)
 
     async def begun(self) -> None:
         await until(lambda: bool(self.addresses), "the server was asked")

@@ -7,6 +7,7 @@ from typing import Any, Final, Literal
 from tests.doors import messages
 
 from .callers import NEEDED, Kind
+from .guarded import skill_of
 from .seen import who_gives
 
 Era = Literal["2025", "2026"]
@@ -93,6 +94,7 @@ def _names(key: str, form: str) -> Callable[[Kind], Any]:
 
 
 _NEWS: Final = "redmine://news"
+_SKILL: Final = dict(skill_of("redmine").entry)
 _COMPLETE: Final = {"ref": {"type": "ref/prompt", "name": "redmine-start"}, "argument": {"name": "id", "value": "1"}}
 _MESSAGE: Final = {"role": "user", "content": {"type": "text", "text": "begin"}}
 
@@ -114,6 +116,8 @@ METHODS: Final[dict[str, Method]] = {
     "subscriptions/listen": Method(
         answers=_reading("listening"), params={"notifications": {"resourceSubscriptions": [_NEWS]}}, eras=("2026",)
     ),
+    "skills/list": Method(answers=_names("skills", "skill://PACK/guide/SKILL.md")),
+    "skills/get": Method(answers=_reading({"skill": _SKILL}, uri=_SKILL["uri"]), params={"uri": _SKILL["uri"]}),
     "prompts/list": Method(answers=_names("prompts", "PACK-start")),
     "prompts/get": Method(
         answers=_reading({"description": "Begin.", "messages": [_MESSAGE]}), params={"name": "redmine-start"}

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from dogubako import __version__
-from dogubako.transports.http import HttpDoor
+from dogubako.transports.http.app import HttpApp
 from tests.doors import messages
 from tests.doors.asgi import Client, Visit
 
 from .callers import NEEDED, Kind
-from .seen import body_of, without_scope
+from .seen import body_of, refusal, without_scope
 
 Answer = tuple[int, Any]
 Route = tuple[str, str]
@@ -46,7 +46,7 @@ def _list(kind: Kind) -> Answer:
 
 def _search(kind: Kind) -> Answer:
     names = sorted(name for name in kind.sees if name.endswith("_redmine"))
-    return 200, {"query": _SEARCH["query"], "results": names, "total": len(names)}
+    return 200, {"query": _SEARCH["query"], "results": names, "total": len(names), "nearest": [], "notIndexed": 0}
 
 
 def _detail(kind: Kind) -> Answer:
@@ -67,6 +67,12 @@ def _call(kind: Kind) -> Answer:
     return 403, _lacks(kind, "write_redmine", NEEDED["write_redmine"])
 
 
+def _metrics(kind: Kind) -> Answer:
+    if kind.scope == "admin":
+        return 200, "text/plain; version=0.0.4; charset=utf-8"
+    return 403, refusal("/metrics needs the scope metrics.", "AUTHORIZATION_ERROR")
+
+
 def _lacks(kind: Kind, what: str, scope: str) -> Any:
     return without_scope(what, scope, f"a caller with {kind.scope}", kind.scopes)
 
@@ -76,6 +82,20 @@ def _mcp(kind: Kind) -> Answer:
     return 200, names
 
 
+def _for_administrators(status: int, body: Any) -> Callable[[Kind], Answer]:
+    def answers(kind: Kind) -> Answer:
+        return (status, body) if kind.scope == "admin" else (403, _lacks(kind, "Looking after servers", "admin"))
+
+    return answers
+
+
+_NO_SERVER: Final = refusal("There is no such server.", "NOT_FOUND", "There is no server 'one'. Known servers: none.")
+_SET_ONE: Final = "[servers.one]: set either command (a program) or url (an address)."
+_NO_WAY: Final = {
+    **refusal(_SET_ONE, "VALIDATION_ERROR"),
+    "details": [{"field": "settings", "message": _SET_ONE}],
+}
+
 _CALL: Final = {"name": "write_redmine", "parameters": {}}
 _SEARCH: Final = {"query": "what is called write at redmine", "filters": {"category": "redmine"}}
 
@@ -83,7 +103,12 @@ ROUTES: Final[dict[Route, Case]] = {
     ("GET", "/"): Case(path="/", answers=_always(200, _STATUS)),
     ("GET", "/healthz"): Case(path="/healthz", answers=_always(200, {"status": "ok"}), open=True),
     ("GET", "/readyz"): Case(path="/readyz", answers=_always(200, {"ready": True}), open=True),
-    ("GET", "/docs"): Case(path="/docs", answers=_always(200, "text/html; charset=utf-8")),
+    ("GET", "/docs"): Case(path="/docs", answers=_always(200, "text/html; charset=utf-8"), open=True),
+    ("GET", "/docs/docs.js"): Case(
+        path="/docs/docs.js", answers=_always(200, "text/javascript; charset=utf-8"), open=True
+    ),
+    ("GET", "/docs/docs.css"): Case(path="/docs/docs.css", answers=_always(200, "text/css; charset=utf-8"), open=True),
+    ("GET", "/metrics"): Case(path="/metrics", answers=_metrics),
     ("GET", "/openapi.json"): Case(
         path="/openapi.json", answers=_always(200, ["components", "info", "openapi", "paths", "security"])
     ),
@@ -91,7 +116,20 @@ ROUTES: Final[dict[Route, Case]] = {
     ("GET", "/v1/tools/{name}"): Case(path="/v1/tools/write_redmine", answers=_detail),
     ("PATCH", "/v1/tools/{name}"): Case(path="/v1/tools/write_redmine", answers=_switch, body={"enabled": True}),
     ("POST", "/v1/tools/call"): Case(path="/v1/tools/call", answers=_call, body=_CALL),
+    ("POST", "/v1/tools/{name}/call"): Case(path="/v1/tools/write_redmine/call", answers=_call, body={}),
     ("POST", "/v1/tools/search"): Case(path="/v1/tools/search", answers=_search, body=_SEARCH),
+    ("GET", "/v1/servers"): Case(path="/v1/servers", answers=_for_administrators(200, {"servers": []})),
+    ("POST", "/v1/servers"): Case(
+        path="/v1/servers", answers=_for_administrators(400, _NO_WAY), body={"name": "one", "settings": {}}
+    ),
+    ("GET", "/v1/servers/{name}"): Case(path="/v1/servers/one", answers=_for_administrators(404, _NO_SERVER)),
+    ("DELETE", "/v1/servers/{name}"): Case(path="/v1/servers/one", answers=_for_administrators(404, _NO_SERVER)),
+    ("POST", "/v1/servers/{name}/approve"): Case(
+        path="/v1/servers/one/approve", answers=_for_administrators(404, _NO_SERVER), body={}
+    ),
+    ("POST", "/v1/servers/{name}/restart"): Case(
+        path="/v1/servers/one/restart", answers=_for_administrators(404, _NO_SERVER), body={}
+    ),
     ("GET", "/tools"): Case(path="/tools?limit=5", answers=_always(302, "/v1/tools?limit=5")),
     ("POST", "/tools/call"): Case(path="/tools/call", answers=_always(307, "/v1/tools/call"), body=_CALL),
     ("POST", "/mcp"): Case(
@@ -119,7 +157,7 @@ NO_ROUTES: Final = {
     ("OPTIONS", "/mcp"): (405, "METHOD_NOT_ALLOWED"),
     ("OPTIONS", "/v1/tools"): (405, "METHOD_NOT_ALLOWED"),
     ("POST", "/"): (405, "METHOD_NOT_ALLOWED"),
-    ("BREW", "/docs"): (405, "METHOD_NOT_ALLOWED"),
+    ("BREW", "/openapi.json"): (405, "METHOD_NOT_ALLOWED"),
 }
 
 
@@ -141,7 +179,7 @@ def _asked_for(route: Route) -> Route:
     return ("GET", route[1]) if route[0] == "HEAD" else route
 
 
-def routes_of(door: HttpDoor) -> set[Route]:
+def routes_of(door: HttpApp) -> set[Route]:
     """What the app itself answers; `HEAD` comes with every `GET` of the router."""
     routed = {(method, route.path) for route in door._router.routes for method in route.methods}  # type: ignore[attr-defined]
     return {(method, path) for method, path in routed | set(door._direct) if method != "HEAD"}

@@ -6,19 +6,9 @@ from typing import Any
 
 import anyio
 
-from dogubako import (
-    BaseTool,
-    Effect,
-    Pack,
-    Prompt,
-    PromptArgument,
-    PromptMessage,
-    Resource,
-    ToolArgs,
-    ToolContext,
-    tool,
-)
+from dogubako import Context, Effect, Pack, tool
 from dogubako.contract import errors
+from dogubako.tools import BaseTool, Prompt, PromptArgument, PromptMessage, Resource, ToolArgs
 
 
 def _note(marker: str, word: str) -> None:
@@ -87,11 +77,11 @@ class Handyman(BaseTool):
         return await self.context.tools.call("look", {"text": "by handyman"})
 
 
-async def _read(context: ToolContext[Any], variables: Any) -> str:
+async def _read(context: Context[Any], variables: Any) -> str:
     return "rakes"
 
 
-async def _render(context: ToolContext[Any], arguments: Any) -> list[PromptMessage]:
+async def _render(context: Context[Any], arguments: Any) -> list[PromptMessage]:
     return [PromptMessage(content="Tidy up.")]
 
 

@@ -5,11 +5,11 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
-from dogubako import BaseTool, ToolPack
 from dogubako.app import Toolbox, build
-from dogubako.gate.keys import KeyStore
+from dogubako.gate.api_keys import KeyStore
 from dogubako.packs.core.pack import CORE
 from dogubako.settings import Sources
+from dogubako.tools import BaseTool, ToolPack
 from tests.doors.processes import PATIENCE
 
 from .shed_pack import PACK

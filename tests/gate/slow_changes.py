@@ -5,7 +5,7 @@ from pathlib import Path
 
 import anyio
 
-from dogubako import Effect, ToolContext, tool
+from dogubako import Context, Effect, tool
 from dogubako.contract import errors
 
 
@@ -49,7 +49,7 @@ async def paint_again(marker: str) -> str:
 
 
 @tool(effect=Effect.WRITE, open_world=False)
-async def have_it_painted(marker: str, context: ToolContext) -> str:
+async def have_it_painted(marker: str, context: Context) -> str:
     """Let another tool paint."""
     return str((await context.tools.call("paint", {"marker": marker, "seconds": 0})).value)
 

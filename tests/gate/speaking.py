@@ -13,7 +13,13 @@ from .methods import Era
 
 _ABOUT_THE_ANSWER: Final = frozenset({"resultType", "cacheScope", "ttlMs"})
 _SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
-_NAMED: Final = {"tools": "name", "resources": "uri", "resourceTemplates": "uriTemplate", "prompts": "name"}
+_NAMED: Final = {
+    "tools": "name",
+    "resources": "uri",
+    "resourceTemplates": "uriTemplate",
+    "prompts": "name",
+    "skills": "uri",
+}
 
 
 class Speaker:

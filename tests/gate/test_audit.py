@@ -7,8 +7,8 @@ from typing import Any
 import anyio
 import pytest
 
-from dogubako import ExecutionOptions
 from dogubako.contract.call import Caller, ToolCall
+from dogubako.tools import ExecutionOptions
 from tests.doors.processes import PATIENCE
 from tests.doors.waiting import says
 

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from dogubako.contract.call import ToolCall
-from dogubako.contract.secrets import Redactor
-from dogubako.gate import audit_file
-from dogubako.gate.audit import AuditLog
-from dogubako.gate.audit_file import AuditFile
+from dogubako.contract.redaction import Redactor
+from dogubako.gate import audit
+from dogubako.gate.audit import AuditFile, AuditLog
 
 from .sheds import log_in, recorded_in
 
@@ -28,7 +27,7 @@ def recorded(folder: Path, *calls: ToolCall, redactor: Redactor | None = None) -
 def test_of_lines_that_the_disk_does_not_take_the_newest_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(audit_file, "_MOST_OWED", 3)
+    monkeypatch.setattr(audit, "_MOST_OWED", 3)
     file = AuditFile(tmp_path)
     log_in(tmp_path).mkdir()
     for number in range(5):
@@ -75,9 +74,9 @@ class _Watching(Redactor):
         super().__init__()
         self.longest = 0
 
-    def mask(self, text: str) -> str:
+    def mask_all(self, text: str) -> str:
         self.longest = max(self.longest, len(text))
-        return super().mask(text)
+        return super().mask_all(text)
 
 
 @pytest.mark.parametrize("call", [ToolCall(name="x" * 100_000), ToolCall(name="look", parameters={"x" * 100_000: 1})])

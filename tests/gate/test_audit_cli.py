@@ -130,7 +130,9 @@ def test_tail_counts_only_what_it_was_asked_for(tmp_path: Path) -> None:
 def test_no_log_at_all_is_no_mistake(tmp_path: Path, words: list[str], where: str) -> None:
     said = audit(tmp_path, *words)
 
-    assert said.code == 0 and getattr(said, where) == "No calls have been recorded.\n"
+    assert said.code == 0 and getattr(said, where) == (
+        "No calls have been recorded. Recording begins with DOGUBAKO_AUTH, or with DOGUBAKO_AUDIT=true.\n"
+    )
 
 
 @pytest.mark.parametrize("words", [["tail"], ["report"], ["report", "--json"]])

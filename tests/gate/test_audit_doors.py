@@ -104,6 +104,7 @@ def test_who_does_not_get_in_calls_nothing(server: Command, data: Path, ann: htt
     assert [(one["caller"], one["tool"]) for one in recorded_in(data, lines=1)] == [("ann", "put")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("modern", [False, True], ids=["2025", "2026"])
 def test_calls_over_stdio_are_recorded(tmp_path: Path, modern: bool) -> None:
     with speaking(SHED, folder=tmp_path, modern=modern, settings=settings_in(tmp_path)) as pipe:
@@ -133,6 +134,7 @@ def test_calls_of_the_command_line_are_recorded(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_server_that_is_asked_to_stop_leaves_a_complete_log(tmp_path: Path) -> None:
     with serving(SHED, folder=tmp_path, settings=settings_in(tmp_path)) as server:
         with client_of(server.url()) as client:

@@ -11,10 +11,9 @@ import pytest
 import structlog
 import structlog.testing
 
-from dogubako import ToolResult
 from dogubako.app import Toolbox
-from dogubako.gate.audit import AuditLog
-from dogubako.gate.audit_file import AuditFile
+from dogubako.gate.audit import AuditFile, AuditLog
+from dogubako.tools import ToolResult
 
 from .sheds import log_in, recorded_in, shed_in
 
@@ -246,7 +245,7 @@ def test_a_salt_that_does_not_fit_leaves_nothing_behind(tmp_path: Path) -> None:
 def test_lines_that_gave_way_to_newer_ones_are_counted_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: list[Any]
 ) -> None:
-    monkeypatch.setattr("dogubako.gate.audit_file._MOST_OWED", 2)
+    monkeypatch.setattr("dogubako.gate.audit._MOST_OWED", 2)
     file = AuditFile(tmp_path)
     with folder_in_its_place(tmp_path):
         file.append(b"%d\n" % number for number in range(5))

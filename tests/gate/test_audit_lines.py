@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from dogubako.gate.audit_line import AuditLine, read_line, whole_lines
+from dogubako.gate.audit import AuditLine, read_line, whole_lines
 
 LINE = AuditLine(
     time="2026-11-16T12:00:00.000Z",

@@ -15,7 +15,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from dogubako.gate.audit_line import read_line
+from dogubako.gate.audit import read_line
 from tests.doors.processes import PATIENCE, ROOT, Command, run, serving
 from tests.doors.waiting import says, until
 
@@ -67,6 +67,7 @@ def all_started(server: Command, workers: int) -> None:
         started.add(server.stderr.first(lambda line: b"Started server process" in line and line not in started))
 
 
+@pytest.mark.slow
 def test_lines_of_several_workers_do_not_mix(tmp_path: Path, crowd: Crowd) -> None:
     with serving(SHED, folder=tmp_path, words=["--workers", "2"], settings=settings_in(tmp_path)) as server:
         all_started(server, 2)
@@ -95,6 +96,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 async def test_processes_that_are_killed_while_they_write_leave_a_log_that_goes_on(tmp_path: Path) -> None:
     for _ in range(3):
         with _two_writers(tmp_path):
@@ -131,6 +133,7 @@ def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
+@pytest.mark.slow
 async def test_a_killed_server_has_recorded_every_change_that_it_answered(tmp_path: Path, crowd: Crowd) -> None:
     with serving(SHED, folder=tmp_path, settings=settings_in(tmp_path)) as server:
         url = server.url()
@@ -149,6 +152,7 @@ async def test_a_killed_server_has_recorded_every_change_that_it_answered(tmp_pa
     assert whole[-1].tool == "look"
 
 
+@pytest.mark.slow
 async def test_a_killed_server_loses_no_more_of_what_was_read_than_the_last_moment(
     tmp_path: Path, crowd: Crowd
 ) -> None:
@@ -162,6 +166,7 @@ async def test_a_killed_server_loses_no_more_of_what_was_read_than_the_last_mome
     assert len(recorded_in(tmp_path)) == 5
 
 
+@pytest.mark.slow
 async def test_a_server_that_is_told_to_stop_records_what_was_running(tmp_path: Path, crowd: Crowd) -> None:
     grace = settings_in(tmp_path, DOGUBAKO_SHUTDOWN_GRACE="3")
     markers = {name: tmp_path / name for name in ("short", "long")}
@@ -186,14 +191,15 @@ async def test_a_server_that_is_told_to_stop_records_what_was_running(tmp_path: 
     assert answered.keys() == {"OK", "no answer"} and recorded["look", "OK"] == answered["OK"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 async def test_a_change_that_runs_when_the_server_is_killed_is_named_by_the_report(
     tmp_path: Path, crowd: Crowd, workers: int
 ) -> None:
     words = ["--workers", str(workers)] if workers > 1 else []
     with serving(SLOW_CHANGES, folder=tmp_path, words=words, settings=settings_in(tmp_path)) as server:
-        all_started(server, workers if workers > 1 else 0)
-        assert crowd.call(server.url(), "paint", marker=str(tmp_path / "first"), seconds=0).result() == "OK"
+        first = crowd.call(server.url(), "paint", marker=str(tmp_path / "first"), seconds=0)
+        assert first.result() == "OK"
         unanswered = crowd.call(server.url(), "paint", marker=str(tmp_path / "second"))
         await says(tmp_path / "second", "started")
         kill_all(server.process.pid)

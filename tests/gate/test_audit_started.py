@@ -9,11 +9,12 @@ from typing import Any
 import anyio
 import pytest
 
-from dogubako import Effect, ExecutionOptions, Pack, tool
+from dogubako import Effect, Pack, tool
 from dogubako.app import Toolbox
 from dogubako.contract.call import ToolCall
-from dogubako.contract.conversation import Answer, InputAnswer, InputRequests
+from dogubako.contract.conversation import ElicitResult, InputAnswer, InputRequests
 from dogubako.gate.audit import AuditLog
+from dogubako.tools import ExecutionOptions
 from tests.doors.processes import PATIENCE
 from tests.doors.shell import Said, dogubako
 from tests.doors.waiting import says, until
@@ -172,7 +173,7 @@ async def test_what_cannot_be_recorded_as_started_is_not_run(tmp_path: Path) -> 
     box = shed_in(tmp_path)
     entry = box.registry.get("put")
     with hardly_any_room(tmp_path), pytest.raises(Exception, match=r"nothing may be changed: put was not run\."):
-        audit.started(ToolCall(name="put", parameters={"text": "a"}), entry)
+        audit.started(ToolCall(name="put", parameters={"text": "a"}), entry.metadata)
     audit.close()
 
     assert all_lines_in(tmp_path) == []
@@ -304,7 +305,7 @@ class Person:
 
     async def request(self, requests: InputRequests) -> dict[str, InputAnswer]:
         self.seen = events_in(self._folder) if log_in(self._folder).exists() else []
-        return {name: Answer(action="accept", content={"confirm": True}) for name in requests}
+        return {name: ElicitResult(action="accept", content={"confirm": True}) for name in requests}
 
 
 async def test_while_a_person_thinks_nothing_has_started(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from dogubako.gate.keys import KeyStore
+from dogubako.gate.api_keys import KeyStore
 from tests.doors.pipe import speaking
 from tests.doors.processes import PATIENCE, WORKBENCH, run, serving
 from tests.doors.waiting import until
@@ -49,6 +49,7 @@ async def test_with_keys_a_network_is_served_to_those_who_have_one(tmp_path: Pat
     assert secret not in said
 
 
+@pytest.mark.slow
 def test_with_tokens_a_network_is_served(tmp_path: Path) -> None:
     with serving(WORKBENCH, folder=tmp_path, settings={"HOST": "0.0.0.0", **_OAUTH}) as server:
         url = server.url().replace("0.0.0.0", "127.0.0.1")
@@ -57,6 +58,7 @@ def test_with_tokens_a_network_is_served(tmp_path: Path) -> None:
     assert statuses == [401, 200]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("modern", [False, True], ids=["2025", "2026"])
 @pytest.mark.parametrize("settings", [{"DOGUBAKO_AUTH": "keys"}, _OAUTH], ids=["keys", "oauth"])
 def test_stdio_trusts_its_parent_whatever_http_wants(tmp_path: Path, settings: dict[str, str], modern: bool) -> None:
@@ -81,6 +83,7 @@ def test_the_command_line_trusts_whoever_typed(tmp_path: Path) -> None:
     assert (said.returncode, "mine" in said.stdout) == (0, True)
 
 
+@pytest.mark.slow
 def test_workers_want_keys_too(tmp_path: Path) -> None:
     secret, _ = KeyStore(tmp_path / "data").create("agent", ["read"])
     settings = {"DOGUBAKO_AUTH": "keys", "DOGUBAKO_DATA_DIR": str(tmp_path / "data")}

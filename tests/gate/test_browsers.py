@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dogubako.transports.http import HttpDoor
+from dogubako.transports.http.app import HttpApp
 from tests.doors import messages
 from tests.doors.asgi import Client, Visit, opened
 
@@ -22,7 +22,7 @@ _CORS = {"CORS_ENABLED": "true", "CORS_ORIGIN": f"{_APP},https://two.example"}
 
 @asynccontextmanager
 async def serving(keyring: Keyring, **environ: str) -> AsyncIterator[Client]:
-    async with opened(HttpDoor(guarded_box(keyring.folder, **environ))) as client:
+    async with opened(HttpApp(guarded_box(keyring.folder, **environ))) as client:
         yield client
 
 
@@ -110,7 +110,7 @@ async def test_a_page_that_may_read_answers_may_read_failures(
 
 
 async def test_a_page_learns_where_to_get_a_token(tmp_path: Path) -> None:
-    async with opened(HttpDoor(token_box(AuthorizationServer(), tmp_path, **_CORS))) as client:
+    async with opened(HttpApp(token_box(AuthorizationServer(), tmp_path, **_CORS))) as client:
         visit = await client.request("POST", "/mcp", headers={"origin": _APP, **messages.modern_headers("ping")})
 
     assert visit.headers["www-authenticate"] == f'Bearer resource_metadata="{METADATA}"'
@@ -165,7 +165,7 @@ async def test_open_cors_opens_no_route_to_those_without_a_key(keyring: Keyring,
 
 
 async def test_looking_changes_nothing(keyring: Keyring) -> None:
-    door = HttpDoor(guarded_box(keyring.folder))
+    door = HttpApp(guarded_box(keyring.folder))
     changes: list[object] = []
     door._inside.registry.subscribe(changes.append)
     door._inside.catalog.subscribe(changes.append)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dogubako.transports.http import HttpDoor
+from dogubako.transports.http.app import HttpApp
 from tests.doors import messages
 from tests.doors.asgi import opened
 from tests.doors.pipe import speaking
@@ -26,7 +26,7 @@ OPTIONS = [
 async def test_over_http_it_is_refused_and_recorded(tmp_path: Path, era: Era, options: Any, message: str) -> None:
     key, marker = {"x-api-key": key_in(tmp_path, "ann", "admin")}, tmp_path / "marker"
     arguments = {"text": "a", "marker": str(marker)}
-    async with opened(HttpDoor(shed_in(tmp_path, auth="keys"))) as client:
+    async with opened(HttpApp(shed_in(tmp_path, auth="keys"))) as client:
         speaker = await Speaker(client, key, era).open()
         params = messages.call("put", arguments, modern=era == "2026", options=options)
         answer = outcome((await speaker.ask("tools/call", params, "put")).response)
@@ -38,6 +38,7 @@ async def test_over_http_it_is_refused_and_recorded(tmp_path: Path, era: Era, op
     assert told == ("put", "VALIDATION_ERROR", "ann", "http", ["marker", "text"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("modern", [False, True], ids=["2025", "2026"])
 def test_over_stdio_it_is_refused_and_recorded(tmp_path: Path, modern: bool) -> None:
     settings = {"DOGUBAKO_DATA_DIR": str(tmp_path / "data"), "DOGUBAKO_AUDIT": "true"}
@@ -54,7 +55,7 @@ def test_over_stdio_it_is_refused_and_recorded(tmp_path: Path, modern: bool) -> 
 async def test_over_rest_it_is_refused_and_recorded(tmp_path: Path) -> None:
     key = {"x-api-key": key_in(tmp_path, "ann", "admin"), "content-type": "application/json"}
     body = {"name": "look", "parameters": {"text": "a"}, "options": {"timeout": "soon"}}
-    async with opened(HttpDoor(shed_in(tmp_path, auth="keys"))) as client:
+    async with opened(HttpApp(shed_in(tmp_path, auth="keys"))) as client:
         visit = await client.request("POST", "/v1/tools/call", headers=key, body=body)
 
     assert (visit.status, visit.json["code"]) == (400, "VALIDATION_ERROR")

@@ -191,6 +191,7 @@ def test_a_credential_in_a_call_is_not_written_down(
     assert not betrayed(planted.everything_written)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -213,6 +214,7 @@ def test_no_command_shows_a_secret(settings: tuple[Path, dict[str, str], list[st
     assert not betrayed(said_so.stdout + said_so.stderr)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -232,6 +234,7 @@ def test_a_wrong_setting_is_named_and_its_value_is_not(tmp_path: Path, name: str
     assert not betrayed(said.stdout + said.stderr)
 
 
+@pytest.mark.slow
 def test_a_key_is_shown_once_and_only_its_hash_is_kept(tmp_path: Path) -> None:
     where = {"DOGUBAKO_DATA_DIR": str(tmp_path / "data")}
     made = run("keys", "create", "--name", "ann", "--scope", "read", "--json", folder=tmp_path, settings=where)

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from dogubako import BaseTool, Effect, ToolPack
+from dogubako import Effect
 from dogubako.app import Toolbox, build
 from dogubako.contract.call import ToolCall
-from dogubako.contract.conversation import SILENCE, Answer, InputAnswer, InputRequests, Question, Silence
+from dogubako.contract.conversation import SILENCE, ElicitRequest, ElicitResult, InputAnswer, InputRequests, Silence
 from dogubako.settings import Sources
+from dogubako.tools import BaseTool, ToolPack
 
 SECRET = "c4nary" * 8
 
@@ -38,8 +39,8 @@ class Listener(Silence):
         return capability == "elicitation"
 
     async def request(self, requests: InputRequests) -> Mapping[str, InputAnswer]:
-        self.heard += [one.message for one in requests.values() if isinstance(one, Question)]
-        return {key: Answer(action="decline", content={}) for key in requests}
+        self.heard += [one.message for one in requests.values() if isinstance(one, ElicitRequest)]
+        return {key: ElicitResult(action="decline", content={}) for key in requests}
 
 
 def box_in(folder: Path) -> Toolbox:

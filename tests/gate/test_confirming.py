@@ -152,6 +152,7 @@ async def test_where_it_is_denied_nothing_helps(
     assert answer.text == "Destructive tools are switched off on this server: wipe was not run."
 
 
+@pytest.mark.slow
 @both_eras
 @pytest.mark.parametrize("agrees", [True, False])
 async def test_over_stdio_the_user_is_asked_too(tmp_path: Path, era: str, agrees: bool) -> None:

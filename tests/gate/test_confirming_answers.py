@@ -6,9 +6,9 @@ from typing import Any, cast
 import pytest
 
 from dogubako.contract.call import ToolCall
-from dogubako.contract.conversation import Answer, Conversation, InputAnswer, InputRequests, Sample
+from dogubako.contract.conversation import Conversation, ElicitResult, InputAnswer, InputRequests, Sample
 from dogubako.contract.errors import ConfirmationRequiredError
-from dogubako.gate.confirming import ask
+from dogubako.gate.gate import ask_person
 
 
 class _Answering:
@@ -28,16 +28,17 @@ def wipe(answer: InputAnswer) -> ToolCall:
 LOOKS_LIKE_A_YES: list[Any] = ["false", "no", "yes", "true", 1, [False], {"confirm": True}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", LOOKS_LIKE_A_YES, ids=repr)
 async def test_only_true_itself_is_a_yes(value: Any) -> None:
     with pytest.raises(ConfirmationRequiredError, match="did not agree"):
-        await ask(wipe(Answer(action="accept", content={"confirm": value})), "All is lost.")
+        await ask_person(wipe(ElicitResult(action="accept", content={"confirm": value})), "All is lost.", "1.0.0")
 
 
 async def test_an_answer_to_another_kind_of_question_is_a_no() -> None:
     with pytest.raises(ConfirmationRequiredError, match="did not agree"):
-        await ask(wipe(Sample(text="confirm", model="any")), "All is lost.")
+        await ask_person(wipe(Sample(text="confirm", model="any")), "All is lost.", "1.0.0")
 
 
 async def test_true_is_a_yes() -> None:
-    await ask(wipe(Answer(action="accept", content={"confirm": True})), "All is lost.")
+    await ask_person(wipe(ElicitResult(action="accept", content={"confirm": True})), "All is lost.", "1.0.0")

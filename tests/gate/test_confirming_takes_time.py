@@ -8,10 +8,10 @@ from typing import Any
 import anyio
 import pytest
 
-from dogubako import ToolResult
 from dogubako.app import Toolbox
 from dogubako.contract.call import Caller, ToolCall
-from dogubako.contract.conversation import Answer, InputAnswer, InputRequests, Silence
+from dogubako.contract.conversation import ElicitResult, InputAnswer, InputRequests, Silence
+from dogubako.tools import ToolResult
 from tests.doors.loop_clock import LoopClock
 from tests.doors.processes import PATIENCE
 from tests.doors.waiting import until
@@ -34,7 +34,7 @@ class Thinker(Silence):
     async def request(self, requests: InputRequests) -> Mapping[str, InputAnswer]:
         self.asked += 1
         await self.decided.wait()
-        return {key: Answer(action="accept", content={"confirm": True}) for key in requests}
+        return {key: ElicitResult(action="accept", content={"confirm": True}) for key in requests}
 
 
 class Wiping:

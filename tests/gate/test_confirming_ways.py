@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dogubako.transports.http import HttpDoor
+from dogubako.transports.http.app import HttpApp
 from tests.doors.asgi import Client, Visit, opened
 from tests.doors.processes import run, tool_words
 from tests.doors.shell import at_a_terminal
@@ -39,7 +39,7 @@ def wipe(marker: Path, passed_on: bool) -> tuple[str, dict[str, Any]]:
 async def test_a_call_takes_the_short_way_only_where_nobody_may_be_asked(
     tmp_path: Path, passed_on: bool, policy: str, effect: str, short: bool
 ) -> None:
-    door = HttpDoor(shed_in(tmp_path, confirm=policy))
+    door = HttpApp(shed_in(tmp_path, confirm=policy))
     name, arguments = wipe(tmp_path / "marker", passed_on)
     if effect == "read":
         name, arguments = ("call_tool", {"name": "look", "arguments": {}}) if passed_on else ("look", {})
@@ -48,7 +48,7 @@ async def test_a_call_takes_the_short_way_only_where_nobody_may_be_asked(
         handshaking = await Speaker(web, {}, "2025", FORMS).open()
         await handshaking.call("look")
 
-    assert door.mcp.express.taken == 1 + short
+    assert door.mcp.fast_path.taken == 1 + short
 
 
 @pytest.mark.parametrize("passed_on", [False, True], ids=["direct", "call_tool"])
@@ -57,7 +57,7 @@ async def test_a_modern_client_gets_the_question_and_comes_back_with_the_answer(
 ) -> None:
     marker = tmp_path / "marker"
     name, arguments = wipe(marker, passed_on)
-    async with opened(HttpDoor(shed_in(tmp_path))) as web:
+    async with opened(HttpApp(shed_in(tmp_path))) as web:
         asked = (await modern(web, name, arguments, FORMS)).response["result"]
         assert not marker.exists()
         [(key, question)] = asked["inputRequests"].items()
@@ -73,7 +73,7 @@ async def test_a_modern_client_gets_the_question_and_comes_back_with_the_answer(
 @pytest.mark.parametrize("change", ["another marker", "another tool", "half a state"])
 async def test_the_state_of_one_question_opens_nothing_else(tmp_path: Path, change: str) -> None:
     arguments: dict[str, Any] = {"marker": str(tmp_path / "marker")}
-    async with opened(HttpDoor(shed_in(tmp_path))) as web:
+    async with opened(HttpApp(shed_in(tmp_path))) as web:
         asked = (await modern(web, "wipe", arguments, FORMS)).response["result"]
         state, name = asked["requestState"], "wipe"
         if change == "another marker":
@@ -99,7 +99,7 @@ async def test_the_state_of_one_question_opens_nothing_else(tmp_path: Path, chan
 )
 async def test_a_client_that_shows_no_forms_is_not_asked(tmp_path: Path, capability: Any, asked: bool) -> None:
     marker = tmp_path / "marker"
-    async with opened(HttpDoor(shed_in(tmp_path))) as web:
+    async with opened(HttpApp(shed_in(tmp_path))) as web:
         capabilities = {"elicitation": capability}
         first = (await modern(web, "wipe", {"marker": str(marker)}, capabilities)).response["result"]
         confirmed = await modern(web, "wipe", {"marker": str(marker), "confirm": True}, capabilities)
@@ -120,7 +120,7 @@ async def test_a_client_that_shows_no_forms_is_not_asked(tmp_path: Path, capabil
 async def test_nobody_is_asked_about_a_call_that_could_not_run(
     tmp_path: Path, name: str, arguments: dict[str, Any], settings: dict[str, Any], code: str
 ) -> None:
-    async with opened(HttpDoor(shed_in(tmp_path, **settings))) as web:
+    async with opened(HttpApp(shed_in(tmp_path, **settings))) as web:
         answer = outcome((await modern(web, name, arguments, FORMS)).response)
 
     facts = answer["error"]["data"] if "error" in answer else answer["_meta"]
@@ -138,6 +138,7 @@ TYPED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("typed", "runs"), TYPED)
 def test_a_person_at_a_terminal_is_asked(tmp_path: Path, typed: str, runs: bool) -> None:
     marker = tmp_path / "marker"
@@ -157,6 +158,7 @@ def test_a_person_who_confirmed_on_the_command_line_is_not_asked_again(tmp_path:
     assert screen.strip() == "empty" and marker.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "policy", "code"),
     [

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from dogubako.app import Toolbox, build
-from dogubako.gate.keys import KeyStore
+from dogubako.gate.api_keys import KeyStore
 from dogubako.packs.core.pack import CORE
 from dogubako.settings import Sources
-from dogubako.transports.http import HttpDoor
+from dogubako.transports.http.app import HttpApp
 from tests.doors.asgi import Client, opened
 from tests.doors.processes import serving
 
@@ -54,7 +54,7 @@ async def test_a_yes_to_a_tool_is_none_to_a_tool_inside_of_it(url: str, tmp_path
 
 async def test_an_answer_that_comes_before_the_question_counts_only_where_nothing_is_changed(tmp_path: Path) -> None:
     said = {"input_1": {"action": "accept", "content": {"answer": "green"}}}
-    async with opened(HttpDoor(guarded_box(tmp_path, consent_pack.ask_size, DOGUBAKO_AUTH="off"))) as web:
+    async with opened(HttpApp(guarded_box(tmp_path, consent_pack.ask_size, DOGUBAKO_AUTH="off"))) as web:
         speaker = Speaker(web, {}, "2026", FORMS)
         passed_on = {"name": "ask_size", "arguments": {}}
         calls: dict[str, Any] = {"ask_size": {}, "ask_colour": {}, "call_tool": passed_on}
@@ -101,11 +101,11 @@ def key_of(folder: Path, name: str = "ann") -> str:
 
 async def test_a_state_is_used_up_also_by_another_server_of_the_same_folder_and_key(tmp_path: Path) -> None:
     secret, log = key_of(tmp_path), tmp_path / "log"
-    async with opened(HttpDoor(box_in(tmp_path))) as web:
+    async with opened(HttpApp(box_in(tmp_path))) as web:
         person = Person(web, secret, log)
         state = await person.question()
         done = await person.agree(state)
-    async with opened(HttpDoor(box_in(tmp_path))) as web:
+    async with opened(HttpApp(box_in(tmp_path))) as web:
         again = await Person(web, secret, log).agree(state)
 
     assert done["content"][0]["text"] == "shredded" and "inputRequests" in again
@@ -114,7 +114,7 @@ async def test_a_state_is_used_up_also_by_another_server_of_the_same_folder_and_
 
 async def test_a_state_is_used_up_by_a_call_that_was_refused_after_the_answer(tmp_path: Path) -> None:
     box = box_in(tmp_path)
-    async with opened(HttpDoor(box)) as web:
+    async with opened(HttpApp(box)) as web:
         person = Person(web, key_of(tmp_path), tmp_path / "log")
         state = await person.question()
         declined = await person.call(inputResponses={"dogubako_confirm": {"action": "decline"}}, requestState=state)
@@ -126,7 +126,7 @@ async def test_a_state_is_used_up_by_a_call_that_was_refused_after_the_answer(tm
 
 async def test_a_state_is_used_up_by_a_call_of_a_tool_that_was_switched_off_meanwhile(tmp_path: Path) -> None:
     box = box_in(tmp_path)
-    async with opened(HttpDoor(box)) as web:
+    async with opened(HttpApp(box)) as web:
         person = Person(web, key_of(tmp_path), tmp_path / "log")
         state = await person.question()
         box.registry.disable("shred")
@@ -139,7 +139,7 @@ async def test_a_state_is_used_up_by_a_call_of_a_tool_that_was_switched_off_mean
 
 
 async def test_a_caller_who_has_to_wait_keeps_the_answer(tmp_path: Path, clock: Clock) -> None:
-    async with opened(HttpDoor(box_in(tmp_path, rate_limit_max=1))) as web:
+    async with opened(HttpApp(box_in(tmp_path, rate_limit_max=1))) as web:
         person = Person(web, key_of(tmp_path), tmp_path / "log")
         state = await person.question()
         refused = await person.agree(state)
@@ -152,7 +152,7 @@ async def test_a_caller_who_has_to_wait_keeps_the_answer(tmp_path: Path, clock: 
 
 async def test_where_used_states_cannot_be_recorded_nothing_is_destroyed(tmp_path: Path) -> None:
     (tmp_path / "used_states").write_text("not a folder")
-    async with opened(HttpDoor(box_in(tmp_path))) as web:
+    async with opened(HttpApp(box_in(tmp_path))) as web:
         person = Person(web, key_of(tmp_path), tmp_path / "log")
         refused = await person.agree(await person.question())
 
@@ -166,8 +166,8 @@ async def test_where_used_states_cannot_be_recorded_nothing_is_destroyed(tmp_pat
 async def test_when_too_many_states_are_remembered_new_answers_wait_and_old_ones_stay_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str | None
 ) -> None:
-    monkeypatch.setattr("dogubako.contract.state.MOST_USED_PER_OWNER", 2)
-    async with opened(HttpDoor(box_in(tmp_path, request_state_key=key))) as web:
+    monkeypatch.setattr("dogubako.contract.storage.MOST_USED_PER_OWNER", 2)
+    async with opened(HttpApp(box_in(tmp_path, request_state_key=key))) as web:
         ann = Person(web, key_of(tmp_path, "ann"), tmp_path / "ann")
         bob = Person(web, key_of(tmp_path, "bob"), tmp_path / "bob")
         states = [await ann.question() for _ in range(3)]
@@ -184,10 +184,10 @@ async def test_when_too_many_states_are_remembered_new_answers_wait_and_old_ones
 async def test_a_new_key_of_an_old_name_inherits_no_state_and_no_session(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dogubako.gate.keys._LOOK_AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr("dogubako.gate.api_keys._LOOK_AGAIN_SECONDS", 0.0)
     store = KeyStore(tmp_path)
     old, key = store.create("ann", ["admin"])
-    async with opened(HttpDoor(box_in(tmp_path))) as web:
+    async with opened(HttpApp(box_in(tmp_path))) as web:
         owner = await Speaker(web, {"x-api-key": old}, "2025").open()
         state = await Person(web, old, tmp_path / "log").question()
         store.revoke(key.id)
@@ -203,10 +203,10 @@ async def test_a_new_key_of_an_old_name_inherits_no_state_and_no_session(
 
 
 async def test_a_new_key_of_an_old_name_has_its_own_counters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dogubako.gate.keys._LOOK_AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr("dogubako.gate.api_keys._LOOK_AGAIN_SECONDS", 0.0)
     store = KeyStore(tmp_path)
     old, key = store.create("ann", ["admin"])
-    async with opened(HttpDoor(box_in(tmp_path, rate_limit_max=1))) as web:
+    async with opened(HttpApp(box_in(tmp_path, rate_limit_max=1))) as web:
         mine = [await Person(web, old, tmp_path / "log").call() for _ in range(2)]
         store.revoke(key.id)
         of_the_new = await Person(web, key_of(tmp_path, "ann"), tmp_path / "log").call()

@@ -6,8 +6,8 @@ import pytest
 
 from dogubako.contract.errors import AuthenticationError
 from dogubako.gate import authentication, oauth
+from dogubako.gate.api_keys import KeyStore
 from dogubako.gate.authentication import KeyAuthentication
-from dogubako.gate.keys import KeyStore
 
 from .authorization_server import AuthorizationServer
 from .sheds import key_in
@@ -35,9 +35,9 @@ MISPLACED = [
 def test_who_was_let_in_is_not_known_by_the_same_bytes_elsewhere(tmp_path: Path, good: Headers, bad: Headers) -> None:
     key, gate = key_in(tmp_path, "ann", "read"), KeyAuthentication(KeyStore(tmp_path))
 
-    assert gate.known(filled(good, key)).name == "ann"
+    assert gate.authenticate_cached(filled(good, key)).name == "ann"
     with pytest.raises(AuthenticationError):
-        gate.known(filled(bad, key))
+        gate.authenticate_cached(filled(bad, key))
 
 
 def filled(headers: Headers, key: str) -> Headers:
@@ -49,7 +49,7 @@ def test_a_key_that_is_written_in_ever_new_ways_is_not_remembered_in_all_of_them
 ) -> None:
     monkeypatch.setattr(authentication, "_MOST_REMEMBERED", 3)
     key, gate = key_in(tmp_path, "ann", "read"), KeyAuthentication(KeyStore(tmp_path))
-    names = {gate.known([bearer(f"Bearer {' ' * blanks}{key}")]).name for blanks in range(10)}
+    names = {gate.authenticate_cached([bearer(f"Bearer {' ' * blanks}{key}")]).name for blanks in range(10)}
 
     assert names == {"ann"}
     assert 1 <= len(gate._remembered) <= 3
@@ -60,7 +60,7 @@ async def test_not_all_tokens_are_remembered(monkeypatch: pytest.MonkeyPatch) ->
     server = AuthorizationServer()
     token = server.token()
     async with taking_tokens(server) as gate:
-        names = {(await gate.find([bearer(f"Bearer {' ' * blanks}{token}")])).name for blanks in range(10)}
+        names = {(await gate.authenticate([bearer(f"Bearer {' ' * blanks}{token}")])).name for blanks in range(10)}
 
     assert names == {"somebody"}
     assert 1 <= len(gate._remembered) <= 3

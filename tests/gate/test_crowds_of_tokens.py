@@ -6,8 +6,8 @@ import pytest
 
 from dogubako.contract.call import Caller, ToolCall
 from dogubako.contract.errors import BusyError
-from dogubako.gate import rates
-from dogubako.gate.rates import Crowd
+from dogubako.gate import rate_limits
+from dogubako.gate.rate_limits import ConcurrencyLimits
 
 from .authorization_server import AUDIENCE, ISSUER
 from .guarded import guarded_box
@@ -28,8 +28,8 @@ def test_whoever_proves_who_it_is_runs_so_many_calls_and_no_more(tmp_path: Path,
 
 
 def test_who_runs_nothing_is_forgotten_and_who_runs_something_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rates, "_MOST_CALLERS", 3)
-    crowd = Crowd(1)
+    monkeypatch.setattr(rate_limits, "_MOST_CALLERS", 3)
+    crowd = ConcurrencyLimits(1)
     with crowd.place("busy"):
         for number in range(20):
             with crowd.place(f"caller {number}"):

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dogubako.transports.http import HttpDoor
+from dogubako.transports.http.app import HttpApp
 from tests.doors import messages
 from tests.doors.asgi import Client
 
@@ -15,7 +15,7 @@ from .speaking import Speaker, outcome
 
 
 @pytest.mark.usefixtures("web")
-async def test_every_method_of_the_server_is_in_the_matrix(door: HttpDoor) -> None:
+async def test_every_method_of_the_server_is_in_the_matrix(door: HttpApp) -> None:
     # The SDK answers `initialize` itself, before it looks into its table.
     assert {*door.mcp.door.server._request_handlers, "initialize"} == set(METHODS)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dogubako.transports.http import HttpDoor
+from dogubako.transports.http.app import HttpApp
 from tests.doors.asgi import Client, opened
 
 from .callers import ADMINISTRATOR, KINDS, READER, REFUSED, Keyring, Kind
@@ -16,7 +16,7 @@ _CHECKED = [{"ok": True, "subject": name, "message": f"{name} answers"} for name
 
 
 @pytest.mark.usefixtures("web")
-async def test_every_route_of_the_app_is_in_the_matrix(door: HttpDoor) -> None:
+async def test_every_route_of_the_app_is_in_the_matrix(door: HttpApp) -> None:
     assert routes_of(door) == set(ROUTES)
 
 
@@ -81,7 +81,7 @@ async def test_what_is_not_there_is_not_there_for_those_with_a_key_only(
 async def test_readiness_names_no_service_where_callers_have_keys(tmp_path: Path) -> None:
     found = {}
     for auth in ("off", "keys"):
-        async with opened(HttpDoor(guarded_box(tmp_path, DOGUBAKO_AUTH=auth))) as client:
+        async with opened(HttpApp(guarded_box(tmp_path, DOGUBAKO_AUTH=auth))) as client:
             found[auth] = (await client.get("/readyz")).json
 
     assert found == {"off": {"ready": True, "checks": _CHECKED}, "keys": {"ready": True}}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dogubako.transports.http import HttpDoor
+from dogubako.transports.http.app import HttpApp
 from tests.doors import messages
 from tests.doors.asgi import Client, Visit, opened
 from tests.doors.pipe import speaking
@@ -31,11 +31,12 @@ def is_ours(visit: Visit) -> bool:
     return b"INTERNAL_ERROR" not in visit.body and b"Traceback" not in visit.body
 
 
+@pytest.mark.slow
 @both_eras
 @pytest.mark.parametrize("seed", range(3))
 async def test_mutated_conversations_over_http_break_nothing(tmp_path: Path, modern: bool, seed: int) -> None:
     key = key_in(tmp_path, "ann", "admin")
-    async with opened(HttpDoor(shed_in(tmp_path, auth="keys"))) as web:
+    async with opened(HttpApp(shed_in(tmp_path, auth="keys"))) as web:
         for attempt in mutated(300, seed=seed, modern=modern):
             # A session that an attempt has ended is not the next one's fault.
             session = "" if modern else await session_of(web, key)
@@ -52,6 +53,7 @@ async def test_mutated_conversations_over_http_break_nothing(tmp_path: Path, mod
     assert all(json.loads(line) for line in log_in(tmp_path).read_text().splitlines())
 
 
+@pytest.mark.slow
 @both_eras
 @pytest.mark.parametrize("seed", range(2))
 def test_mutated_conversations_over_stdio_break_nothing(tmp_path: Path, modern: bool, seed: int) -> None:

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from dogubako.contract.call import Caller, ToolCall
 from dogubako.contract.errors import AuthenticationError
-from dogubako.gate.audit import AuditLog
-from dogubako.gate.audit_line import read_line
-from dogubako.gate.credentials import bearer_of
-from dogubako.gate.keys import ApiKey, KeysError, KeyStore
+from dogubako.gate.api_keys import ApiKey, KeysError, KeyStore
+from dogubako.gate.audit import AuditLog, read_line
+from dogubako.gate.authentication import bearer_of
 from dogubako.gate.scopes import is_scope, known_scopes
 
 from .sheds import log_in

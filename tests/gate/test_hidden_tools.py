@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dogubako.transports.http import HttpDoor
+from dogubako.transports.http.app import HttpApp
 from tests.doors.asgi import Client, opened
 
 from .callers import CORE_TOOLS, KINDS, NEEDED, Keyring, Kind
@@ -32,15 +32,15 @@ async def test_a_call_without_the_scope_says_which_is_missing(
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.scope)
 @pytest.mark.parametrize("era", ERAS)
 async def test_the_long_way_judges_as_the_short_one(
-    door: HttpDoor, web: Client, keyring: Keyring, monkeypatch: pytest.MonkeyPatch, era: Era, kind: Kind
+    door: HttpApp, web: Client, keyring: Keyring, monkeypatch: pytest.MonkeyPatch, era: Era, kind: Kind
 ) -> None:
-    monkeypatch.setattr(door.mcp.express, "recognise", lambda *_args, **_kwargs: None)
+    monkeypatch.setattr(door.mcp.fast_path, "match", lambda *_args, **_kwargs: None)
     speaker = await Speaker(web, keyring.header(kind), era).open()
 
     answers = {tool: await speaker.call(tool, ARGUMENTS.get(tool)) for tool in SERVICE_TOOLS}
 
     assert answers == {tool: _expected(tool, kind) for tool in SERVICE_TOOLS}
-    assert door.mcp.express.taken == 0
+    assert door.mcp.fast_path.taken == 0
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.scope)
@@ -103,7 +103,7 @@ async def test_a_wrong_argument_shows_no_schema_to_those_who_may_not_call(web: C
 @pytest.mark.parametrize("era", ERAS)
 async def test_who_must_search_sees_no_more_than_others(keyring: Keyring, era: Era, kind: Kind) -> None:
     box = guarded_box(keyring.folder, DOGUBAKO_DISCOVERY="search", DOGUBAKO_PINNED_TOOLS="echo,write_n8n")
-    async with opened(HttpDoor(box)) as client:
+    async with opened(HttpApp(box)) as client:
         speaker = await Speaker(client, keyring.header(kind), era).open()
         listed = (await speaker.ask("tools/list")).response["result"]["tools"]
 
@@ -112,7 +112,7 @@ async def test_who_must_search_sees_no_more_than_others(keyring: Keyring, era: E
 
 async def test_only_an_administrator_switches_a_tool_off_and_then_it_is_off_for_all(keyring: Keyring) -> None:
     box = guarded_box(keyring.folder)
-    async with opened(HttpDoor(box)) as client:
+    async with opened(HttpApp(box)) as client:
         for kind in (one for one in KINDS if one.scope != "admin"):
             await _switch(client, keyring.header(kind))
         untouched = box.registry.get("read_redmine").enabled

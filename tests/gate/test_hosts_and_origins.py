@@ -3,14 +3,14 @@
 import pytest
 
 from dogubako.contract.errors import AuthorizationError
-from dogubako.transports.hosts import HostGuard
+from dogubako.transports.http.hosts import HostGuard
 
 _HERE = b"localhost:3000"
 
 
 def allows(guard: HostGuard, host: bytes, origin: bytes = b"") -> bool:
     try:
-        guard.check(host, origin)
+        guard.check({"headers": [(b"host", host), (b"origin", origin)]})
     except AuthorizationError:
         return False
     return True

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from dogubako import BaseTool, Effect, ToolArgs, tool
+from dogubako import Effect, tool
 from dogubako.contract.call import Caller, ToolCall
+from dogubako.tools import BaseTool, ToolArgs
 
 from .guarded import guarded_box
 from .sheds import recorded_in, shed_in
@@ -62,4 +63,7 @@ async def test_a_search_in_vain_counts_only_what_the_caller_may_call(tmp_path: P
         call = ToolCall(name="search_tools", parameters={"query": "zzzzqqqq"}, caller=caller)
         result = await box.pipeline.handle(call)
 
-    assert result.content[0]["text"].startswith(f"None of {seen} tools fits.")
+    named = {entry.name for entry in box.registry.list() if f"\n{entry.name}(" in result.content[0]["text"]}
+    allowed = {entry.name for entry in box.registry.list() if box.pipeline.policy.forbidden(entry, caller) is None}
+    assert result.content[0]["text"].startswith("Nothing here does that") and len(allowed) == seen
+    assert named <= allowed

@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 from pydantic import Field
 
-from dogubako import BaseTool, Effect, Pack, ToolArgs, ToolResult
+from dogubako import Effect, Pack
 from dogubako.app import Toolbox, build
 from dogubako.contract.call import TRUSTED, Caller, ToolCall
 from dogubako.packs.core.pack import CORE
 from dogubako.settings import Sources
+from dogubako.tools import BaseTool, ToolArgs, ToolResult
 
 from .sheds import recorded_in
 

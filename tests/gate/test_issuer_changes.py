@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2
+import pytest
 
 from tests.doors.processes import PATIENCE, WORKBENCH, serving
 from tests.doors.waiting import until
@@ -34,6 +35,7 @@ def taking_tokens(folder: Path, **settings: str) -> Iterator[tuple[IssuerService
             yield issuer, Door(http, issuer)
 
 
+@pytest.mark.slow
 def test_keys_that_moved_to_another_address_are_found_there(tmp_path: Path) -> None:
     with taking_tokens(tmp_path) as (issuer, door):
         before = door.knock()
@@ -46,6 +48,7 @@ def test_keys_that_moved_to_another_address_are_found_there(tmp_path: Path) -> N
     assert (before.status_code, after.status_code, withdrawn.status_code) == (200, 200, 401)
 
 
+@pytest.mark.slow
 async def test_a_configured_address_of_keys_stays_what_it_is(tmp_path: Path) -> None:
     with taking_tokens(tmp_path, DOGUBAKO_OAUTH_JWKS_URL="/keys") as (issuer, door):
         before = door.knock()
@@ -60,6 +63,7 @@ async def test_a_configured_address_of_keys_stays_what_it_is(tmp_path: Path) -> 
     assert after.headers["retry-after"] == "5"
 
 
+@pytest.mark.slow
 def test_a_key_that_appeared_a_moment_ago_opens_at_once(tmp_path: Path) -> None:
     with taking_tokens(tmp_path) as (issuer, door):
         before = door.knock()
@@ -74,6 +78,7 @@ def test_a_key_that_appeared_a_moment_ago_opens_at_once(tmp_path: Path) -> None:
     assert (early.status_code, later.status_code) == (401, 200)
 
 
+@pytest.mark.slow
 async def test_invented_key_ids_are_bounded_and_keep_no_good_token_out(tmp_path: Path) -> None:
     with taking_tokens(tmp_path) as (issuer, door):
         door.knock()

@@ -240,7 +240,7 @@ async def test_old_keys_are_renewed_beside_the_calls_by_one_fetch_at_a_time(
 
 
 async def test_keys_are_renewed_in_time_also_when_nobody_comes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dogubako.gate.key_set._KEPT_SECONDS", 0.01)
+    monkeypatch.setattr("dogubako.gate.jwks._KEPT_SECONDS", 0.01)
     server = AuthorizationServer()
     async with taking_tokens(server) as gate:
         assert await verdict(gate, server.token()) == "somebody"
@@ -322,7 +322,7 @@ async def test_a_token_that_could_not_be_checked_is_not_called_invalid(clock: Cl
             clock.now += 31
         server.down = True
         with pytest.raises(ApiError, match="cannot be checked") as raised:
-            await gate.find([(b"authorization", f"Bearer {server.token(kid=kid)}".encode())])
+            await gate.authenticate([(b"authorization", f"Bearer {server.token(kid=kid)}".encode())])
 
     error = raised.value
     assert error.retryable and error.retry_after == 5 and error.hint == "Try again later."

@@ -19,7 +19,7 @@ _REFUSED = "The access token is not valid."
 async def verdict(gate: TokenAuthentication, token: str) -> str:
     """Who gets in, or why nobody does."""
     try:
-        return (await gate.find([(b"authorization", f"Bearer {token}".encode())])).name
+        return (await gate.authenticate([(b"authorization", f"Bearer {token}".encode())])).name
     except DogubakoError as error:
         return error.message
 

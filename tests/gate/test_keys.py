@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import pytest
 
 from dogubako.contract.errors import AuthenticationError
+from dogubako.gate.api_keys import KeysError, KeyStore
 from dogubako.gate.authentication import KeyAuthentication
-from dogubako.gate.keys import KeysError, KeyStore
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
         nonlocal now
         now += seconds
 
-    monkeypatch.setattr("dogubako.gate.keys.time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr("dogubako.gate.api_keys.time", SimpleNamespace(monotonic=lambda: now))
     return move_on
 
 
@@ -104,13 +104,13 @@ def test_scopes_that_were_changed_in_the_file_count_within_a_second(
 ) -> None:
     store = KeyStore(tmp_path)
     running, (secret, _) = KeyAuthentication(store), store.create("agent", ["admin"])
-    assert running.known([(b"x-api-key", secret.encode())]).scopes == {"admin"}
+    assert running.authenticate_cached([(b"x-api-key", secret.encode())]).scopes == {"admin"}
     file = tmp_path / "keys.json"
     file.write_text(file.read_text().replace('"admin"', '"read"'))
 
     clock(1.0)
 
-    assert running.known([(b"x-api-key", secret.encode())]).scopes == {"read"}
+    assert running.authenticate_cached([(b"x-api-key", secret.encode())]).scopes == {"read"}
 
 
 def test_a_file_that_is_gone_lets_nobody_in(tmp_path: Path, clock: Callable[[float], None]) -> None:
@@ -221,7 +221,7 @@ def test_secrets_are_compared_in_constant_time(tmp_path: Path, monkeypatch: pyte
 
     store = KeyStore(tmp_path)
     secret, key = store.create("agent", ["read"])
-    monkeypatch.setattr("dogubako.gate.keys.hmac", SimpleNamespace(compare_digest=compare))
+    monkeypatch.setattr("dogubako.gate.api_keys.hmac", SimpleNamespace(compare_digest=compare))
 
     # Nothing but this comparison lets anybody in.
     for candidate in (secret, secret[:-1] + "!", "dgb_00000000_x", "nothing like a key", ""):
@@ -236,13 +236,13 @@ def test_the_file_can_be_read_by_people(tmp_path: Path) -> None:
 
     (kept,) = json.loads((tmp_path / "keys.json").read_text())
 
-    assert set(kept) == {"id", "name", "hash", "scopes", "created", "expires", "revoked"}
+    assert set(kept) == {"id", "name", "hash", "scopes", "created", "expires", "revoked", "credentials"}
     assert len(kept["hash"]) == 64
 
 
 def _opens(gate: KeyAuthentication, secret: str) -> str:
     """Who gets in with this, or why nobody does."""
     try:
-        return gate.known([(b"x-api-key", secret.encode())]).name
+        return gate.authenticate_cached([(b"x-api-key", secret.encode())]).name
     except AuthenticationError as error:
         return error.message

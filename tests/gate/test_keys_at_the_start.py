@@ -7,8 +7,8 @@ import pytest
 import structlog
 import structlog.testing
 
-from dogubako.gate.keys import KeyStore
-from dogubako.transports.http import HttpDoor
+from dogubako.gate.api_keys import KeyStore
+from dogubako.transports.http.app import HttpApp
 from tests.doors.asgi import opened
 from tests.doors.processes import serving
 
@@ -25,7 +25,7 @@ async def test_a_start_without_a_key_that_opens_is_a_warning_with_advice(tmp_pat
         KeyStore(tmp_path).revoke("ann")
     structlog.reset_defaults()
     with structlog.testing.capture_logs() as log:
-        async with opened(HttpDoor(shed_in(tmp_path, auth="keys"))) as client:
+        async with opened(HttpApp(shed_in(tmp_path, auth="keys"))) as client:
             for _ in range(3):
                 await client.get("/v1/tools")
 
@@ -35,6 +35,7 @@ async def test_a_start_without_a_key_that_opens_is_a_warning_with_advice(tmp_pat
     )
 
 
+@pytest.mark.slow
 def test_an_operator_sees_the_warning_once(tmp_path: Path) -> None:
     settings = {"DOGUBAKO_AUTH": "keys", "DOGUBAKO_DATA_DIR": str(tmp_path / "data")}
     with serving(SHED, folder=tmp_path, settings=settings) as server:
@@ -48,13 +49,13 @@ def test_an_operator_sees_the_warning_once(tmp_path: Path) -> None:
 async def test_keys_that_cannot_be_read_are_said_once_until_they_can(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dogubako.gate.keys._LOOK_AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr("dogubako.gate.api_keys._LOOK_AGAIN_SECONDS", 0.0)
     secret = key_in(tmp_path, "ann", "read")
     file, good = tmp_path / "keys.json", (tmp_path / "keys.json").read_bytes()
     structlog.reset_defaults()
     statuses, times_said = list[int](), list[int]()
     with structlog.testing.capture_logs() as log:
-        async with opened(HttpDoor(shed_in(tmp_path, auth="keys"))) as client:
+        async with opened(HttpApp(shed_in(tmp_path, auth="keys"))) as client:
             for content in (good, b"{", b"{ ", good, b"{"):
                 file.write_bytes(content)
                 for _ in range(3):
@@ -68,7 +69,7 @@ async def test_keys_that_cannot_be_read_are_said_once_until_they_can(
 
 async def test_no_secret_is_remembered(tmp_path: Path) -> None:
     secret, box = key_in(tmp_path, "ann", "read"), shed_in(tmp_path, auth="keys")
-    async with opened(HttpDoor(box)) as client:
+    async with opened(HttpApp(box)) as client:
         visit = await client.request("GET", "/v1/tools", headers={"x-api-key": secret})
 
     assert visit.status == 200

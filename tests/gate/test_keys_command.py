@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from dogubako.contract.errors import AuthenticationError
+from dogubako.gate.api_keys import KeyStore
 from dogubako.gate.authentication import KeyAuthentication
-from dogubako.gate.keys import KeyStore
 from tests.doors.processes import PATIENCE, environment
 from tests.doors.shell import Said, dogubako
 
@@ -22,7 +22,7 @@ def keys(folder: Path, *words: str) -> Said:
 
 
 def _known(folder: Path, secret: str) -> str:
-    return KeyAuthentication(KeyStore(folder / "data")).known([(b"x-api-key", secret.encode())]).name
+    return KeyAuthentication(KeyStore(folder / "data")).authenticate_cached([(b"x-api-key", secret.encode())]).name
 
 
 def test_a_new_key_is_alone_on_stdout_and_opens(tmp_path: Path) -> None:
@@ -116,14 +116,14 @@ def test_a_named_file_that_cannot_be_loaded_is_said_and_the_key_is_made(tmp_path
 def test_help_says_how_long_a_key_is_valid(tmp_path: Path) -> None:
     said = " ".join(keys(tmp_path, "create", "--help").out.split())
 
-    assert "How long it is valid, as 30m, 12h, 90d or 4w; for ever without it." in said
+    assert "Validity, as 30m, 12h, 90d or 4w; without it the key never expires." in said
 
 
 def test_a_script_gets_the_key_as_json(tmp_path: Path) -> None:
     made = keys(tmp_path, "create", "--name", "agent", "--scope", "read", "--expires-in", "90d", "--json").json
 
     assert _known(tmp_path, made.pop("key")) == "agent"
-    assert set(made) == {"id", "name", "scopes", "state", "created", "expires", "revoked"}
+    assert set(made) == {"id", "name", "scopes", "state", "created", "expires", "revoked", "credentials"}
     assert (made["scopes"], made["state"], made["revoked"]) == (["read"], "active", None)
 
 
@@ -203,7 +203,7 @@ def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
 _MAKER = """
 import json, sys
 from pathlib import Path
-from dogubako.gate.keys import KeyStore
+from dogubako.gate.api_keys import KeyStore
 store = KeyStore(Path(sys.argv[1]))
 sys.stdin.readline()
 print(json.dumps([store.create(f"{sys.argv[2]} {number}", ["read"])[0] for number in range(20)]))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dogubako.gate.keys import KeysError, KeyStore
+from dogubako.gate.api_keys import KeysError, KeyStore
 
 
 def _asks(store: KeyStore) -> list[Callable[[], object]]:
@@ -66,7 +66,7 @@ def test_a_disk_that_fails_leaves_the_old_keys_and_nothing_half(
         raise OSError(5, "Input/output error")
 
     with monkeypatch.context() as failing:
-        failing.setattr("dogubako.gate.keys.os.fsync" if step == "fsync" else "pathlib.Path.replace", fail)
+        failing.setattr("dogubako.gate.api_keys.os.fsync" if step == "fsync" else "pathlib.Path.replace", fail)
         with pytest.raises(KeysError, match=r"keys\.json cannot be written: Input/output error"):
             store.create("another", ["read"])
 
@@ -87,7 +87,7 @@ def test_the_file_is_on_the_disk_before_it_has_its_name_and_the_folder_after(
         done.append("name")
         return replace(path, target)
 
-    monkeypatch.setattr("dogubako.gate.keys.os.fsync", noted_sync)
+    monkeypatch.setattr("dogubako.gate.api_keys.os.fsync", noted_sync)
     monkeypatch.setattr(Path, "replace", noted_replace)
     KeyStore(tmp_path).create("agent", ["read"])
 
@@ -105,7 +105,7 @@ def test_a_folder_that_cannot_be_synced_is_no_trouble_unless_its_disk_is(
             raise OSError(number, os.strerror(number))
         sync(handle)
 
-    monkeypatch.setattr("dogubako.gate.keys.os.fsync", files_only)
+    monkeypatch.setattr("dogubako.gate.api_keys.os.fsync", files_only)
     said = _refusal(lambda: KeyStore(tmp_path).create("agent", ["read"]))
 
     assert (said is None) is made
@@ -115,7 +115,7 @@ def test_a_folder_that_cannot_be_synced_is_no_trouble_unless_its_disk_is(
 def test_a_file_that_others_can_write_is_refused_until_they_cannot(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int
 ) -> None:
-    monkeypatch.setattr("dogubako.gate.keys._LOOK_AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr("dogubako.gate.api_keys._LOOK_AGAIN_SECONDS", 0.0)
     store, file = KeyStore(tmp_path / "da ta"), tmp_path / "da ta" / "keys.json"
     secret, key = store.create("agent", ["read"])
     assert store.find(secret) == key
@@ -154,8 +154,8 @@ def test_a_file_is_taken_from_us_or_root_and_from_nobody_else(
 ) -> None:
     store, owner = KeyStore(tmp_path), os.geteuid()
     store.create("agent", ["read"])
-    monkeypatch.setattr("dogubako.gate.keys.os.geteuid", lambda: owner + us)
-    monkeypatch.setattr("dogubako.gate.keys._ROOT", owner + root)
+    monkeypatch.setattr("dogubako.gate.api_keys.os.geteuid", lambda: owner + us)
+    monkeypatch.setattr("dogubako.gate.api_keys._ROOT", owner + root)
 
     refusals = [_refusal(ask) for ask in _asks(store)]
 
@@ -172,8 +172,8 @@ def test_a_file_of_roots_that_a_group_can_write_must_stay_readable_for_the_group
     store, owner = KeyStore(tmp_path), os.geteuid()
     store.create("agent", ["read"])
     (tmp_path / "keys.json").chmod(0o660)
-    monkeypatch.setattr("dogubako.gate.keys._ROOT", owner)
-    monkeypatch.setattr("dogubako.gate.keys.os.geteuid", lambda: owner + 7)
+    monkeypatch.setattr("dogubako.gate.api_keys._ROOT", owner)
+    monkeypatch.setattr("dogubako.gate.api_keys.os.geteuid", lambda: owner + 7)
 
     refusal = _refusal(store.all)
 
@@ -183,7 +183,7 @@ def test_a_file_of_roots_that_a_group_can_write_must_stay_readable_for_the_group
 def test_a_link_in_the_place_of_the_file_is_neither_read_nor_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dogubako.gate.keys._LOOK_AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr("dogubako.gate.api_keys._LOOK_AGAIN_SECONDS", 0.0)
     store, elsewhere, file = KeyStore(tmp_path), tmp_path / "elsewhere.json", tmp_path / "keys.json"
     secret, key = store.create("agent", ["read"])
     assert store.find(secret) == key

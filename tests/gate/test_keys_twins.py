@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dogubako.gate.keys import KeysError, KeyStore
+from dogubako.gate.api_keys import KeysError, KeyStore
 
 
 def test_an_id_ends_its_own_key_wherever_in_the_file_its_namesake_stands(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from tests.doors import messages
 from tests.doors.processes import PATIENCE, WORKBENCH, serving
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("era", ["2025", "2026"])
 def test_the_answer_of_a_tool_that_talks_arrives_whole(tmp_path: Path, era: str) -> None:
     modern = era == "2026"

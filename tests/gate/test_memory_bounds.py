@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from dogubako.app import Toolbox
-from dogubako.engine.entry import ListFilter
-from dogubako.transports.http import HttpDoor
+from dogubako.engine.registration import ListFilter
+from dogubako.transports.http.app import HttpApp
 from tests.doors import messages
 from tests.doors.asgi import Client, Visit, opened
 
@@ -36,23 +36,23 @@ async def _introduced(client: Client, name: str) -> Visit:
 
 @pytest.mark.parametrize("length", [10, 3_500, 5_000, 1_000_000])
 async def test_a_long_introduction_is_answered_and_not_remembered(tmp_path: Path, length: int) -> None:
-    door = HttpDoor(shed_in(tmp_path, audit=False))
+    door = HttpApp(shed_in(tmp_path, audit=False))
     async with opened(door) as client:
         answers = [await _introduced(client, "x" * length) for _ in range(2)]
 
     assert [visit.response["result"]["content"][0]["text"] for visit in answers] == ["seen: a"] * 2
-    assert all(len(envelope) <= LONGEST_ENVELOPE for envelope in door.mcp.express._envelopes)
+    assert all(len(envelope) <= LONGEST_ENVELOPE for envelope in door.mcp.fast_path._envelopes)
     # What is not remembered goes the long way.
-    assert door.mcp.express.taken == (2 if length < LONGEST_ENVELOPE else 0)
+    assert door.mcp.fast_path.taken == (2 if length < LONGEST_ENVELOPE else 0)
 
 
 async def test_many_introductions_are_answered_and_not_all_remembered(tmp_path: Path) -> None:
-    door = HttpDoor(shed_in(tmp_path, audit=False))
+    door = HttpApp(shed_in(tmp_path, audit=False))
     async with opened(door) as client:
         for number in range(MOST_ENVELOPES + 5):
             assert (await _introduced(client, f"client {number}")).status == 200
 
-    assert 0 < len(door.mcp.express._envelopes) <= MOST_ENVELOPES
+    assert 0 < len(door.mcp.fast_path._envelopes) <= MOST_ENVELOPES
 
 
 def _kept(box: Toolbox) -> set[ListFilter]:
@@ -69,7 +69,7 @@ def _kept(box: Toolbox) -> set[ListFilter]:
 )
 async def test_a_long_filter_is_answered_and_not_remembered(tmp_path: Path, filter_: dict[str, Any]) -> None:
     box = shed_in(tmp_path, audit=False)
-    async with opened(HttpDoor(box)) as client:
+    async with opened(HttpApp(box)) as client:
         short = await client.post("/v1/tools/search", {"query": "shed", "filters": {"category": "shed"}})
         before = _kept(box)
         long = await client.post("/v1/tools/search", {"query": "shed", "filters": filter_})
@@ -81,7 +81,7 @@ async def test_a_long_filter_is_answered_and_not_remembered(tmp_path: Path, filt
 
 async def test_many_filters_are_answered_and_not_all_remembered(tmp_path: Path) -> None:
     box = shed_in(tmp_path, audit=False)
-    async with opened(HttpDoor(box)) as client:
+    async with opened(HttpApp(box)) as client:
         for number in range(MOST_FILTERS + 5):
             await client.post("/v1/tools/search", {"query": "shed", "filters": {"category": f"category {number}"}})
         visit = await client.post("/v1/tools/search", {"query": "shed", "filters": {"category": "shed"}})
@@ -100,7 +100,7 @@ def _refusal(answer: Any) -> tuple[str, str]:
 
 
 async def test_a_session_subscribes_to_so_many_resources_and_no_more(tmp_path: Path) -> None:
-    async with opened(HttpDoor(shed_in(tmp_path, audit=False))) as client:
+    async with opened(HttpApp(shed_in(tmp_path, audit=False))) as client:
         speaker = await Speaker(client, {}, "2025").open()
 
         async def say(method: str, uri: str) -> Any:
@@ -128,7 +128,7 @@ async def test_a_session_subscribes_to_so_many_resources_and_no_more(tmp_path: P
 async def test_a_stream_subscribes_to_so_many_resources_and_no_more(
     tmp_path: Path, uris: list[str], taken: bool
 ) -> None:
-    async with opened(HttpDoor(shed_in(tmp_path, audit=False))) as client:
+    async with opened(HttpApp(shed_in(tmp_path, audit=False))) as client:
         speaker = await Speaker(client, {}, "2026").open()
         heard = await speaker.listen({"notifications": {"resourceSubscriptions": uris}})
 
@@ -139,7 +139,7 @@ async def test_a_stream_subscribes_to_so_many_resources_and_no_more(
 @pytest.mark.parametrize("era", ["2025", "2026"])
 async def test_all_subscriptions_of_a_client_together_are_bounded(tmp_path: Path, era: Era) -> None:
     uris = [f"shed://{number}".ljust(LONGEST_URI, "x") for number in range(MOST_CHARACTERS // LONGEST_URI + 1)]
-    async with opened(HttpDoor(shed_in(tmp_path, audit=False))) as client:
+    async with opened(HttpApp(shed_in(tmp_path, audit=False))) as client:
         speaker = await Speaker(client, {}, era).open()
         if era == "2026":
             refused = await speaker.listen({"notifications": {"resourceSubscriptions": uris}})
@@ -154,7 +154,7 @@ async def test_all_subscriptions_of_a_client_together_are_bounded(tmp_path: Path
 
 @pytest.mark.parametrize("length", [LONGEST_URI, LONGEST_URI + 1])
 async def test_a_session_subscribes_to_no_address_without_end(tmp_path: Path, length: int) -> None:
-    async with opened(HttpDoor(shed_in(tmp_path, audit=False))) as client:
+    async with opened(HttpApp(shed_in(tmp_path, audit=False))) as client:
         speaker = await Speaker(client, {}, "2025").open()
         answer = outcome((await speaker.ask("resources/subscribe", {"uri": "shed://".ljust(length, "x")})).response)
 
@@ -168,7 +168,7 @@ async def _initialize(client: Client, key: str) -> Visit:
 
 async def test_a_caller_opens_so_many_sessions_and_no_more(tmp_path: Path) -> None:
     ann, bob = key_in(tmp_path, "ann", "read"), key_in(tmp_path, "bob", "read")
-    async with opened(HttpDoor(shed_in(tmp_path, auth="keys", audit=False))) as client:
+    async with opened(HttpApp(shed_in(tmp_path, auth="keys", audit=False))) as client:
         first = [await _initialize(client, ann) for _ in range(MOST_SESSIONS)]
         refused, of_others = await _initialize(client, ann), await _initialize(client, bob)
         # Who needs no session is not kept out, and neither is who has one.

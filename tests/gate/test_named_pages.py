@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dogubako.transports.http import HttpDoor
+from dogubako.transports.http.app import HttpApp
 from tests.doors import messages
 from tests.doors.asgi import Client, Visit, opened
 from tests.doors.processes import run, serving
@@ -45,7 +45,7 @@ async def test_a_page_calls_tools_over_rest_only_where_it_is_let_in(
 ) -> None:
     headers = {"x-api-key": key_in(tmp_path, "ann", "admin")} if auth == "keys" else {}
     headers |= {"origin": origin} if origin else {}
-    async with opened(HttpDoor(shed_in(tmp_path, auth=auth, **cors))) as client:
+    async with opened(HttpApp(shed_in(tmp_path, auth=auth, **cors))) as client:
         called = await _put(client, tmp_path / "marker", headers)
         listed = await client.request("GET", "/v1/tools", headers=headers)
         switched = await client.request(
@@ -62,7 +62,7 @@ async def test_a_page_calls_tools_over_rest_only_where_it_is_let_in(
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null"])
 async def test_all_pages_are_let_into_rest_and_not_into_mcp(keyring: Keyring, origin: str) -> None:
-    async with opened(HttpDoor(guarded_box(keyring.folder, CORS_ENABLED="true"))) as client:
+    async with opened(HttpApp(guarded_box(keyring.folder, CORS_ENABLED="true"))) as client:
         headers = {**messages.modern_headers("tools/list"), "origin": origin, **keyring.header("admin")}
         visit = await client.request("POST", "/mcp", headers=headers, body=messages.request("tools/list"))
 
@@ -72,6 +72,7 @@ async def test_all_pages_are_let_into_rest_and_not_into_mcp(keyring: Keyring, or
 OPEN = {"CORS_ENABLED": "true", "CORS_ORIGIN": "*"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
@@ -91,6 +92,7 @@ def test_without_authentication_not_every_page_is_let_in(
     assert "CORS_ORIGIN is *" in said and "authentication is off" in said and "--allow-unauthenticated" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "words"),
     [

@@ -8,8 +8,8 @@ import anyio
 import pytest
 
 from dogubako.contract.errors import BusyError
-from dogubako.contract.state import MemoryOnceStore, OnceStore
-from dogubako.gate.once_files import FileOnceStore
+from dogubako.contract.storage import MemoryOnceStore, OnceStore
+from dogubako.gate.files import FileOnceStore
 
 from .clock import Clock
 
@@ -39,8 +39,8 @@ async def test_of_many_at_once_one_is_first(store: OnceStore) -> None:
 
 
 async def test_a_flood_of_one_owner_pushes_nothing_out(store: OnceStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dogubako.contract.state.MOST_USED_PER_OWNER", 3)
-    monkeypatch.setattr("dogubako.contract.state.MOST_USED", 4)
+    monkeypatch.setattr("dogubako.contract.storage.MOST_USED_PER_OWNER", 3)
+    monkeypatch.setattr("dogubako.contract.storage.MOST_USED", 4)
     for id_ in "abc":
         await store.use(id_, owner="ann", ttl=600)
     with pytest.raises(BusyError):
@@ -54,10 +54,10 @@ async def test_a_flood_of_one_owner_pushes_nothing_out(store: OnceStore, monkeyp
 
 
 async def test_what_has_expired_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dogubako.contract.state.MOST_USED", 1)
+    monkeypatch.setattr("dogubako.contract.storage.MOST_USED", 1)
     store, now = MemoryOnceStore(), time.monotonic()
     await store.use("a", owner="ann", ttl=600)
-    monkeypatch.setattr("dogubako.contract.state.time.monotonic", lambda: now + 700)
+    monkeypatch.setattr("dogubako.contract.storage.time.monotonic", lambda: now + 700)
 
     assert await store.use("b", owner="ann", ttl=600)
 

@@ -7,9 +7,10 @@ from typing import Any, cast
 import anyio
 import pytest
 
-from dogubako import BaseTool, Effect, ToolArgs
+from dogubako import Effect
 from dogubako.contract.call import ToolCall
-from dogubako.contract.conversation import Answer, Conversation, InputAnswer, InputRequests, Question
+from dogubako.contract.conversation import Conversation, ElicitRequest, ElicitResult, InputAnswer, InputRequests
+from dogubako.tools import BaseTool, ToolArgs
 
 from .sheds import shed_in
 
@@ -53,8 +54,8 @@ class _Person:
         return capability == "elicitation"
 
     async def request(self, requests: InputRequests) -> Mapping[str, InputAnswer]:
-        self.asked += [one.message for one in requests.values() if isinstance(one, Question)]
-        return dict.fromkeys(requests, Answer(action="decline", content={}))
+        self.asked += [one.message for one in requests.values() if isinstance(one, ElicitRequest)]
+        return dict.fromkeys(requests, ElicitResult(action="decline", content={}))
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,12 @@ import redis.asyncio
 import structlog
 import structlog.testing
 
-from dogubako import ToolResult
 from dogubako.app import Toolbox
 from dogubako.contract.call import Caller, ToolCall
-from dogubako.gate.rates import RateLimits
-from dogubako.outbound import circuit_breaker
+from dogubako.gate.rate_limits import RateLimits
+from dogubako.outbound import redis_cache
 from dogubako.settings import SettingsError
+from dogubako.tools import ToolResult
 from tests.redis_server import INSTALLED, free_port, redis_server
 
 from .clock import Clock
@@ -155,8 +155,8 @@ async def test_a_redis_that_comes_back_is_asked_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, comes_back: bool
 ) -> None:
     port = free_port()
-    monkeypatch.setattr(circuit_breaker, "LONGEST_PAUSE_SECONDS", 1e-9)
-    monkeypatch.setattr(circuit_breaker, "FIRST_PAUSE_SECONDS", 1e-9)
+    monkeypatch.setattr(redis_cache, "LONGEST_PAUSE_SECONDS", 1e-9)
+    monkeypatch.setattr(redis_cache, "FIRST_PAUSE_SECONDS", 1e-9)
     async with limited(tmp_path, f"redis://127.0.0.1:{port}/0{PATIENT}", rate_limit_max=3).running() as box:
         alone = await codes(box, 3)
         async with redis_server(tmp_path, port) if comes_back else nullcontext():
@@ -186,7 +186,7 @@ async def test_a_refusal_names_the_setting_that_would_allow_more(tmp_path: Path,
 async def test_a_redis_that_hangs_is_asked_once_and_each_server_counts_for_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(circuit_breaker, "FIRST_PAUSE_SECONDS", 3600.0)
+    monkeypatch.setattr(redis_cache, "FIRST_PAUSE_SECONDS", 3600.0)
     visits: list[asyncio.StreamWriter] = []
     silent = await asyncio.start_server(lambda _, writer: visits.append(writer), "127.0.0.1", 0)
     async with silent:

@@ -8,8 +8,8 @@ from typing import Any
 import anyio
 import pytest
 
-from dogubako import BaseTool
-from dogubako.transports.http import HttpDoor
+from dogubako.tools import BaseTool
+from dogubako.transports.http.app import HttpApp
 from tests.doors.asgi import Visit, opened
 from tests.doors.waiting import says, until
 
@@ -32,7 +32,7 @@ async def callers(
     folder: Path, way: str, *more: BaseTool[Any, Any], **settings: Any
 ) -> AsyncIterator[tuple[WayIn, WayIn]]:
     keys = key_in(folder, "ann", "admin"), key_in(folder, "bob", "read")
-    async with opened(HttpDoor(shed_in(folder, *more, auth="keys", audit=False, **settings))) as web:
+    async with opened(HttpApp(shed_in(folder, *more, auth="keys", audit=False, **settings))) as web:
         ann, bob = [await WayIn(web, way, key).open() for key in keys]
         yield ann, bob
 

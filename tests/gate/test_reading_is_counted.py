@@ -8,11 +8,12 @@ from typing import Any
 import anyio
 import pytest
 
-from dogubako import Pack, Prompt, PromptArgument, PromptMessage, Resource, ResourceTemplate, ToolContext
+from dogubako import Context, Pack
 from dogubako.app import Toolbox, build
 from dogubako.packs.core.pack import CORE
 from dogubako.settings import Sources
-from dogubako.transports.http import HttpDoor
+from dogubako.tools import Prompt, PromptArgument, PromptMessage, Resource, ResourceTemplate
+from dogubako.transports.http.app import HttpApp
 from tests.doors.asgi import Client, opened
 from tests.doors.waiting import until
 
@@ -60,15 +61,15 @@ class Library(Pack):
         self.inside += 1
         await self.open.wait()
 
-    async def _read(self, context: ToolContext[Any], values: Values) -> str:
+    async def _read(self, context: Context[Any], values: Values) -> str:
         await self._wait()
         return "a book"
 
-    async def _render(self, context: ToolContext[Any], values: Values) -> list[PromptMessage]:
+    async def _render(self, context: Context[Any], values: Values) -> list[PromptMessage]:
         await self._wait()
         return [PromptMessage(content="Browse.")]
 
-    async def _complete(self, context: ToolContext[Any], value: str, others: Values) -> list[str]:
+    async def _complete(self, context: Context[Any], value: str, others: Values) -> list[str]:
         await self._wait()
         return list(self.titles)
 
@@ -101,7 +102,7 @@ async def _say(speaker: Speaker, method: str, params: Mapping[str, Any]) -> Any:
 @every_reading
 async def test_reading_is_counted_together_with_calls(tmp_path: Path, library: Library, era: Era, method: str) -> None:
     key, other = key_in(tmp_path, "ann", "read"), key_in(tmp_path, "bob", "read")
-    async with opened(HttpDoor(_box(tmp_path, library, rate_limit_max=3))) as client:
+    async with opened(HttpApp(_box(tmp_path, library, rate_limit_max=3))) as client:
         ann, bob = [await _speaker(client, one, era) for one in (key, other)]
         called = await ann.call("search_tools", {"query": "books"})
         heard = [await _ask(ann, method) for _ in range(3)]
@@ -123,7 +124,7 @@ async def test_reading_is_counted_together_with_calls(tmp_path: Path, library: L
 async def test_reading_takes_a_place_among_what_runs(tmp_path: Path, library: Library, era: Era, method: str) -> None:
     key, other = key_in(tmp_path, "ann", "read"), key_in(tmp_path, "bob", "read")
     library.open, answers = anyio.Event(), list[Any]()
-    async with opened(HttpDoor(_box(tmp_path, library, caller_concurrency=1))) as client:
+    async with opened(HttpApp(_box(tmp_path, library, caller_concurrency=1))) as client:
         ann, bob = [await _speaker(client, one, era) for one in (key, other)]
 
         async def read(speaker: Speaker) -> None:
@@ -146,7 +147,7 @@ async def test_reading_takes_a_place_among_what_runs(tmp_path: Path, library: Li
 async def test_completions_are_recorded_with_their_pack_and_without_their_values(
     tmp_path: Path, library: Library, era: Era
 ) -> None:
-    async with opened(HttpDoor(_box(tmp_path, library))) as client:
+    async with opened(HttpApp(_box(tmp_path, library))) as client:
         await _ask(await _speaker(client, key_in(tmp_path, "ann", "read"), era), "completion/complete")
 
     [line] = recorded_in(tmp_path)
@@ -176,7 +177,7 @@ async def test_completions_are_masked_and_short(
     box.pipeline.responses.redactor.add(SECRET)
     library.titles = [f"key {SECRET}", "x" * 10_000, f"{'y' * 490}{SECRET}", "half \ud800"]
     argument = {"name": "title" if "name" in ref else "id", "value": ""}
-    async with opened(HttpDoor(box)) as client:
+    async with opened(HttpApp(box)) as client:
         speaker = await _speaker(client, key_in(tmp_path, "ann", "read"), era)
         answer = await _say(speaker, "completion/complete", {"ref": ref, "argument": argument})
 
@@ -200,7 +201,7 @@ UNKNOWN: dict[str, dict[str, Any]] = {
 async def test_asking_for_what_is_not_there_is_counted_and_recorded(
     tmp_path: Path, library: Library, era: Era, method: str
 ) -> None:
-    async with opened(HttpDoor(_box(tmp_path, library, rate_limit_max=2))) as client:
+    async with opened(HttpApp(_box(tmp_path, library, rate_limit_max=2))) as client:
         speaker = await _speaker(client, key_in(tmp_path, "ann", "read"), era)
         heard = [await _say(speaker, method, UNKNOWN[method]) for _ in range(3)]
 

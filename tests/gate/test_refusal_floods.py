@@ -34,6 +34,7 @@ def _say_nonsense(url: str) -> None:
         assert connection.recv(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("headers", "fields"),
     [
@@ -70,6 +71,7 @@ async def test_a_flood_of_refusals_is_a_line_a_second_and_does_not_hide_another_
         assert _about(command, "HTTP error", reason=other)
 
 
+@pytest.mark.slow
 async def test_a_flood_of_what_is_no_http_is_a_line_a_second(tmp_path: Path) -> None:
     with serving(WORKBENCH, folder=tmp_path, settings=_GUARDED) as command:
         began = time.monotonic()
@@ -81,6 +83,7 @@ async def test_a_flood_of_what_is_no_http_is_a_line_a_second(tmp_path: Path) -> 
     assert len(_about(command, "Invalid HTTP request")) <= took + 3
 
 
+@pytest.mark.slow
 def test_what_strangers_sent_is_in_no_summary(tmp_path: Path) -> None:
     with serving(WORKBENCH, folder=tmp_path, settings=_GUARDED) as command:
         with httpx2.Client(base_url=command.url(), timeout=PATIENCE, trust_env=False) as client:

@@ -8,7 +8,7 @@ import pytest
 import structlog
 import structlog.testing
 
-from dogubako.transports.http import HttpDoor
+from dogubako.transports.http.app import HttpApp
 from tests.doors.asgi import opened
 
 from .authorization_server import AUDIENCE, ISSUER, AuthorizationServer
@@ -24,7 +24,7 @@ def log() -> Iterator[list[Any]]:
 
 
 async def test_who_has_no_good_key_is_named_by_address_and_reason(tmp_path: Path, log: list[Any]) -> None:
-    async with opened(HttpDoor(shed_in(tmp_path, auth="keys", audit=False))) as client:
+    async with opened(HttpApp(shed_in(tmp_path, auth="keys", audit=False))) as client:
         await client.get("/v1/tools")
         await client.get("/v1/tools", **{"x-api-key": "dgb_00000000_wrong"})
         await client.get("/healthz", host="evil.example")

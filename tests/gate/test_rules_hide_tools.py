@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dogubako.transports.http import HttpDoor
+from dogubako.transports.http.app import HttpApp
 from tests.doors.asgi import Client, opened
 
 from .sheds import key_in, recorded_in, shed_in
@@ -30,7 +30,7 @@ async def found(client: Client, key: dict[str, str], query: str) -> set[str]:
 @pytest.mark.parametrize(("rule", "tool"), RULES)
 async def test_rest_shows_no_tool_that_a_rule_forbids(tmp_path: Path, rule: dict[str, Any], tool: str) -> None:
     key = {"x-api-key": key_in(tmp_path, "ann", "admin")}
-    async with opened(HttpDoor(shed_in(tmp_path, auth="keys", **rule))) as client:
+    async with opened(HttpApp(shed_in(tmp_path, auth="keys", **rule))) as client:
         on_the_list, in_the_search = await listed(client, key), await found(client, key, tool)
         itself = await client.get(f"/v1/tools/{tool}", **key)
         meant = await client.get(f"/v1/tools/{tool}s", **key)
@@ -43,7 +43,7 @@ async def test_rest_shows_no_tool_that_a_rule_forbids(tmp_path: Path, rule: dict
 async def test_what_is_switched_off_is_still_shown_with_the_reason(tmp_path: Path) -> None:
     box = shed_in(tmp_path)
     box.registry.disable("look")
-    async with opened(HttpDoor(box)) as client:
+    async with opened(HttpApp(box)) as client:
         tool = (await client.get("/v1/tools/look")).json
 
     assert tool["enabled"] is False and "switched off" in tool["reason"]
@@ -51,7 +51,7 @@ async def test_what_is_switched_off_is_still_shown_with_the_reason(tmp_path: Pat
 
 async def test_switching_counts_and_answers_for_what_a_rule_hides(tmp_path: Path) -> None:
     key = {"x-api-key": key_in(tmp_path, "ann", "admin"), **JSON}
-    async with opened(HttpDoor(shed_in(tmp_path, auth="keys", read_only=True, rate_limit_max=1))) as client:
+    async with opened(HttpApp(shed_in(tmp_path, auth="keys", read_only=True, rate_limit_max=1))) as client:
         switched, too_often = [
             await client.request("PATCH", "/v1/tools/put", body={"enabled": False}, headers=key) for _ in range(2)
         ]

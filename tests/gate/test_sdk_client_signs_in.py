@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from dogubako.transports.http import HttpDoor
+from dogubako.transports.http.app import HttpApp
 from tests.doors.asgi import opened
 
 from .authorization_server import AUDIENCE, ISSUER, OAUTH_PATH, AuthorizationServer
@@ -83,7 +83,7 @@ class Person:
 class Internet(httpx2.AsyncBaseTransport):
     """Two hosts, and no socket."""
 
-    def __init__(self, door: HttpDoor, server: AuthorizationServer) -> None:
+    def __init__(self, door: HttpApp, server: AuthorizationServer) -> None:
         self._hosts = {"tools.example": httpx2.ASGITransport(app=door), "id.example": server.transport()}
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -98,7 +98,7 @@ def _provider(person: Person) -> OAuthClientProvider:
 
 async def test_the_official_client_signs_in_by_itself(tmp_path: Path) -> None:
     server, person = SigningIn(), Person()
-    door = HttpDoor(token_box(server, tmp_path, DOGUBAKO_ALLOWED_HOSTS="tools.example"))
+    door = HttpApp(token_box(server, tmp_path, DOGUBAKO_ALLOWED_HOSTS="tools.example"))
     async with (
         opened(door),
         httpx2.AsyncClient(transport=Internet(door, server), auth=_provider(person)) as http,
@@ -118,7 +118,7 @@ async def test_the_official_client_signs_in_by_itself(tmp_path: Path) -> None:
 async def test_the_official_client_refuses_to_sign_in_for_another_resource(tmp_path: Path) -> None:
     server, person = SigningIn(), Person()
     settings = {"DOGUBAKO_ALLOWED_HOSTS": "tools.example", "DOGUBAKO_OAUTH_AUDIENCE": "https://other.example/mcp"}
-    door = HttpDoor(token_box(server, tmp_path, **settings))
+    door = HttpApp(token_box(server, tmp_path, **settings))
     async with opened(door), httpx2.AsyncClient(transport=Internet(door, server), auth=_provider(person)) as http:
         with pytest.raises(OAuthFlowError):
             await http.post(AUDIENCE, json={})

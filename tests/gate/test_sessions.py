@@ -6,8 +6,8 @@ from typing import Any
 import anyio
 import pytest
 
-from dogubako.gate.keys import KeyStore
-from dogubako.transports.http import HttpDoor
+from dogubako.gate.api_keys import KeyStore
+from dogubako.transports.http.app import HttpApp
 from tests.doors import messages
 from tests.doors.asgi import Client, opened
 from tests.doors.waiting import until
@@ -37,10 +37,10 @@ def _thief(client: Client, credentials: dict[str, str], session: str | None) -> 
 
 @pytest.mark.parametrize("short", [True, False], ids=["short way", "long way"])
 async def test_nobody_calls_in_the_session_of_another(
-    door: HttpDoor, web: Client, keyring: Keyring, monkeypatch: pytest.MonkeyPatch, short: bool
+    door: HttpApp, web: Client, keyring: Keyring, monkeypatch: pytest.MonkeyPatch, short: bool
 ) -> None:
     if not short:
-        monkeypatch.setattr(door.mcp.express, "recognise", lambda *_args, **_kwargs: None)
+        monkeypatch.setattr(door.mcp.fast_path, "match", lambda *_args, **_kwargs: None)
     owner = await _opened(web, keyring.header("read"))
     thief = _thief(web, keyring.header("admin"), owner.session)
 
@@ -49,7 +49,7 @@ async def test_nobody_calls_in_the_session_of_another(
 
     assert (stolen.status, stolen.json["error"]["message"]) == (404, "Session not found")
     assert own["content"][0]["text"] == "mine"
-    assert door.mcp.express.taken == (1 if short else 0)
+    assert door.mcp.fast_path.taken == (1 if short else 0)
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE", "POST"])
@@ -75,10 +75,10 @@ async def test_a_session_is_of_no_use_without_a_key(web: Client, keyring: Keyrin
 
 
 async def test_a_revoked_key_ends_its_session_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dogubako.gate.keys._LOOK_AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr("dogubako.gate.api_keys._LOOK_AGAIN_SECONDS", 0.0)
     store = KeyStore(tmp_path)
     secret, key = store.create("agent", ["read"])
-    async with opened(HttpDoor(guarded_box(tmp_path))) as client:
+    async with opened(HttpApp(guarded_box(tmp_path))) as client:
         owner = await _opened(client, {"x-api-key": secret})
         before = await owner.ask("ping")
         store.revoke(key.id)
@@ -89,7 +89,7 @@ async def test_a_revoked_key_ends_its_session_too(tmp_path: Path, monkeypatch: p
 
 async def test_a_session_gives_what_the_token_of_each_request_gives(tmp_path: Path) -> None:
     server = AuthorizationServer()
-    async with opened(HttpDoor(token_box(server, tmp_path))) as client:
+    async with opened(HttpApp(token_box(server, tmp_path))) as client:
         strong, weak = (
             {"authorization": f"Bearer {server.token(sub='one person', scope=scope)}"} for scope in ("admin", "read")
         )
@@ -105,7 +105,7 @@ async def test_a_session_gives_what_the_token_of_each_request_gives(tmp_path: Pa
 
 async def test_two_people_of_one_authorization_server_do_not_share_a_session(tmp_path: Path) -> None:
     server = AuthorizationServer()
-    async with opened(HttpDoor(token_box(server, tmp_path))) as client:
+    async with opened(HttpApp(token_box(server, tmp_path))) as client:
         one, other = ({"authorization": f"Bearer {server.token(sub=name)}"} for name in ("one", "other"))
         owner = await _opened(client, one)
 
@@ -117,7 +117,7 @@ async def test_two_people_of_one_authorization_server_do_not_share_a_session(tmp
 @pytest.mark.parametrize("era", ERAS)
 async def test_nobody_cancels_the_call_of_another(keyring: Keyring, era: Era) -> None:
     pause, answers = Pause(), []
-    async with opened(HttpDoor(guarded_box(keyring.folder, pause.tool))) as client:
+    async with opened(HttpApp(guarded_box(keyring.folder, pause.tool))) as client:
         owner = await Speaker(client, keyring.header("read"), era).open()
         thief = Speaker(client, keyring.header("admin"), era)
         thief.session = owner.session
@@ -136,7 +136,7 @@ async def test_nobody_cancels_the_call_of_another(keyring: Keyring, era: Era) ->
 
 async def test_who_began_a_call_can_cancel_it(keyring: Keyring) -> None:
     pause, answers = Pause(), []
-    async with opened(HttpDoor(guarded_box(keyring.folder, pause.tool))) as client:
+    async with opened(HttpApp(guarded_box(keyring.folder, pause.tool))) as client:
         owner = await _opened(client, keyring.header("read"))
 
         async def call() -> None:
@@ -183,7 +183,7 @@ async def test_a_sealed_state_opens_for_its_caller_only(web: Client, keyring: Ke
 
 
 async def test_where_nobody_proves_anything_a_state_opens_for_all(keyring: Keyring) -> None:
-    async with opened(HttpDoor(guarded_box(keyring.folder, DOGUBAKO_AUTH="off"))) as client:
+    async with opened(HttpApp(guarded_box(keyring.folder, DOGUBAKO_AUTH="off"))) as client:
         asked = await _asker(client, {}).call("ask_colour")
         answer = await _answer(_asker(client, {}), asked)
 

@@ -13,7 +13,7 @@ from pydantic import AnyUrl
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from dogubako.transports.http import HttpDoor
+from dogubako.transports.http.app import HttpApp
 from tests.doors import messages
 from tests.doors.asgi import Client, Visit, opened
 
@@ -61,7 +61,7 @@ async def test_a_call_beyond_the_token_names_the_scope_to_ask_for(
     tmp_path: Path, era: Era, options: Any, name: str, arguments: dict[str, Any], scope: str
 ) -> None:
     server = AuthorizationServer()
-    async with opened(HttpDoor(token_box(server, tmp_path))) as client:
+    async with opened(HttpApp(token_box(server, tmp_path))) as client:
         speaker = await Speaker(client, _token(server), era).open()
         visit = await _call(speaker, name, arguments, options)
 
@@ -107,7 +107,7 @@ async def test_nobody_is_sent_for_a_scope_that_would_not_help(
     tmp_path: Path, era: Era, options: Any, name: str, arguments: dict[str, Any], code: str
 ) -> None:
     server = AuthorizationServer()
-    async with opened(HttpDoor(token_box(server, tmp_path))) as client:
+    async with opened(HttpApp(token_box(server, tmp_path))) as client:
         speaker = await Speaker(client, _token(server), era).open()
         visit = await _call(speaker, name, arguments, options)
 
@@ -118,7 +118,7 @@ async def test_nobody_is_sent_for_a_scope_that_would_not_help(
 @both_eras
 async def test_a_call_that_fails_for_more_than_its_scope_is_counted_and_recorded_once(tmp_path: Path, era: Era) -> None:
     server = AuthorizationServer()
-    async with opened(HttpDoor(token_box(server, tmp_path, RATE_LIMIT_MAX="2"))) as client:
+    async with opened(HttpApp(token_box(server, tmp_path, RATE_LIMIT_MAX="2"))) as client:
         speaker = await Speaker(client, _token(server), era).open()
         wrong = await _call(speaker, "call_tool", {"name": "read_n8n", "arguments": 5})
         beyond = await _call(speaker, "write_redmine", {})
@@ -143,7 +143,7 @@ async def test_what_is_read_beyond_the_token_names_the_scope_too_and_counts_once
     tmp_path: Path, era: Era, method: str, params: dict[str, Any], name: str
 ) -> None:
     server = AuthorizationServer()
-    async with opened(HttpDoor(token_box(server, tmp_path, RATE_LIMIT_MAX="1"))) as client:
+    async with opened(HttpApp(token_box(server, tmp_path, RATE_LIMIT_MAX="1"))) as client:
         speaker = await Speaker(client, _token(server), era).open()
         beyond, too_often = [await speaker.ask(method, params, name) for _ in range(2)]
 
@@ -160,7 +160,7 @@ async def test_a_chain_without_end_is_refused_and_not_followed(tmp_path: Path) -
     server, arguments = AuthorizationServer(), dict[str, Any](READ_N8N)
     for _ in range(50):
         arguments = {"name": "call_tool", "arguments": arguments}
-    async with opened(HttpDoor(token_box(server, tmp_path))) as client:
+    async with opened(HttpApp(token_box(server, tmp_path))) as client:
         visit = await _call(await Speaker(client, _token(server), "2026").open(), "call_tool", arguments)
 
     assert (visit.status, visit.response["result"]["_meta"]["code"]) == (200, "VALIDATION_ERROR")
@@ -199,7 +199,7 @@ async def test_rest_says_it_in_a_header_too(
         visit = await web.request(method, path, headers={**json_type, **credentials}, body=body)
     else:
         name = "somebody"
-        async with opened(HttpDoor(token_box(server, tmp_path))) as client:
+        async with opened(HttpApp(token_box(server, tmp_path))) as client:
             visit = await client.request(method, path, headers={**json_type, **_token(server)}, body=body)
 
     expected = f"Bearer {_STEP}" if kind == "keys" else f'Bearer resource_metadata="{METADATA}", {_STEP}'
@@ -237,7 +237,7 @@ def _provider(person: Person) -> OAuthClientProvider:
 async def test_the_official_client_steps_up_by_itself(tmp_path: Path, name: str, arguments: dict[str, Any]) -> None:
     person = Person()
     server = Careful(person)
-    door = HttpDoor(token_box(server, tmp_path, DOGUBAKO_ALLOWED_HOSTS="tools.example"))
+    door = HttpApp(token_box(server, tmp_path, DOGUBAKO_ALLOWED_HOSTS="tools.example"))
     async with (
         opened(door),
         httpx2.AsyncClient(transport=Internet(door, server), auth=_provider(person)) as http,

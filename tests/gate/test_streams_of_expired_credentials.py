@@ -12,10 +12,10 @@ import anyio
 import pytest
 
 from dogubako.app import Toolbox
+from dogubako.gate.api_keys import KeyStore
 from dogubako.gate.authentication import Authenticator
-from dogubako.gate.keys import KeyStore
 from dogubako.gate.oauth import TokenAuthentication
-from dogubako.transports.http import HttpDoor
+from dogubako.transports.http.app import HttpApp
 from tests.doors import messages
 from tests.doors.asgi import Client, Visit, opened
 from tests.doors.waiting import until
@@ -35,8 +35,8 @@ both_eras = pytest.mark.parametrize("era", ERAS)
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Credentials are looked at many times a second."""
-    monkeypatch.setattr("dogubako.transports.welcome.LOOK_AGAIN_SECONDS", 0.05)
-    monkeypatch.setattr("dogubako.gate.keys._LOOK_AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr("dogubako.transports.mcp.auth.LOOK_AGAIN_SECONDS", 0.05)
+    monkeypatch.setattr("dogubako.gate.api_keys._LOOK_AGAIN_SECONDS", 0.0)
 
 
 def _ended_in_order(visit: Visit) -> bool:
@@ -47,13 +47,13 @@ def _ended_in_order(visit: Visit) -> bool:
 def _looks_at(authenticator: Authenticator, monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """Grows with every look at somebody's credentials."""
     looks: list[object] = []
-    known = authenticator.known
+    known = authenticator.authenticate_cached
 
     def counted(headers: Any) -> Any:
         looks.append(None)
         return known(headers)
 
-    monkeypatch.setattr(authenticator, "known", counted)
+    monkeypatch.setattr(authenticator, "authenticate_cached", counted)
     return looks
 
 
@@ -108,7 +108,7 @@ async def test_a_stream_ends_in_order_when_its_credentials_expire(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, era: Era, kind: str, reason: str
 ) -> None:
     box, credentials = _credentials(kind, tmp_path, AuthorizationServer())
-    async with opened(HttpDoor(box)) as client:
+    async with opened(HttpApp(box)) as client:
         async with _stream(client, credentials, era) as visit:
             _much_later(monkeypatch)
             await until(visit.complete.is_set, "the stream ends by itself")
@@ -128,7 +128,7 @@ async def test_a_stream_outlives_an_authorization_server_that_is_away(
     tokens = cast("TokenAuthentication", box.authenticator)
     looks = _looks_at(tokens, monkeypatch)
     async with (
-        opened(HttpDoor(box)) as client,
+        opened(HttpApp(box)) as client,
         _stream(client, {"authorization": f"Bearer {server.token()}"}, era) as visit,
     ):
         server.down, before = True, len(looks)
@@ -151,7 +151,7 @@ async def test_a_stream_with_good_credentials_is_left_alone(
     secret, _ = KeyStore(tmp_path).create("agent", ["read"])
     box = guarded_box(tmp_path)
     looks = _looks_at(box.authenticator, monkeypatch)
-    async with opened(HttpDoor(box)) as client, _stream(client, {"x-api-key": secret}, era) as visit:
+    async with opened(HttpApp(box)) as client, _stream(client, {"x-api-key": secret}, era) as visit:
         before = len(looks)
         await until(lambda: len(looks) >= before + 5, "the key was looked at again and again")
         box.registry.disable("echo")

@@ -6,7 +6,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from dogubako.gate.keys import KeyStore
+from dogubako.gate.api_keys import KeyStore
 from tests.doors.processes import HERE, WORKBENCH, Command, serving
 from tests.doors.waiting import says, until
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dogubako.transports.http import HttpDoor
+from dogubako.transports.http.app import HttpApp
 from tests.doors.asgi import Client, Visit, opened
 
 from .callers import KINDS, NONE_OF_OURS, Keyring, Kind
@@ -72,14 +72,14 @@ async def test_who_may_see_nothing_is_told_nothing(web: Client, keyring: Keyring
 async def test_a_tool_that_cannot_be_called_now_is_not_proposed(keyring: Keyring, way: str) -> None:
     box = guarded_box(keyring.folder)
     box.registry.disable("write_redmine")
-    async with opened(HttpDoor(box)) as client:
+    async with opened(HttpApp(box)) as client:
         hint = await _hint(client, way, "write_redmin", keyring.header("admin"))
 
     assert "write_redmine" not in _proposed(hint) and "write_n8n" in _proposed(hint)
 
 
 async def test_on_a_read_only_server_nothing_is_proposed_that_writes(keyring: Keyring) -> None:
-    async with opened(HttpDoor(guarded_box(keyring.folder, DOGUBAKO_READ_ONLY="true"))) as client:
+    async with opened(HttpApp(guarded_box(keyring.folder, DOGUBAKO_READ_ONLY="true"))) as client:
         hint = await _hint(client, "2026", "write_redmin", keyring.header("admin"))
 
     assert _proposed(hint) == {"read_redmine"}

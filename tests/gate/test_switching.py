@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from dogubako.app import Toolbox
-from dogubako.transports.http import HttpDoor
+from dogubako.transports.http.app import HttpApp
 from tests.doors.asgi import Client, Visit, opened
 from tests.doors.processes import PATIENCE, serving
 
@@ -37,7 +37,7 @@ class Operator:
 @asynccontextmanager
 async def operating(folder: Path, *scopes: str, **settings: Any) -> AsyncIterator[Operator]:
     box = shed_in(folder, auth="keys", **settings)
-    async with opened(HttpDoor(box)) as client:
+    async with opened(HttpApp(box)) as client:
         yield Operator(client, box, key_in(folder, "ann", *scopes))
 
 
@@ -111,7 +111,7 @@ async def test_a_switch_that_is_none_switches_nothing(tmp_path: Path) -> None:
 
 async def test_without_a_gate_a_switch_needs_no_scope_and_no_record(tmp_path: Path) -> None:
     box = shed_in(tmp_path, audit=False)
-    async with opened(HttpDoor(box)) as client:
+    async with opened(HttpApp(box)) as client:
         headers = {"content-type": "application/json"}
         visit = await client.request("PATCH", "/v1/tools/look", headers=headers, body={"enabled": False})
 
@@ -126,6 +126,7 @@ async def test_a_switch_of_a_tool_that_is_not_there_is_recorded_too(tmp_path: Pa
     assert _recorded(tmp_path) == [("tools/disable/lok", "TOOL_NOT_FOUND", "ann", "rest")]
 
 
+@pytest.mark.slow
 def test_several_processes_do_not_switch(tmp_path: Path) -> None:
     key = {"x-api-key": key_in(tmp_path / "data", "ann", "admin")}
     settings = {"DOGUBAKO_AUTH": "keys", "DOGUBAKO_DATA_DIR": str(tmp_path / "data")}

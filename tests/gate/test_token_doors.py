@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from dogubako.settings import SettingsError, Sources
-from dogubako.transports.http import HttpDoor
+from dogubako.transports.http.app import HttpApp
 from tests.doors.asgi import opened
 
 from .authorization_server import AUDIENCE, ISSUER, METADATA, AuthorizationServer
@@ -51,7 +51,7 @@ def _token(server: AuthorizationServer, kind: Kind) -> dict[str, str]:
 
 
 async def test_every_route_is_in_the_matrix_and_two_more_describe_us(tmp_path: Path) -> None:
-    door = HttpDoor(token_box(AuthorizationServer(), tmp_path))
+    door = HttpApp(token_box(AuthorizationServer(), tmp_path))
     async with opened(door):
         assert routes_of(door) == {*ROUTES, *_DESCRIPTIONS}
 
@@ -61,7 +61,7 @@ async def test_no_route_answers_without_a_good_token(tmp_path: Path, which: str)
     server = AuthorizationServer()
     _, error, hint, invalid = REFUSED[which]
     expected = refusal(error, "AUTHENTICATION_ERROR", hint), _CHALLENGE + (', error="invalid_token"' if invalid else "")
-    async with opened(HttpDoor(token_box(server, tmp_path))) as client:
+    async with opened(HttpApp(token_box(server, tmp_path))) as client:
         for route in GUARDED:
             visit = await ask(client, route, _credentials(server, which))
             assert (visit.status, body_of(visit), visit.headers["www-authenticate"]) == (401, *expected), route
@@ -73,7 +73,7 @@ async def test_no_route_answers_without_a_good_token(tmp_path: Path, which: str)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.scope)
 async def test_a_token_gives_what_its_scopes_give(tmp_path: Path, kind: Kind) -> None:
     server = AuthorizationServer()
-    async with opened(HttpDoor(token_box(server, tmp_path))) as client:
+    async with opened(HttpApp(token_box(server, tmp_path))) as client:
         credentials = _token(server, kind)
         for route in ROUTES:
             # The second time the token is remembered.
@@ -86,7 +86,7 @@ async def test_a_token_gives_what_its_scopes_give(tmp_path: Path, kind: Kind) ->
 @pytest.mark.parametrize("era", ERAS)
 async def test_every_method_gives_what_the_token_gives(tmp_path: Path, era: Era, kind: Kind) -> None:
     server = AuthorizationServer()
-    async with opened(HttpDoor(token_box(server, tmp_path))) as client:
+    async with opened(HttpApp(token_box(server, tmp_path))) as client:
         speaker = await Speaker(client, _token(server, kind), era).open()
         for method in METHODS.keys() - {"subscriptions/listen"}:
             case = METHODS[method]
@@ -106,7 +106,7 @@ def _expected(method: str, era: Era, kind: Kind) -> tuple[bool, Any]:
 
 @pytest.mark.parametrize("route", OPEN, ids=" ".join)
 async def test_probes_need_no_token(tmp_path: Path, route: Route) -> None:
-    async with opened(HttpDoor(token_box(AuthorizationServer(), tmp_path))) as client:
+    async with opened(HttpApp(token_box(AuthorizationServer(), tmp_path))) as client:
         visit = await ask(client, route, {"authorization": "Bearer abc"})
 
     assert (visit.status, body_of(visit)) == case_of(route).answers(READER)
@@ -114,7 +114,7 @@ async def test_probes_need_no_token(tmp_path: Path, route: Route) -> None:
 
 @pytest.mark.parametrize("path", [path for _, path in _DESCRIPTIONS])
 async def test_who_has_no_token_learns_where_to_get_one(tmp_path: Path, path: str) -> None:
-    async with opened(HttpDoor(token_box(AuthorizationServer(), tmp_path))) as client:
+    async with opened(HttpApp(token_box(AuthorizationServer(), tmp_path))) as client:
         visit = await client.get(path)
 
     assert (visit.status, visit.json) == (
@@ -140,7 +140,7 @@ ADDRESSES = [
 @pytest.mark.parametrize(("audience", "address"), ADDRESSES)
 async def test_the_description_is_where_the_standard_puts_it(tmp_path: Path, audience: str, address: str) -> None:
     box = token_box(AuthorizationServer(), tmp_path, DOGUBAKO_OAUTH_AUDIENCE=audience)
-    async with opened(HttpDoor(box)) as client:
+    async with opened(HttpApp(box)) as client:
         visit = await client.get("/")
         described = await client.get(urlsplit(address).path)
 

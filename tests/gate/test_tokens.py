@@ -138,7 +138,7 @@ async def test_scopes_that_mean_something_here_are_taken(claims: dict[str, Any],
     server = AuthorizationServer()
     token = server.token(**{"scope": None, **claims})
     async with taking_tokens(server) as gate:
-        caller = await gate.find([(b"authorization", f"Bearer {token}".encode())])
+        caller = await gate.authenticate([(b"authorization", f"Bearer {token}".encode())])
 
     assert caller.scopes == scopes
 
@@ -180,7 +180,7 @@ async def test_a_remembered_token_ends_when_it_was_to_end(monkeypatch: pytest.Mo
         assert await verdict(gate, token) == "somebody"
         later = time.time() + 61
         monkeypatch.setattr("dogubako.gate.oauth.time.time", lambda: later)
-        remembered = gate.known([(b"authorization", f"Bearer {token}".encode())])
+        remembered = gate.authenticate_cached([(b"authorization", f"Bearer {token}".encode())])
 
     assert remembered is None
 

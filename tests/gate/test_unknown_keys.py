@@ -44,7 +44,7 @@ async def test_a_flood_of_invented_key_ids_delays_a_new_key_by_five_seconds_at_m
             await verdict(gate, server.token(kid=f"invented {number}"))
         server.add("second")
         with pytest.raises(ApiError) as raised:
-            await gate.find([(b"authorization", f"Bearer {server.token(kid='second')}".encode())])
+            await gate.authenticate([(b"authorization", f"Bearer {server.token(kid='second')}".encode())])
         clock.now += raised.value.retry_after or 0
         # Strangers come first again, and bring the news.
         assert await verdict(gate, server.token(kid="invented again")) == _REFUSED

@@ -8,7 +8,7 @@ import pytest
 from dogubako.contract.call import TRUSTED, Caller
 from dogubako.contract.errors import ApiError, AuthenticationError
 from dogubako.gate.authentication import Headers, NoAuthentication
-from dogubako.transports.welcome import Welcome
+from dogubako.transports.mcp.auth import CredentialWatch
 from tests.doors.processes import PATIENCE
 
 
@@ -19,7 +19,7 @@ class Gatekeeper(NoAuthentication):
         self._finds = list(finds)
         self.looks = 0
 
-    def known(self, headers: Headers) -> Caller:
+    def authenticate_cached(self, headers: Headers) -> Caller:
         self.looks += 1
         found = self._finds.pop(0) if len(self._finds) > 1 else self._finds[0]
         if found is not None:
@@ -39,10 +39,10 @@ async def never(*_: object) -> Any:
     ],
 )
 async def test_one_look_that_fails_is_not_the_last(monkeypatch: pytest.MonkeyPatch, trouble: Exception) -> None:
-    monkeypatch.setattr("dogubako.transports.welcome.LOOK_AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr("dogubako.transports.mcp.auth.LOOK_AGAIN_SECONDS", 0.01)
     gatekeeper = Gatekeeper(None, trouble, None, AuthenticationError("The API key is revoked."))
     with pytest.raises(AuthenticationError, match="revoked"), anyio.fail_after(PATIENCE):
-        async with Welcome(gatekeeper, {"type": "http", "headers": []}, never, never) as welcome:
+        async with CredentialWatch(gatekeeper, {"type": "http", "headers": []}, never, never) as welcome:
             assert await welcome.receive() == {"type": "http.disconnect"}
 
     assert gatekeeper.looks == 4

@@ -11,8 +11,8 @@ from starlette.types import Receive
 from dogubako.contract.call import TRUSTED, Caller
 from dogubako.contract.errors import AuthenticationError
 from dogubako.gate.authentication import Authenticator, Headers
-from dogubako.transports import welcome
-from dogubako.transports.welcome import Welcome
+from dogubako.transports.mcp import auth as welcome
+from dogubako.transports.mcp.auth import CredentialWatch
 from tests.doors.processes import PATIENCE
 from tests.doors.waiting import until
 
@@ -47,10 +47,10 @@ class _Asking:
         self.asked, self.answered = anyio.Event(), anyio.Event()
         self.error: AuthenticationError | None = None
 
-    def known(self, headers: Headers) -> Caller | None:
+    def authenticate_cached(self, headers: Headers) -> Caller | None:
         return None
 
-    async def find(self, headers: Headers) -> Caller:
+    async def authenticate(self, headers: Headers) -> Caller:
         self.asked.set()
         await self.answered.wait()
         if self.error is not None:
@@ -61,7 +61,7 @@ class _Asking:
 @pytest.fixture
 def alarms(monkeypatch: pytest.MonkeyPatch) -> _Alarms:
     alarms = _Alarms()
-    monkeypatch.setattr(welcome, "set_alarm", alarms.set)
+    monkeypatch.setattr(welcome, "call_later", alarms.set)
     return alarms
 
 
@@ -76,11 +76,11 @@ def _refusing() -> _Asking:
     return asking
 
 
-def _welcome(asking: _Asking, sent: list[Any], receive: Receive = _never) -> Welcome:
+def _welcome(asking: _Asking, sent: list[Any], receive: Receive = _never) -> CredentialWatch:
     async def send(message: Any) -> None:
         sent.append(message)
 
-    return Welcome(cast("Authenticator", asking), {"headers": []}, receive, send)
+    return CredentialWatch(cast("Authenticator", asking), {"headers": []}, receive, send)
 
 
 async def test_after_a_request_nobody_looks_again(alarms: _Alarms) -> None:

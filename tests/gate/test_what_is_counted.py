@@ -7,7 +7,7 @@ import pytest
 
 from dogubako.app import Toolbox
 from dogubako.contract.call import Caller, ToolCall
-from dogubako.transports.http import HttpDoor
+from dogubako.transports.http.app import HttpApp
 from tests.doors import messages
 from tests.doors.asgi import opened
 
@@ -100,7 +100,7 @@ async def test_tools_that_only_pass_on_have_no_limit_of_their_own(tmp_path: Path
 @both_eras
 async def test_options_that_cannot_be_read_are_paid_for(tmp_path: Path, era: Era) -> None:
     key = {"x-api-key": key_in(tmp_path, "ann", "read")}
-    async with opened(HttpDoor(shed_in(tmp_path, auth="keys", rate_limit_max=2))) as client:
+    async with opened(HttpApp(shed_in(tmp_path, auth="keys", rate_limit_max=2))) as client:
         speaker = await Speaker(client, key, era).open()
         params = messages.call("look", {}, modern=era == "2026", options={"timeout": "soon"})
         heard = [outcome((await speaker.ask("tools/call", params, "look")).response) for _ in range(3)]
@@ -113,7 +113,7 @@ async def test_options_that_cannot_be_read_are_paid_for(tmp_path: Path, era: Era
 async def test_calls_beyond_a_token_are_paid_for(tmp_path: Path, era: Era) -> None:
     server = AuthorizationServer()
     token = {"authorization": f"Bearer {server.token(scope='read')}"}
-    async with opened(HttpDoor(token_box(server, tmp_path, RATE_LIMIT_MAX="2"))) as client:
+    async with opened(HttpApp(token_box(server, tmp_path, RATE_LIMIT_MAX="2"))) as client:
         speaker = await Speaker(client, token, era).open()
         refused = [await speaker.ask("tools/call", _write(), "write_redmine") for _ in range(3)]
         read = await speaker.call("read_redmine")
@@ -125,7 +125,7 @@ async def test_calls_beyond_a_token_are_paid_for(tmp_path: Path, era: Era) -> No
 
 async def test_a_search_counts_like_a_call(tmp_path: Path) -> None:
     key = {"x-api-key": key_in(tmp_path, "ann", "read"), "content-type": "application/json"}
-    async with opened(HttpDoor(shed_in(tmp_path, auth="keys", rate_limit_max=1))) as client:
+    async with opened(HttpApp(shed_in(tmp_path, auth="keys", rate_limit_max=1))) as client:
         asked = [await client.post("/v1/tools/search", {"query": "look"}, key) for _ in range(2)]
         listed = await client.get("/v1/tools", **key)
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dogubako.gate.writable import trouble_in
+from dogubako.gate.files import trouble_in
 
 
 def everything_in(folder: Path) -> list[Path]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dogubako.app import Toolbox
 from dogubako.contract.errors import ApiError, AuthenticationError
-from dogubako.gate.key_set import KeySet
+from dogubako.gate.jwks import Jwks
 from dogubako.gate.oauth import TokenAuthentication, token_authentication
 
 from .authorization_server import AUDIENCE, ISSUER, METADATA, AuthorizationServer
@@ -17,7 +17,7 @@ from .guarded import guarded_box
 async def taking_tokens(
     server: AuthorizationServer, jwks_url: str | None = None, issuer: str = ISSUER
 ) -> AsyncIterator[TokenAuthentication]:
-    keys = KeySet(issuer, jwks_url, transport=server.transport())
+    keys = Jwks(issuer, jwks_url, transport=server.transport())
     async with keys.running():
         yield TokenAuthentication(issuer=issuer, audience=AUDIENCE, keys=keys, metadata_url=METADATA)
 
@@ -34,7 +34,7 @@ async def verdict(gate: TokenAuthentication, token: str) -> str:
     """Who gets in with this token, or why nobody does. Both ways must agree."""
     headers = [(b"authorization", f"Bearer {token}".encode("latin-1"))]
     try:
-        caller = gate.known(headers) or await gate.find(headers)
+        caller = gate.authenticate_cached(headers) or await gate.authenticate(headers)
     except (AuthenticationError, ApiError) as error:
         return error.message
     return caller.name

@@ -1,1 +1,1 @@
-"""The gate: who may do what, how often, and a record of it."""
+"""The gate: authentication, authorization, rate limits and the audit log."""

@@ -1,42 +1,205 @@
-"""The audit log: who did what, when, and how it ended. Never a value of an argument.
+"""The audit log: one line per call with caller, tool and outcome, never a value of an argument."""
 
-A call has one line when it ended. A call that changes something has a line before it as well, so that a process that
-is killed meanwhile leaves a trace.
-"""
-
+import errno
 import json
+import os
+import secrets
 import time
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from hashlib import blake2b
 from heapq import nsmallest
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import IO, Any, Final, NamedTuple
 
 import msgspec
+import structlog
 
-from dogubako.contract.call import ToolCall
+from dogubako._runner import at_the_end
+from dogubako._timers import Debounce
+from dogubako.append_file import AppendFile
+from dogubako.contract.call import CallEnd, CallObserver, ToolCall
 from dogubako.contract.errors import ReadOnlyError
-from dogubako.contract.moment import utc_text
-from dogubako.contract.secrets import Redactor
-from dogubako.ending import at_the_end
-from dogubako.engine.entry import ToolRegistryEntry
-from dogubako.engine.events import CallEnd
-from dogubako.gate.audit_file import AuditFile
-from dogubako.gate.audit_line import STARTED, AuditLine
-from dogubako.response.plain import clean_text
-from dogubako.soon import Soon
+from dogubako.contract.metadata import ToolMetadata
+from dogubako.contract.redaction import Redactor
+from dogubako.contract.timestamps import utc_text
+from dogubako.gate.files import check_room, kept_secret
+from dogubako.response.jsonable import clean_text
+
+log = structlog.get_logger("dogubako.gate")
+
+FILE: Final = "audit.jsonl"
+_SALT: Final = "audit.salt"
+_SALT_BYTES: Final = 32
+# At most this many lines wait for a full disk; only reading calls add to them.
+_MOST_OWED: Final = 10_000
+
+
+class AuditFile:
+    """Appends lines, and keeps those that cannot be written until they can."""
+
+    def __init__(self, data_dir: Path, *, carry_over: Callable[[], Iterable[bytes]] = tuple) -> None:
+        # The first lines of a new file, after the old one was rotated.
+        self._carry_over = carry_over
+        self.path = data_dir / FILE
+        # Used until the salt in the folder can be read: a hash without a salt could be guessed by trying.
+        self.salt = secrets.token_bytes(_SALT_BYTES)
+        self._salt_path = data_dir / _SALT
+        self._file = AppendFile(self.path, private=True)
+        self._owed: deque[bytes] = deque(maxlen=_MOST_OWED)
+        self._lost = 0
+        self._failing = False
+
+    def ready(self) -> bool:
+        """Whether no line is waiting and the next one can be written."""
+        self._file.look_again()
+        return self._written()
+
+    def open(self) -> bool:
+        """Try to open the file. From then on `salt` is the stored one."""
+        return self._file.is_current() or self._open()
+
+    def append(self, lines: Iterable[bytes]) -> bool:
+        """Write the lines, or keep them for later. Returns whether they are in the file."""
+        for line in lines:
+            # The oldest line is dropped.
+            self._lost += len(self._owed) == _MOST_OWED
+            self._owed.append(line)
+        return self._written()
+
+    def close(self) -> None:
+        """Close the file. A later line opens it again."""
+        if self._owed:
+            self._written()
+        self._lost += len(self._owed)
+        self._admit_loss()
+        self._file.close()
+
+    def _written(self) -> bool:
+        """Try to write all waiting lines. Returns whether they are in the file and more would fit."""
+        if not self._file.is_current() and not self._open():
+            return False
+        try:
+            self._pay()
+            check_room(self._file.fileno())
+        except OSError as error:
+            self._failed(error)
+            return False
+        self._failing = False
+        self._admit_loss()
+        return True
+
+    def _admit_loss(self) -> None:
+        if self._lost:
+            log.error("Calls are missing from the audit log", file=str(self.path), lines=self._lost)
+            self._lost = 0
+
+    def _pay(self) -> None:
+        if not self._owed:
+            return
+        owed = b"".join(self._owed)
+        written = self._file.append(owed)
+        if written == len(owed):
+            self._owed.clear()
+            return
+        # A full disk took some lines; one that was half written is written again, on its own line.
+        for _ in range(owed.count(b"\n", 0, written)):
+            self._owed.popleft()
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def _open(self) -> bool:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            # Stored beside the log, so that equal arguments have equal hashes, which cannot be guessed by trying.
+            self.salt = kept_secret(self._salt_path)
+            replaced = self._file.open()
+        except OSError as error:
+            self._failed(error)
+            return False
+        if replaced:
+            self._owed.extendleft(reversed([*self._carry_over()]))
+        return True
+
+    def _failed(self, error: OSError) -> None:
+        self._file.close()
+        if not self._failing:
+            # Logged once, not for every call.
+            self._failing = True
+            log.error("The audit log cannot be written", file=str(self.path), reason=error.strerror)
+
+
+# The code of a line that is written before a tool changes something.
+STARTED: Final = "STARTED"
+
+
+class AuditLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Caller, tool, time and outcome of a call. Arguments are named and hashed; their values are not here."""
+
+    time: str
+    caller: str
+    door: str
+    tool: str
+    arguments: list[str]
+    hash: str
+    code: str
+    ms: float
+    call_id: str
+    # The tool that passed the call on, if the caller did not name this tool.
+    via: str | None = None
+    # The pack of a resource or prompt; the name of a tool implies its pack.
+    pack: str | None = None
+
+    @property
+    def started(self) -> bool:
+        """Whether the line was written before the tool ran. A second line with the same `call_id` has the outcome."""
+        return self.code == STARTED
+
+    @property
+    def failed(self) -> bool:
+        return self.code not in _GOOD
+
+    def encoded(self) -> bytes:
+        return _encode(self) + b"\n"
+
+
+# "No results" is an answer, and a question to the user is a part of one.
+_GOOD = frozenset({"OK", "NO_RESULTS", "INPUT_REQUIRED"})
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(AuditLine).decode
+
+
+def read_line(raw: bytes) -> AuditLine | None:
+    """Parse a line. None for one that a killed process left half written."""
+    try:
+        return _decode(raw)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
+
+
+def whole_lines(file: IO[bytes]) -> Iterator[bytes]:
+    """Every complete line; the file position is left at the first incomplete one."""
+    while True:
+        start = file.tell()
+        raw = file.readline()
+        if not raw.endswith(b"\n"):
+            file.seek(start)
+            return
+        if raw.strip():
+            yield raw
+
 
 _MOST_NAMES: Final = 50
 _LONGEST_NAME: Final = 64
 _LONGEST_LOOKED_AT: Final = 1_000
-# How long, and how many, lines of calls that read may wait to be written together.
+# How long, and how many, lines of reading calls may wait to be written together.
 _WAIT_SECONDS: Final = 0.05
 _MOST_WAITING: Final = 200
 
 
 class _Event(NamedTuple):
-    """What happened to a call, until its line is written."""
+    """One event of a call, until its line is written."""
 
     at: float
     call: ToolCall
@@ -45,19 +208,19 @@ class _Event(NamedTuple):
     pack: str | None
 
 
-class AuditLog:
+class AuditLog(CallObserver):
     """A call observer that makes the lines, and writes them to the file in the order in which things happened."""
 
     def __init__(self, data_dir: Path, redactor: Redactor | None = None) -> None:
         self._redactor = redactor or Redactor()
-        # The lines of changes that have started and not ended, by the id of their call.
+        # The lines of changes that have started and not ended, by call id.
         self._running: dict[str, bytes] = {}
         self._file = AuditFile(data_dir, carry_over=self._running.values)
         self._waiting: list[_Event] = []
-        self._soon = Soon(self.flush, _WAIT_SECONDS)
-        # The same few names come again and again.
+        self._soon = Debounce(self.flush, _WAIT_SECONDS)
+        # The same names repeat.
         self._name = lru_cache(maxsize=1_000)(self._masked)
-        # A loop may end before the moment for which lines wait.
+        # The event loop may end before the delayed lines are written.
         at_the_end(self.close)
 
     @property
@@ -65,23 +228,24 @@ class AuditLog:
         return self._file.path
 
     def ready(self) -> bool:
-        """Whether the next line can be written. What cannot be recorded must not be done."""
+        """Whether the next line can be written. Calls that cannot be recorded are refused."""
         self.flush()
         return self._file.ready()
 
-    def started(self, call: ToolCall, entry: ToolRegistryEntry) -> None:
+    def unrecorded(self, consequence: str) -> ReadOnlyError | None:
+        """Return the error for a change if the next line cannot be written. `consequence` says what was not done."""
+        return None if self.ready() else unrecordable(consequence)
+
+    def started(self, call: ToolCall, tool: ToolMetadata) -> None:
         """Write that a change begins, or raise: what cannot be recorded must not be done."""
-        if not entry.metadata.writes:
+        if not tool.writes:
             return
-        if not self.ready():
-            raise unrecordable(f"{entry.name} was not run.")
+        if (error := self.unrecorded(f"{tool.name} was not run.")) is not None:
+            raise error
         line = self._line(_Event(time.time(), call, STARTED, 0.0, None))
         if not self._file.append([line]):
-            raise unrecordable(f"{entry.name} was not run.")
+            raise unrecordable(f"{tool.name} was not run.")
         self._running[call.id] = line
-
-    def progressed(self, call: ToolCall, done: float, total: float | None, message: str | None) -> None:
-        """Progress is not recorded."""
 
     def ended(self, call: ToolCall, end: CallEnd) -> None:
         self._running.pop(call.id, None)
@@ -90,21 +254,21 @@ class AuditLog:
     def record(
         self, call: ToolCall, code: str, milliseconds: float, *, pack: str | None = None, changing: bool = False
     ) -> None:
-        """Record a call that has ended: at once if it was to change something, else within a blink of an eye."""
+        """Record a call that has ended: at once if it could change something, else within `_WAIT_SECONDS`."""
         self._waiting.append(_Event(time.time(), call, code, milliseconds, pack))
         if changing or len(self._waiting) >= _MOST_WAITING or not self._soon.wanted():
             self.flush()
 
     def flush(self) -> None:
-        """Write every line that waits."""
+        """Write all waiting lines."""
         waiting, self._waiting = self._waiting, []
         if waiting:
-            # Opened before the first hash is made, which needs the salt of the folder.
+            # Opened before the first hash, which needs the salt in the folder.
             self._file.open()
             self._file.append([self._line(event) for event in waiting])
 
     def close(self) -> None:
-        """Write the last lines and give the file back. A later line opens it again."""
+        """Write the last lines and close the file. A later line opens it again."""
         self.flush()
         self._file.close()
 
@@ -133,25 +297,25 @@ class AuditLog:
         return [self._name(name[:_LONGEST_LOOKED_AT]) for name in first]
 
     def _masked(self, name: str) -> str:
-        """A caller can put anything in place of a name, also what nobody may see."""
-        return clean_text(self._redactor.mask(name)[:_LONGEST_NAME])
+        """Mask a name: a caller can send a secret as a name."""
+        return clean_text(self._redactor.mask_all(name)[:_LONGEST_NAME])
 
 
 def unrecordable(consequence: str) -> ReadOnlyError:
-    """The error for a change that the log cannot take. `consequence` says what was not done."""
+    """The error for a change that cannot be recorded. `consequence` says what was not done."""
     message = f"The audit log cannot be written, so nothing may be changed: {consequence}"
     hint = "The server's log says why. An operator must make DOGUBAKO_DATA_DIR writable, with room on its disk."
     return ReadOnlyError(message, hint=hint)
 
 
 def _canonical(parameters: Mapping[str, Any]) -> bytes:
-    """The same bytes for the same arguments, in whatever order they were written."""
+    """The same bytes for the same arguments, in any order."""
     try:
         return msgspec.json.encode(parameters, order="sorted")
     except (TypeError, ValueError, OverflowError, RecursionError):
         pass
     try:
-        # Takes half characters and numbers beyond all bounds, which a caller may send all the same.
+        # Accepts lone surrogates and huge numbers, which a caller may send.
         return json.dumps(parameters, sort_keys=True, default=str).encode()
     except (TypeError, ValueError, RecursionError):
         return b"?"

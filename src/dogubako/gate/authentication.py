@@ -1,6 +1,7 @@
-"""From credentials to a caller. Every HTTP request passes here before anything else looks at it."""
+"""Authenticate requests: from credentials to a caller."""
 
-from collections.abc import AsyncIterator, Iterable
+import hashlib
+from collections.abc import AsyncIterator, Callable, Hashable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from datetime import UTC, datetime
 from typing import Final, Protocol
@@ -8,10 +9,48 @@ from typing import Final, Protocol
 import structlog
 
 from dogubako.contract.call import TRUSTED, Caller
+from dogubako.contract.credentials import Credential
 from dogubako.contract.errors import AuthenticationError, AuthorizationError
-from dogubako.contract.pack import Finding
-from dogubako.gate.credentials import bearer_of, proof_in
-from dogubako.gate.keys import ApiKey, KeysError, KeyStore
+from dogubako.contract.pack import HealthCheck
+from dogubako.gate.api_keys import ApiKey, KeysError, KeyStore
+
+_LONGEST: Final = 8_192
+_OWN_HEADER: Final = b"x-api-key"
+_ONE_OF_TWO: Final = "Send one: as a bearer token, or in the header X-API-Key."
+_CARRIERS: Final = frozenset({b"authorization", _OWN_HEADER})
+
+
+def proof_in(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """Hash of the credential headers: a cache key that does not hold the secret."""
+    return hashlib.sha256(b"\n".join([name + value for name, value in headers if name in _CARRIERS])).digest()
+
+
+def bearer_of(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
+    """The token of `Authorization: Bearer …` or `X-API-Key: …`, or None. Two different ones are refused."""
+    credential: str | None = None
+    for name, value in headers:
+        if name in _CARRIERS:
+            token = _token(name, value)
+            if credential not in (None, token):
+                raise AuthenticationError("The request brings two different credentials.", hint=_ONE_OF_TWO)
+            credential = token
+    return credential
+
+
+def _token(name: bytes, value: bytes) -> str:
+    if name == _OWN_HEADER:
+        return _text(value)
+    scheme, _, rest = value.strip().partition(b" ")
+    if scheme.lower() != b"bearer":
+        raise AuthenticationError("Only the scheme Bearer is understood here.", hint=_ONE_OF_TWO)
+    return _text(rest)
+
+
+def _text(value: bytes) -> str:
+    if len(value) > _LONGEST:
+        raise AuthenticationError("The credentials are too long.", hint=_ONE_OF_TWO)
+    return value.strip().decode("latin-1")
+
 
 log = structlog.get_logger("dogubako.gate")
 
@@ -21,42 +60,42 @@ _HOW: Final = "Send it as a bearer token, or in the header X-API-Key. `dogubako 
 
 
 class Authenticator(Protocol):
-    """Finds out who is calling."""
+    """Authenticates callers."""
 
-    def known(self, headers: Headers) -> Caller | None:
-        """Who it is, if that can be told without waiting; None means: ask `find`."""
+    def authenticate_cached(self, headers: Headers) -> Caller | None:
+        """The caller, if that needs no waiting; None means: use `authenticate`."""
 
-    async def find(self, headers: Headers) -> Caller:
-        """Who it is, if the authorization server may have to be asked first."""
+    async def authenticate(self, headers: Headers) -> Caller:
+        """The caller; the authorization server may have to be asked first."""
 
     def challenge(self, error: AuthenticationError | AuthorizationError) -> str:
-        """What `WWW-Authenticate` says to somebody who did not get in, or not far enough."""
+        """The value of `WWW-Authenticate` for a refused request."""
 
-    async def check(self) -> list[Finding]:
-        """Whether anybody can come in."""
+    async def check(self) -> list[HealthCheck]:
+        """Whether authentication can work."""
 
     def running(self) -> AbstractAsyncContextManager[None]:
-        """For as long as the server runs."""
+        """Run the authenticator's background work."""
 
 
 def step_up(scope: str) -> str:
-    """What a client needs to ask for more (RFC 6750)."""
+    """The challenge parameters for a missing scope (RFC 6750)."""
     return f'error="insufficient_scope", scope="{scope}"'
 
 
 class NoAuthentication:
-    """Everybody who can reach us is trusted."""
+    """Trust every caller."""
 
-    def known(self, headers: Headers) -> Caller:
+    def authenticate_cached(self, headers: Headers) -> Caller:
         return TRUSTED
 
-    async def find(self, headers: Headers) -> Caller:
+    async def authenticate(self, headers: Headers) -> Caller:
         return TRUSTED
 
     def challenge(self, error: AuthenticationError | AuthorizationError) -> str:
         return "Bearer"
 
-    async def check(self) -> list[Finding]:
+    async def check(self) -> list[HealthCheck]:
         return []
 
     def running(self) -> AbstractAsyncContextManager[None]:
@@ -66,19 +105,24 @@ class NoAuthentication:
 _MOST_REMEMBERED: Final = 1_000
 
 
-class KeyAuthentication:
-    """Callers prove themselves with an API key of ours."""
+# Decrypts a stored credential: id of the API key, service, encrypted text.
+OpenCredential = Callable[[str, str, str], Credential | None]
 
-    def __init__(self, keys: KeyStore) -> None:
+
+class KeyAuthentication:
+    """Authenticates callers by API key."""
+
+    def __init__(self, keys: KeyStore, open_credential: OpenCredential | None = None) -> None:
         self._keys = keys
-        self._callers: dict[tuple[str, str, tuple[str, ...]], Caller] = {}
+        self._open_credential = open_credential
+        self._callers: dict[Hashable, Caller] = {}
         self._remembered: dict[bytes, tuple[float, Caller]] = {}
         self._unreadable = False
 
-    def known(self, headers: Headers) -> Caller:
+    def authenticate_cached(self, headers: Headers) -> Caller:
         proof = proof_in(headers)
         remembered = self._remembered.get(proof)
-        # Not longer than the store itself goes without looking: a revoked key must stop working then.
+        # Cached no longer than the store's own check interval, so that a revoked key stops working.
         if remembered is not None and remembered[0] == self._keys.last_look():
             return remembered[1]
         secret = bearer_of(headers)
@@ -91,53 +135,70 @@ class KeyAuthentication:
             self._remembered[proof] = (look, caller)
         return caller
 
+    def caller_of_key(self, key_id: str) -> Caller:
+        """The caller of a key that was proved before. It raises as soon as the key is revoked or expired."""
+        return self._caller(self._look_up(lambda: self._keys.get(key_id)))
+
     def _checked(self, secret: str) -> Caller:
-        key = self._found(secret)
+        return self._caller(self._look_up(lambda: self._keys.find(secret)))
+
+    def _caller(self, key: ApiKey | None) -> Caller:
         if key is None:
             raise AuthenticationError("The API key is not valid.", hint=_HOW)
         state = key.state(datetime.now(UTC))
         if state != "active":
             raise AuthenticationError(f"The API key is {state}.", hint="Ask the operator for a new one.")
-        who = (key.id, key.name, key.scopes)
+        who = (key.id, key.name, key.scopes, *key.credentials.items())
         caller = self._callers.get(who)
         if caller is None:
-            # The same object for the same key: what is decided for it once need not be decided again.
-            caller = self._callers[who] = Caller(name=key.name, scopes=frozenset(key.scopes), id=key.id)
+            # The same object for the same key: caches of decisions depend on it.
+            caller = self._callers[who] = Caller(
+                name=key.name, scopes=frozenset(key.scopes), id=key.id, credentials=self._credentials(key)
+            )
         return caller
 
-    def _found(self, secret: str) -> ApiKey | None:
+    def _credentials(self, key: ApiKey) -> tuple[tuple[str, Credential], ...]:
+        if self._open_credential is None:
+            return ()
+        stored = key.credentials.items()
+        opened = {service: self._open_credential(key.id, service, sealed) for service, sealed in stored}
+        for service in (service for service, credential in opened.items() if credential is None):
+            log.error("A stored credential cannot be decrypted", key=key.name, service=service)
+        return tuple((service, credential) for service, credential in opened.items() if credential is not None)
+
+    def _look_up(self, find: Callable[[], ApiKey | None]) -> ApiKey | None:
         try:
-            found = self._keys.find(secret)
+            key = find()
         except KeysError as error:
             self._say_once(error)
-            # Where the file is and what is wrong with it is for the operator.
+            # The path and the defect of the file are for the operator only.
             raise AuthenticationError("API keys cannot be checked now.", hint="The operator's log says why.") from error
         self._unreadable = False
-        return found
+        return key
 
     def _say_once(self, error: KeysError) -> None:
         if not self._unreadable:
             self._unreadable = True
             log.error("API keys cannot be read", reason=error.message, advice=error.hint)
 
-    async def find(self, headers: Headers) -> Caller:
-        return self.known(headers)
+    async def authenticate(self, headers: Headers) -> Caller:
+        return self.authenticate_cached(headers)
 
     def challenge(self, error: AuthenticationError | AuthorizationError) -> str:
         if isinstance(error, AuthorizationError) and error.scope:
             return f"Bearer {step_up(error.scope)}"
         return 'Bearer realm="dogubako"'
 
-    async def check(self) -> list[Finding]:
+    async def check(self) -> list[HealthCheck]:
         try:
             active = sum(key.state(datetime.now(UTC)) == "active" for key in self._keys.all())
         except KeysError as error:
-            return [Finding(ok=False, subject="API keys", message=error.message, advice=error.hint)]
+            return [HealthCheck(ok=False, subject="API keys", message=error.message, advice=error.hint)]
         if not active:
             advice = "`dogubako keys create --name … --scope …` makes one."
             nobody = "No key is active, so nobody can come in."
-            return [Finding(ok=False, subject="API keys", message=nobody, advice=advice, severity="warning")]
-        return [Finding(ok=True, subject="API keys", message=f"{active} active")]
+            return [HealthCheck(ok=False, subject="API keys", message=nobody, advice=advice, severity="warning")]
+        return [HealthCheck(ok=True, subject="API keys", message=f"{active} active")]
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

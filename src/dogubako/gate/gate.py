@@ -1,23 +1,72 @@
-"""The gate as settings describe it: who is who, who may, and what is recorded."""
+"""The gate: authentication, scopes, confirmation, rate limits and the audit log, as the settings say."""
 
+import json
 import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from typing import Any, Final
 
 import structlog
 
-from dogubako.contract.pack import Finding
-from dogubako.contract.secrets import Redactor
-from dogubako.contract.state import MemoryOnceStore, OnceStore
+from dogubako._lazy import load
+from dogubako.contract.call import ToolCall
+from dogubako.contract.conversation import ElicitRequest, ElicitResult
+from dogubako.contract.credentials import Credential
+from dogubako.contract.errors import ConfirmationRequiredError
+from dogubako.contract.pack import HealthCheck
+from dogubako.contract.redaction import Redactor
+from dogubako.contract.storage import MemoryOnceStore, OnceStore
+from dogubako.engine.policy import Policy
+from dogubako.gate.api_keys import KeyStore
 from dogubako.gate.audit import AuditLog
 from dogubako.gate.authentication import Authenticator, KeyAuthentication, NoAuthentication
-from dogubako.gate.keys import KeyStore
-from dogubako.gate.once_files import FileOnceStore
-from dogubako.gate.policy import GatePolicy
-from dogubako.gate.rates import Crowd, RateLimits
-from dogubako.gate.writable import trouble_in
-from dogubako.late import load
-from dogubako.settings import Settings
+from dogubako.gate.files import FileOnceStore, trouble_in
+from dogubako.gate.rate_limits import ConcurrencyLimits, RateLimits
+from dogubako.gate.scopes import CallerScopes
+from dogubako.settings import Confirmation, Settings
+
+# Questions of tools have other names: an answer must not be taken for one to another question.
+_QUESTION: Final = "dogubako_confirm"
+_KEY: Final = "confirm"
+# No field is required: a form that comes back empty is an answer that does not say yes.
+_FORM: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        _KEY: {"type": "boolean", "title": "Go on?", "description": "Whether this is to be done.", "default": False}
+    },
+}
+
+
+def gate_policy(
+    *,
+    read_only: bool = False,
+    confirmation: Confirmation = "ask",
+    rates: RateLimits | None = None,
+    concurrency: ConcurrencyLimits | None = None,
+    audit: AuditLog | None = None,
+) -> Policy:
+    """The policy of a server with a gate."""
+    return Policy(
+        read_only=read_only,
+        deny_destruction=confirmation == "deny",
+        scopes=CallerScopes(),
+        ask=ask_person if confirmation == "ask" else None,
+        rates=rates,
+        concurrency=concurrency,
+        unrecorded=audit.unrecorded if audit is not None else None,
+    )
+
+
+async def ask_person(call: ToolCall, what_would_happen: str, version: str) -> None:
+    """Ask the person; anything but a clear yes is a no. A yes counts for this tool, version and arguments alone."""
+    subject = json.dumps([call.name, version, dict(call.parameters)], sort_keys=True, default=str)
+    request = ElicitRequest(message=f"{what_would_happen} Go on?", schema=_FORM, subject=subject)
+    answer = (await call.conversation.request({_QUESTION: request}))[_QUESTION]
+    if not (isinstance(answer, ElicitResult) and answer.accepted and answer.content.get(_KEY) is True):
+        message = f"{what_would_happen} The user did not agree; nothing was done."
+        raise ConfirmationRequiredError(message, hint="Do not try again unless the user asks for it.")
+
 
 log = structlog.get_logger("dogubako.gate")
 
@@ -30,29 +79,29 @@ class Gate:
         self.authenticator = _authenticator(settings)
         self.once = _once(settings)
         self._rates = _rates(settings)
-        self.policy = GatePolicy(
+        self.policy = gate_policy(
             read_only=settings.read_only,
             confirmation=settings.confirm,
             rates=self._rates,
-            crowd=Crowd(settings.caller_concurrency) if settings.auth != "off" else None,
+            concurrency=ConcurrencyLimits(settings.caller_concurrency) if settings.auth != "off" else None,
             audit=self.audit,
         )
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """For as long as the server runs."""
+        """Run the background work of the gate."""
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self.authenticator.running())
             if self.audit is not None:
-                # An operator should hear it now, and not when the first change is refused.
+                # Warn the operator at the start, not when the first change is refused.
                 _warn_of(_recording(self.audit))
                 stack.callback(self.audit.close)
             if self._rates is not None:
                 stack.push_async_callback(self._rates.aclose)
             yield
 
-    async def check(self) -> list[Finding]:
-        """Whether callers can come in, and whether what they change can be recorded."""
+    async def check(self) -> list[HealthCheck]:
+        """Whether callers can authenticate, and whether changes can be recorded."""
         findings = await self.authenticator.check()
         if self.audit is not None:
             findings.append(_recording(self.audit))
@@ -61,36 +110,42 @@ class Gate:
         return findings
 
 
-def _warn_of(finding: Finding) -> None:
+def _warn_of(finding: HealthCheck) -> None:
     if not finding.ok:
         log.warning(finding.message, advice=finding.advice)
 
 
-def _recording(audit: AuditLog) -> Finding:
+def _recording(audit: AuditLog) -> HealthCheck:
     begun = os.path.lexists(audit.path)
     if begun and audit.ready():
-        return Finding(ok=True, subject="audit log", message=str(audit.path))
+        return HealthCheck(ok=True, subject="audit log", message=str(audit.path))
     trouble = "the log has the reason" if begun else trouble_in(audit.path.parent)
     if trouble is None:
-        # Looking must not begin it.
-        return Finding(ok=True, subject="audit log", message=f"{audit.path} begins with the first call")
+        # A check must not create the file.
+        return HealthCheck(ok=True, subject="audit log", message=f"{audit.path} begins with the first call")
     message = f"{audit.path} cannot be written, so tools that change something do not run."
     advice = f"Make DOGUBAKO_DATA_DIR writable, with room on its disk; {trouble}."
-    return Finding(ok=False, subject="audit log", message=message, advice=advice, severity="warning")
+    return HealthCheck(ok=False, subject="audit log", message=message, advice=advice, severity="warning")
 
 
 def _authenticator(settings: Settings) -> Authenticator:
     if settings.auth == "off":
         return NoAuthentication()
     if settings.auth == "keys":
-        return KeyAuthentication(KeyStore(settings.data_dir))
-    # Heavy, and only those who take tokens need it.
+        return KeyAuthentication(KeyStore(settings.data_dir), partial(_open_credential, settings))
+    # Slow to import, and needed only for OAuth.
     tokens: Authenticator = load("dogubako.gate.oauth").token_authentication(settings)
     return tokens
 
 
+def _open_credential(settings: Settings, key_id: str, service: str, sealed: str) -> Credential | None:
+    vault = load("dogubako.gate.credential_vault").vault_of(settings)
+    credential: Credential | None = vault.open(key_id, service, sealed)
+    return credential
+
+
 def _once(settings: Settings) -> OnceStore:
-    """Only with a key that others have too can a state reach another process, or this one after a restart."""
+    """The store of one-time ids. Only with a configured state key can another process use a state."""
     return MemoryOnceStore() if settings.request_state_key is None else FileOnceStore(settings.data_dir)
 
 

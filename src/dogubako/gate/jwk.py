@@ -1,4 +1,4 @@
-"""The keys of a JWK set (RFC 7517), each for the algorithms that it may be used with."""
+"""The keys of a JWK set (RFC 7517), each with the algorithms that it may be used with."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,17 +17,17 @@ _BY_CURVE: Final = {
     ("OKP", "Ed25519"): frozenset({"EdDSA"}),
     ("OKP", "Ed448"): frozenset({"EdDSA"}),
 }
-# Only signatures: with these nobody who can check a token can also make one.
+# Asymmetric signatures only: a key that checks tokens cannot create them.
 ALGORITHMS: Final = frozenset().union(_RSA, *_BY_CURVE.values())
-# An authorization server has a handful. A document of a megabyte could hold a hundred thousand.
+# An authorization server has a few keys. A document of a megabyte could hold a hundred thousand.
 _MOST_KEYS: Final = 1_000
-# What the library raises for a key, also for one that was made to confuse it.
+# The library raises these for a key, including one that was made to confuse it.
 _UNREADABLE: Final = (jwt.PyJWTError, ValueError, TypeError, ArithmeticError, AttributeError, KeyError)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SigningKey:
-    """A public key that checks signatures, with its id if it has one."""
+    """A public key for checking signatures, with its id if it has one."""
 
     kid: str | None
     algorithms: frozenset[str]
@@ -35,13 +35,13 @@ class SigningKey:
 
 
 def signing_keys(document: Mapping[str, Any]) -> tuple[SigningKey, ...]:
-    """All keys of the set that can check signatures; a key that cannot be used does not spoil the others."""
-    found = document.get("keys")
-    if not isinstance(found, list):
+    """All keys of the set that can check signatures; unusable keys are skipped."""
+    listed = document.get("keys")
+    if not isinstance(listed, list):
         raise TypeError("the document holds no list of keys")
-    if len(found) > _MOST_KEYS:
+    if len(listed) > _MOST_KEYS:
         log.warning("The authorization server has too many keys; only the first are used", used=_MOST_KEYS)
-    keys = tuple(key for one in found[:_MOST_KEYS] if (key := _signing_key(one)) is not None)
+    keys = tuple(key for one in listed[:_MOST_KEYS] if (key := _signing_key(one)) is not None)
     if not keys:
         raise ValueError("none of the keys is for signatures")
     return keys
@@ -64,12 +64,12 @@ def _is_for_verifying(jwk: Mapping[str, Any]) -> bool:
     operations = jwk.get("key_ops")
     if operations is not None and not (isinstance(operations, list) and "verify" in operations):
         return False
-    # A private key that everybody can read proves nothing.
+    # A private key in a public document proves nothing.
     return jwk.get("use") in (None, "sig") and "d" not in jwk
 
 
 def _algorithms_of(jwk: Mapping[str, Any]) -> frozenset[str]:
-    """What its type and curve allow, and of these only its own `alg` where it names one."""
+    """The algorithms of the key's type and curve, restricted to its own `alg` if it has one."""
     kind, curve, named = (jwk.get(name) for name in ("kty", "crv", "alg"))
     if not isinstance(kind, str) or not isinstance(curve, str | None):
         return frozenset()

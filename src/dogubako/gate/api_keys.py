@@ -1,4 +1,4 @@
-"""API keys: made here, shown once, kept as hashes in the data folder."""
+"""API keys: created here, shown once, stored as hashes in the data folder."""
 
 import errno
 import fcntl
@@ -9,7 +9,7 @@ import secrets
 import shlex
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,28 +19,28 @@ import msgspec
 
 from dogubako.contract.call import TRUSTED
 from dogubako.contract.errors import DogubakoError
-from dogubako.gate.private_file import complete, itself
+from dogubako.gate.files import complete, itself
 
 _PREFIX: Final = "dgb"
 _FILE: Final = "keys.json"
 _ROOT: Final = 0
-# Not every file system can sync a folder; the file itself is safe on all of them.
+# Not every file system can sync a folder; the file itself is synced on all of them.
 _CANNOT_SYNC: Final = (errno.EINVAL, errno.ENOTSUP)
 
-# A key that was revoked at another process must stop working soon, and not every request may look at the disk.
+# A key that another process revoked must stop working soon, but not every request may read the disk.
 _LOOK_AGAIN_SECONDS: Final = 1.0
 
 
-# Moments without a time zone cannot be compared with now.
+# Timestamps without a time zone cannot be compared with now.
 Moment = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
 class KeysError(DogubakoError):
-    """The keys cannot be read or written, or a key was named that is not there."""
+    """The keys cannot be read or written, or the named key does not exist."""
 
 
 class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
-    """One key, without the key itself."""
+    """The record of one key, without its secret."""
 
     id: str
     name: str
@@ -49,6 +49,8 @@ class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
     created: Moment
     expires: Moment | None = None
     revoked: Moment | None = None
+    # Credentials of its holder for services, encrypted, by pack or `pack.instance`.
+    credentials: dict[str, str] = {}
 
     def state(self, now: datetime) -> Literal["active", "expired", "revoked"]:
         if self.revoked is not None:
@@ -67,7 +69,7 @@ class KeyStore:
         self._unreadable: KeysError | None = None
 
     def create(self, name: str, scopes: Sequence[str], expires_in: timedelta | None = None) -> tuple[str, ApiKey]:
-        """Make a key; the first part of the answer is the only copy of it."""
+        """Create a key. The first part of the result is the only copy of its secret."""
         if name.strip().casefold() == TRUSTED.name:
             message = f"No key can be called '{name}': the audit log calls those so who need no key."
             raise KeysError(message, hint="Choose another name.")
@@ -84,27 +86,47 @@ class KeyStore:
         return secret, key
 
     def revoke(self, which: str) -> ApiKey:
-        """End a key, by id or by name. It stays in the list, for the record."""
+        """Revoke a key by id or by name. It stays in the list, for the record."""
         now = datetime.now(UTC)
         with self._changing() as keys:
             key = _meant(keys, which, now)
-            ended = keys[keys.index(key)] = msgspec.structs.replace(key, revoked=now)
+            ended = keys[keys.index(key)] = msgspec.structs.replace(key, revoked=now, credentials={})
         return ended
+
+    def set_credential(self, which: str, service: str, sealed: Callable[[ApiKey], str] | None) -> ApiKey:
+        """Keep the encrypted credential of a key's holder for a service; None removes it."""
+        now = datetime.now(UTC)
+        with self._changing() as keys:
+            key = _meant(keys, which, now)
+            credentials = {name: value for name, value in key.credentials.items() if name != service}
+            if sealed is not None:
+                credentials[service] = sealed(key)
+            changed = keys[keys.index(key)] = msgspec.structs.replace(key, credentials=credentials)
+        return changed
 
     def all(self) -> list[ApiKey]:
         return self._read()
 
+    def meant(self, which: str) -> ApiKey:
+        """The active key of this id or name, or KeysError."""
+        return _meant(self._read(), which, datetime.now(UTC))
+
     def find(self, secret: str) -> ApiKey | None:
-        """The key that this is, whatever its state; nothing for anything else."""
+        """The key with this secret, in any state, or None."""
         self._look_again()
         parts = secret.split("_", 2)
         key = self._keys.get(parts[1]) if len(parts) == 3 and parts[0] == _PREFIX else None
-        # Compared in constant time, also where there is no such id.
+        # Constant-time comparison, also for an unknown id.
         fits = hmac.compare_digest(_hash(secret), key.hash if key else _hash(""))
         return key if fits else None
 
+    def get(self, key_id: str) -> ApiKey | None:
+        """The key with this id, in any state, or None."""
+        self._look_again()
+        return self._keys.get(key_id)
+
     def last_look(self) -> float | None:
-        """When the file was last looked at; nothing when it is time to look again."""
+        """When the file was last checked; None when it must be checked again."""
         return self._looked if time.monotonic() - self._looked < _LOOK_AGAIN_SECONDS else None
 
     def _look_again(self) -> None:
@@ -113,7 +135,7 @@ class KeyStore:
             self._looked = now
             self._load()
         if self._unreadable is not None:
-            # Who was let in a moment ago may have been revoked by what we cannot read.
+            # The unreadable file may revoke keys that worked before.
             raise self._unreadable
 
     def _load(self) -> None:
@@ -127,13 +149,13 @@ class KeyStore:
 
     def _stamp_of_file(self) -> tuple[int, ...]:
         try:
-            found = self._path.lstat()
+            status = self._path.lstat()
         except FileNotFoundError:
             return ()
         except OSError as error:
             raise _trouble(self._path, "read", error) from error
-        # The time of change moves on with owner and mode too, and nobody can set it back.
-        return (found.st_ctime_ns, found.st_mtime_ns, found.st_ino, found.st_size)
+        # The change time (ctime) also covers owner and mode, and cannot be set back.
+        return (status.st_ctime_ns, status.st_mtime_ns, status.st_ino, status.st_size)
 
     def _read(self) -> list[ApiKey]:
         try:
@@ -150,7 +172,7 @@ class KeyStore:
 
     @contextmanager
     def _changing(self) -> Iterator[list[ApiKey]]:
-        """Two commands at once must not lose a key: one waits for the other."""
+        """Hold a lock while the keys change, so that two commands at once lose no key."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with open(self._path.with_name(f"{_FILE}.lock"), "ab", opener=itself) as lock:
@@ -169,24 +191,24 @@ class KeyStore:
 
 
 def _meant(keys: Sequence[ApiKey], which: str, now: datetime) -> ApiKey:
-    """The key of this id, else the one of this name, if it is there to be ended."""
+    """The key with this id, else the one with this name, if it can be revoked."""
     hint = "`dogubako keys list` shows ids and names."
     own = next((key for key in keys if key.id == which), None)
     if own is not None:
         if own.revoked is not None:
-            # Whoever says it twice must not end another key, which happens to be called like this one's id.
+            # A repeated command must not revoke another key whose name equals this id.
             since = f"{own.revoked:%Y-%m-%d %H:%M} UTC"
             raise KeysError(f"'{own.name}' ({own.id}) is revoked already, since {since}.", hint=hint)
         return own
     named = [key for key in keys if key.revoked is None and key.name == which]
     if not named:
         raise KeysError("There is no such key that is not revoked.", hint=hint)
-    # A name may have been given again after a key of it expired; the one that still opens is meant.
+    # A name may be reused after its key expired; the active key is meant.
     return min(named, key=lambda one: one.state(now) != "active")
 
 
 def _sync_folder(folder: Path) -> None:
-    """A name is on the disk when its folder is."""
+    """Sync a folder, so that a new file name is on the disk."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)
@@ -197,20 +219,20 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def _check_who_can_write(path: Path, found: os.stat_result) -> None:
-    """Who can write the keys can let anybody in.
+def _check_who_can_write(path: Path, status: os.stat_result) -> None:
+    """Refuse a file that other users can write: they could add keys.
 
-    To read them does no harm: they are hashes, and what is mounted into a container is often readable by a group.
+    Reading is harmless: the file has hashes, and a file mounted into a container is often readable by a group.
     """
     we, file = os.geteuid(), shlex.quote(str(path))
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise KeysError(f"{path} is not a file.", hint="Move it away and make new keys.")
-    if found.st_uid not in (_ROOT, we):
+    if status.st_uid not in (_ROOT, we):
         hint = f"Run dogubako as that user; or, if all keys in it are yours: chown {we} {file}"
-        raise KeysError(f"{path} belongs to another user (id {found.st_uid}).", hint=hint)
-    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        # A file of root's that we read as one of a group must stay readable for us.
-        mode = "600" if found.st_uid == we else "go-w"
+        raise KeysError(f"{path} belongs to another user (id {status.st_uid}).", hint=hint)
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        # A file of root that we read through a group must stay readable for us.
+        mode = "600" if status.st_uid == we else "go-w"
         hint = f"Run: chmod {mode} {file}  Then see with `dogubako keys list` whether all keys in it are yours."
         raise KeysError(f"{path} can be written by others than its owner.", hint=hint)
 
@@ -223,5 +245,5 @@ def _trouble(path: Path, act: str, error: OSError) -> KeysError:
 
 
 def _hash(secret: str) -> str:
-    # The secret has 256 random bits; there is nothing that a slow hash would have to protect.
+    # The secret has 256 random bits, so a slow hash would add nothing.
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()

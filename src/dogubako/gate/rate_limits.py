@@ -1,4 +1,4 @@
-"""How often a caller may call: in a moving window, in all and per tool, and how many calls may run at once."""
+"""Rate limits per caller and per tool in a moving window, and concurrency limits per caller."""
 
 import math
 import time
@@ -8,10 +8,11 @@ from urllib.parse import urlsplit
 
 from dogubako.contract.call import ToolCall
 from dogubako.contract.errors import BusyError, RateLimitError
-from dogubako.contract.pack import Finding
-from dogubako.outbound.circuit_breaker import CircuitBreaker, Unavailable
-from dogubako.outbound.redis_client import (
+from dogubako.contract.pack import HealthCheck
+from dogubako.outbound.redis_cache import (
+    CircuitBreaker,
     ThrottledLog,
+    Unavailable,
     close,
     connection_options,
     failures,
@@ -28,17 +29,17 @@ if TYPE_CHECKING:
 _HINT: Final = "Wait {wait} s, or ask the operator for a higher {setting}."
 _PREFIX: Final = "dogubako:calls"
 _USUAL_PORT: Final = 6379
-# Of so many callers it is remembered how many calls they run; who runs none can be forgotten.
+# Calls are counted for this many callers; callers without running calls are dropped.
 _MOST_CALLERS: Final = 10_000
 
 
 class RateLimits:
-    """Counts calls. Several servers count together where `storage` is a Redis; while it is away, each for itself."""
+    """Counts calls. Servers share the count in a Redis; while it is unreachable, each counts for itself."""
 
     def __init__(
         self, *, most: int | None, window: int, most_per_tool: int | None = None, storage: str = "memory"
     ) -> None:
-        # Heavy, and only those who limit need it.
+        # Slow to import, and needed only with limits.
         from limits import RateLimitItemPerSecond  # noqa: PLC0415
         from limits.aio.storage import MemoryStorage  # noqa: PLC0415
         from limits.aio.strategies import MovingWindowRateLimiter  # noqa: PLC0415
@@ -50,22 +51,22 @@ class RateLimits:
         self._one = RateLimitItemPerSecond(most_per_tool, window) if most_per_tool else None
 
     async def count(self, call: ToolCall) -> None:
-        """Count a call against what its caller may ask for in all, or refuse it with the time to wait."""
+        """Count a call against its caller's total limit, or refuse it with the time to wait."""
         await self._hit(self._all, "RATE_LIMIT_MAX", "all", call.caller.identity)
 
     async def count_tool(self, call: ToolCall) -> None:
-        """Count a call against what its caller may ask of one tool."""
+        """Count a call against its caller's limit for this tool."""
         await self._hit(self._one, "RATE_LIMIT_TOOL_MAX", "tool", call.caller.identity, call.name)
 
-    async def check(self) -> list[Finding]:
-        """Whether the shared counter answers. Its address may hold a password, so only its place is told."""
+    async def check(self) -> list[HealthCheck]:
+        """Whether the shared counter answers. Its URL may hold a password, so only the host is shown."""
         if self._shared is None:
             return []
         if await self._shared.answers():
-            return [Finding(ok=True, subject="rate limits", message=f"counted at {self._place}")]
+            return [HealthCheck(ok=True, subject="rate limits", message=f"counted at {self._place}")]
         message = f"The Redis at {self._place} does not answer, so each server counts calls for itself."
         advice = "Start it, or change RATE_LIMIT_STORAGE."
-        return [Finding(ok=False, subject="rate limits", message=message, advice=advice, severity="warning")]
+        return [HealthCheck(ok=False, subject="rate limits", message=message, advice=advice, severity="warning")]
 
     async def aclose(self) -> None:
         if self._shared is not None:
@@ -86,13 +87,13 @@ class RateLimits:
 
 
 class _SharedCounter:
-    """Counts in a Redis, and raises Unavailable where the server has to count for itself."""
+    """Counts in a Redis. Raises Unavailable when the server must count for itself."""
 
     def __init__(self, limiter: "MovingWindowRateLimiter") -> None:
         self._limiter = limiter
-        # `limits` has no public way to what it opened.
+        # `limits` has no public way to its client.
         self._client: Any = limiter.storage.bridge.storage  # type: ignore[attr-defined]
-        # A call is counted, and a refused one asks how long it has to wait.
+        # A call is counted, and a refused one also asks for the time to wait.
         seconds = 2 * operation_seconds(self._client)
         self._breaker = CircuitBreaker("rate limits", seconds=seconds, failures=failures())
         self._refusals = refusals()
@@ -116,7 +117,7 @@ class _SharedCounter:
 
 
 async def _hit(limiter: "MovingWindowRateLimiter", limit: "RateLimitItem", who: tuple[str, ...]) -> int:
-    """Count a call. 0 if it may run, else the seconds to wait."""
+    """Count a call. Returns 0 if it may run, else the seconds to wait."""
     if await limiter.hit(limit, *who):
         return 0
     window = await limiter.get_window_stats(limit, *who)
@@ -132,7 +133,7 @@ def _redis(url: str) -> "RedisStorage":
     except (ConfigurationError, ImportError):
         raise SettingsError("RATE_LIMIT_STORAGE is a redis:// address: install dogubako[redis] for it.") from None
     except ValueError:
-        # The address may hold a password; it is not repeated.
+        # The URL may hold a password; it is not repeated.
         raise SettingsError("Invalid setting: RATE_LIMIT_STORAGE: not a valid redis:// address.") from None
 
 
@@ -141,15 +142,15 @@ def _place(url: str) -> str:
     return f"{parts.hostname}:{parts.port or _USUAL_PORT}"
 
 
-class Crowd:
-    """How many calls of each caller are running."""
+class ConcurrencyLimits:
+    """Counts the running calls of each caller."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._places: dict[str, Places] = {}
 
     def place(self, caller: str) -> "Places":
-        """To be held while a call runs."""
+        """The place that a call holds while it runs."""
         places = self._places.get(caller)
         if places is None:
             if len(self._places) >= _MOST_CALLERS:
@@ -159,7 +160,7 @@ class Crowd:
 
 
 class Places:
-    """The places of one caller. Entered once for every call, so it is made once for all of them."""
+    """The running calls of one caller. Made once per caller and entered once per call."""
 
     __slots__ = ("_most", "running")
 

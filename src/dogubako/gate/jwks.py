@@ -1,9 +1,12 @@
-"""The public keys of an authorization server: fetched when first needed, kept fresh, and not believed for ever."""
+"""The JSON Web Key Set (JWKS) of an authorization server: fetched when needed, refreshed, and expired."""
 
 import asyncio
+import hashlib
 import time
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -11,27 +14,89 @@ import anyio
 import structlog
 
 from dogubako.contract.errors import ApiError
-from dogubako.contract.loopback import crosses_a_network_unencrypted
+from dogubako.contract.netaddr import crosses_a_network_unencrypted
 from dogubako.contract.offload import offload
 from dogubako.gate.jwk import SigningKey, signing_keys
-from dogubako.gate.unknown_keys import UnknownKeys
 from dogubako.outbound.bounds import SMALL_DOCUMENT
-from dogubako.outbound.http import Asked, ServiceHttp, connected
+from dogubako.outbound.http import Operation, ServiceHttp, connected
+
+_MOST_AT_ONCE: Final = 6.0
+_ONE_MORE_SECONDS: Final = 5.0
+_MOST_PER_KEY: Final = 2
+_REMEMBERED_SECONDS: Final = 30.0
+_MOST_REMEMBERED: Final = 1_000
+
+
+@dataclass(kw_only=True, slots=True)
+class _Seen:
+    moment: float
+    fetches_before: int
+    asked: int = 0
+
+
+class UnknownKeys:
+    """A token bucket for fetches, with a short memory of the key ids that caused them."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_AT_ONCE
+        self._filled = time.monotonic()
+        self._seen: OrderedDict[bytes, _Seen] = OrderedDict()
+
+    def may_fetch(self, kid: str | None, algorithm: str, fetches_so_far: int) -> bool:
+        """Take one fetch for this key id, if the bucket allows it."""
+        seen = self._remembered(kid, algorithm, fetches_so_far)
+        self._fill()
+        if seen.asked >= _MOST_PER_KEY or self._left < 1:
+            return False
+        seen.asked += 1
+        self._left -= 1
+        return True
+
+    def was_looked_for(self, kid: str | None, algorithm: str, last_fetch: int) -> bool:
+        """Whether this fetch began after the id was first seen, so that its answer covers the id."""
+        seen = self._seen.get(_digest(kid, algorithm))
+        return seen is not None and last_fetch > seen.fetches_before
+
+    def seconds_to_wait(self) -> float:
+        """Seconds until the next fetch is allowed."""
+        self._fill()
+        return max(1.0, (1 - self._left) * _ONE_MORE_SECONDS)
+
+    def _remembered(self, kid: str | None, algorithm: str, fetches_so_far: int) -> _Seen:
+        id_, now = _digest(kid, algorithm), time.monotonic()
+        seen = self._seen.get(id_)
+        if seen is None or now - seen.moment > _REMEMBERED_SECONDS:
+            seen = self._seen[id_] = _Seen(moment=now, fetches_before=fetches_so_far)
+            self._seen.move_to_end(id_)
+            if len(self._seen) > _MOST_REMEMBERED:
+                self._seen.popitem(last=False)
+        return seen
+
+    def _fill(self) -> None:
+        now = time.monotonic()
+        self._left = min(_MOST_AT_ONCE, self._left + (now - self._filled) / _ONE_MORE_SECONDS)
+        self._filled = now
+
+
+def _digest(kid: str | None, algorithm: str) -> bytes:
+    """A digest of fixed size for an id of any length."""
+    return hashlib.sha256(f"{algorithm} {kid!r}".encode("utf-8", "surrogatepass")).digest()
+
 
 log = structlog.get_logger("dogubako.gate")
 
 _KEPT_SECONDS: Final = 600.0
-# So long they are believed while no news can be had. A server that is down for a night locks nobody out; but somebody
-# who holds a key that was withdrawn, and can keep us from hearing of it, gets in for a day and not for ever.
+# How long keys are trusted without a successful fetch. A server that is down for a night locks nobody out; but an
+# attacker who holds a withdrawn key and blocks our fetches gets in for a day and not for ever.
 _BELIEVED_SECONDS: Final = 24 * 3600.0
-# A server that does not answer is not asked again at once.
+# Wait this long after a failed fetch.
 _TRY_AGAIN_SECONDS: Final = 5.0
 _NEVER: Final = float("-inf")
-_ASKED: Final = Asked(operation="fetch the keys of the authorization server")
+_FETCH_KEYS: Final = Operation(name="fetch the keys of the authorization server")
 
 
-class KeySet:
-    """Finds keys by id and algorithm.
+class Jwks:
+    """Finds signing keys by id and algorithm.
 
     Every fetch reads the description of the server again, so that keys that moved to another address are found;
     `jwks_url` stays what it is. Fetches are numbered, to tell whether one began after a token arrived.
@@ -64,9 +129,9 @@ class KeySet:
                 await asyncio.wait([refreshing])
 
     async def find(self, kid: str | None, algorithm: str, *, renewed: bool = False) -> Sequence[SigningKey]:
-        """The keys that may have signed a token; none where the server has answered that there are none.
+        """The keys that may have signed a token; none if the server has answered that there are none.
 
-        Only for a key that is not known the server is waited for: it may have been added now. `renewed` says that
+        Only an unknown key waits for the server: it may have been added now. `renewed` says that
         those which we know did not fit the signature. Raises `ApiError` where the token cannot be checked now.
         """
         self._forget_what_is_too_old()
@@ -84,7 +149,7 @@ class KeySet:
             await self._wait_for_news()
 
     async def check(self) -> None:
-        """Raise `ApiError` where no keys are known and none can be fetched."""
+        """Raise `ApiError` if no keys are known and none can be fetched."""
         self._forget_what_is_too_old()
         if not self._keys:
             await self._wait_for_news()
@@ -93,7 +158,7 @@ class KeySet:
         named = [key for key in self._keys.get(kid, ()) if algorithm in key.algorithms]
         if named or kid is not None:
             return named
-        # A token that does not name its key can only be of the one that there is.
+        # A token that does not name its key can only be signed by the only key.
         others = [key for keys in self._keys.values() for key in keys if algorithm in key.algorithms]
         return others if len(others) == 1 else []
 
@@ -102,10 +167,10 @@ class KeySet:
         return now - self._failed > _TRY_AGAIN_SECONDS and now - self._fetched > _KEPT_SECONDS
 
     def _may_ask_for(self, kid: str | None, algorithm: str) -> bool:
-        """Whether to wait for the server because of this key; False where it has answered for it already."""
+        """Whether to wait for the server because of this key; False if it has already answered for it."""
         if time.monotonic() - self._failed <= _TRY_AGAIN_SECONDS:
             raise _unanswered()
-        # Who comes while a fetch runs waits for it; old keys are fetched again in any case.
+        # Callers wait for a running fetch; old keys are fetched again in any case.
         if self._wanted.is_set() or self._failed != _NEVER or self._is_time_for_news():
             return True
         if self._unknown.may_fetch(kid, algorithm, self._begun):
@@ -117,7 +182,7 @@ class KeySet:
     def _forget_what_is_too_old(self) -> None:
         if self._keys and time.monotonic() - self._fetched > _BELIEVED_SECONDS:
             self._keys = {}
-            log.error("The keys of the authorization server are too old to be believed", hours=_BELIEVED_SECONDS / 3600)
+            log.error("The keys of the authorization server have expired", hours=_BELIEVED_SECONDS / 3600)
 
     async def _wait_for_news(self) -> None:
         last = self._answered
@@ -127,13 +192,13 @@ class KeySet:
             raise _unanswered()
 
     def _asked_for_news(self) -> anyio.Event:
-        """All who want news want the same: one fetch is enough, also one that runs already."""
+        """Request a fetch, or join the running one."""
         assert self._http is not None, "nobody fetches keys before or after `running()`"
         self._wanted.set()
         return self._arrived
 
     async def _keep_fresh(self) -> None:
-        """Fetch when somebody asks, and from then on in time: where few callers come, a withdrawn key must end, too."""
+        """Fetch on demand, and from then on regularly: with few callers, a withdrawn key must expire too."""
         try:
             while True:
                 with anyio.move_on_after(_KEPT_SECONDS if self._keys else None):
@@ -148,13 +213,13 @@ class KeySet:
         arrived.set()
 
     async def _fetch(self) -> None:
-        """Better the keys that we know than to lock everybody out while the other server restarts."""
+        """Fetch the keys. If that fails, keep the known ones: the server may be restarting."""
         self._begun += 1
         try:
-            # Each key takes a moment, and nobody knows how many there are.
+            # Parsing is slow, and the number of keys is not bounded by us.
             keys = await offload(signing_keys, await self._json(await self._address()))
         except Exception as error:
-            # The edge of a task of its own: there is nobody above to tell, and an odd document must not end it.
+            # This is the top of a task: nothing above handles errors, and a strange document must not end it.
             if self._failed == _NEVER:
                 reason = f"{type(error).__name__}: {error}"[:200]
                 log.error("The keys of the authorization server cannot be fetched", reason=reason)
@@ -166,7 +231,7 @@ class KeySet:
         self._answered = self._begun
 
     async def _address(self) -> str:
-        """Where the keys are: as configured, or as the server says of itself now, or as it last said."""
+        """The URL of the keys: configured, or from the server's metadata, or the last known one."""
         if self._configured_url is not None:
             return self._configured_url
         try:
@@ -181,13 +246,13 @@ class KeySet:
         return address
 
     def _may_use_last_address(self, address: str, error: Exception) -> bool:
-        """Keys may be kept at another host than the description; at the same one there is nobody to answer."""
+        """Whether the last known URL may work although the metadata cannot be fetched: only at another host."""
         same_host = urlsplit(address).netloc == urlsplit(self._issuer).netloc
         gone = isinstance(error, ApiError) and error.unreachable and same_host
         return not gone and time.monotonic() - self._described <= _BELIEVED_SECONDS
 
     async def _described_address(self) -> str:
-        for well_known in _descriptions(self._issuer):
+        for well_known in description_addresses(self._issuer):
             try:
                 return _keys_in(await self._json(well_known), self._issuer)
             except ApiError as error:
@@ -199,36 +264,36 @@ class KeySet:
 
     async def _json(self, url: str) -> dict[str, Any]:
         assert self._http is not None
-        answer = await self._http.request("GET", url, _ASKED, seconds=10)
+        answer = await self._http.request("GET", url, _FETCH_KEYS, seconds=10)
         if not answer.ok:
             raise ValueError(f"status {answer.status}")
-        found = await answer.json()
-        if not isinstance(found, dict):
+        document = await answer.json()
+        if not isinstance(document, dict):
             raise TypeError("not an object")
-        return found
+        return document
 
 
 def _unanswered() -> ApiError:
-    """Not the caller's fault: a client must not throw away a token that may be good."""
+    """Not the caller's fault: a client must not discard a token that may be valid."""
     message = "Access tokens cannot be checked: the authorization server does not answer."
     return ApiError(message, unreachable=True, retry_after=_TRY_AGAIN_SECONDS, hint="Try again later.")
 
 
 def _not_yet(seconds: float) -> ApiError:
-    """It may be signed with a key that appeared a moment ago: not the caller's fault either."""
+    """The token may be signed with a new key: not the caller's fault either."""
     message = "The access token cannot be checked yet: its key is not known, and the server was asked a moment ago."
     return ApiError(message, unreachable=True, retry_after=seconds, hint="Try again later.")
 
 
 def _by_id(keys: Sequence[SigningKey]) -> dict[str | None, list[SigningKey]]:
-    found: dict[str | None, list[SigningKey]] = {}
+    by_id: dict[str | None, list[SigningKey]] = {}
     for key in keys:
-        found.setdefault(key.kid, []).append(key)
-    return found
+        by_id.setdefault(key.kid, []).append(key)
+    return by_id
 
 
 def _keys_in(description: dict[str, Any], issuer: str) -> str:
-    # RFC 8414: who describes somebody else must not be believed.
+    # RFC 8414: metadata of another issuer must not be trusted.
     if description["issuer"] != issuer:
         raise ValueError("the description is of another issuer")
     address = str(description["jwks_uri"])
@@ -237,8 +302,8 @@ def _keys_in(description: dict[str, Any], issuer: str) -> str:
     return address
 
 
-def _descriptions(issuer: str) -> list[str]:
-    """RFC 8414 puts the well-known part before the issuer's own path, OpenID Connect behind it."""
+def description_addresses(issuer: str) -> list[str]:
+    """RFC 8414 puts the well-known part before the issuer's path, OpenID Connect after it."""
     parts = urlsplit(issuer)
     root, path = f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
     return [
