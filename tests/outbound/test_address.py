@@ -7,7 +7,7 @@ import certifi
 import pytest
 from pydantic import SecretStr
 
-from dogubako.outbound.address import checked_address, checked_ca_bundle, checked_key, plain_text_warnings
+from dogubako.outbound.service_settings import checked_address, checked_ca_bundle, checked_key, plain_text_warnings
 
 EXAMPLE = "https://service.example.com"
 

@@ -10,9 +10,9 @@ from starlette.responses import Response
 
 from dogubako.contract.errors import ApiError
 from dogubako.outbound.bounds import JSON_ANSWER, MEGABYTE, SMALL_DOCUMENT, Bound
-from dogubako.outbound.http import Answer, Asked, connected
+from dogubako.outbound.http import Operation, ServiceResponse, connected
 
-ASKED: Final = Asked(operation="read")
+ASKED: Final = Operation(name="read")
 # Eight megabytes of these would become two hundred.
 LISTS: Final = b"[" + b"[]," * 2_700_000 + b"0]"
 OBJECTS: Final = b'{"a":[' + b'{"":0},' * 1_100_000 + b"0]}"
@@ -22,7 +22,7 @@ ROWS: Final = b"0,1,2\n" * 1_000_000
 
 async def answer_to(
     body: bytes, *, of_all: Bound | None = None, of_this: Bound | None = None, status: int = 200, kind: str = "json"
-) -> Answer:
+) -> ServiceResponse:
     """What our client makes of a service that packs this."""
     headers = {"Content-Encoding": "gzip", "Content-Type": f"application/{kind}"}
     service = Response(gzip.compress(body, compresslevel=1), status, headers=headers)

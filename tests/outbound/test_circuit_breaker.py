@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import structlog.testing
 
-from dogubako.outbound import circuit_breaker
-from dogubako.outbound.circuit_breaker import CircuitBreaker, Unavailable
+from dogubako.outbound import redis_cache
+from dogubako.outbound.redis_cache import CircuitBreaker, Unavailable
 
 
 class Clock:
@@ -20,7 +20,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(circuit_breaker, "time", clock)
+    monkeypatch.setattr(redis_cache, "time", clock)
     return clock
 
 

@@ -4,9 +4,8 @@ import gzip
 
 import pytest
 
-from dogubako.outbound.address import checked_address
-from dogubako.outbound.bounds import MEGABYTE, Bound
-from dogubako.outbound.unpacking import unpack
+from dogubako.outbound.bounds import MEGABYTE, Bound, unpack
+from dogubako.outbound.service_settings import checked_address
 
 EXAMPLE = "https://service.example.com"
 
@@ -39,11 +38,11 @@ def test_values_are_counted_to_the_last_one(values: int, allowed: bool, padding:
     assert Bound(most_bytes=2 * MEGABYTE, most_values=100).allows_values_of(body) is allowed
 
 
-async def test_what_is_called_by_a_name_that_we_do_not_know_is_not_unpacked_whatever_it_is() -> None:
+def test_what_is_called_by_a_name_that_we_do_not_know_is_not_unpacked_whatever_it_is() -> None:
     with pytest.raises(ValueError, match="unknown encoding br"):
-        await unpack([gzip.compress(b"{}")], "br", Bound(most_bytes=100))
+        unpack([gzip.compress(b"{}")], "br", Bound(most_bytes=100))
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "br", ""])
-async def test_nothing_is_nothing_in_every_packing(encoding: str) -> None:
-    assert await unpack([], encoding, Bound(most_bytes=100)) == (b"", None)
+def test_nothing_is_nothing_in_every_packing(encoding: str) -> None:
+    assert unpack([], encoding, Bound(most_bytes=100)) == (b"", None)

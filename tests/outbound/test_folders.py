@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from dogubako.contract.errors import ValidationError
-from dogubako.outbound.folders import OpenFolders
+from dogubako.outbound.allowed_folders import OpenFolders
 
 MUCH: Final = 1_000_000
 OUTSIDE: Final = "it is outside of the folders in DOGUBAKO_FILES"

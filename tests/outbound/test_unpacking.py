@@ -13,19 +13,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dogubako.contract.errors import ApiError
-from dogubako.outbound import http, unpacking
-from dogubako.outbound.bounds import Bound
-from dogubako.outbound.http import Answer, Asked, connected
-from dogubako.outbound.unpacking import unpack
+from dogubako.outbound import bounds, http
+from dogubako.outbound.bounds import Bound, unpack
+from dogubako.outbound.http import Operation, ServiceResponse, connected
 
 TEXT = json.dumps([number * 7919 for number in range(100_000)]).encode()
 PACKED = gzip.compress(TEXT)
 DAMAGED = PACKED[:2000] + bytes(100) + PACKED[2100:]
-ASKED = Asked(operation="read")
+ASKED = Operation(name="read")
 PATIENCE = 10
 
 
-async def answer_to(body: bytes, encoding: str) -> Answer:
+async def answer_to(body: bytes, encoding: str) -> ServiceResponse:
     """What our client makes of a service that sends this; the service echoes what the client says it takes."""
 
     async def service(scope: object, receive: object, send: object) -> None:
@@ -90,27 +89,28 @@ async def test_a_few_bytes_that_hold_too_many_are_refused(monkeypatch: pytest.Mo
 
 
 def test_unpacking_stops_where_it_is_too_much() -> None:
-    assert len(unpacking._decompressed(PACKED, "gzip", 1000)) == 1001
+    assert len(bounds._decompressed(PACKED, "gzip", 1000)) == 1001
 
 
 async def test_others_get_their_turn_while_a_large_answer_is_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
-    others_had_their_turn = threading.Event()
-    unpack_at_once = unpacking._unpacked
+    began, others_had_their_turn = threading.Event(), threading.Event()
 
     def unpack_late(pieces: Sequence[bytes], encoding: str, at_most: Bound) -> tuple[bytes, str | None]:
+        began.set()
         assert others_had_their_turn.wait(PATIENCE), "nobody got a turn before it was unpacked"
-        return unpack_at_once(pieces, encoding, at_most)
+        return unpack(pieces, encoding, at_most)
 
-    monkeypatch.setattr(unpacking, "_unpacked", unpack_late)
+    monkeypatch.setattr(http, "unpack", unpack_late)
     unpacked: list[bytes] = []
 
-    async def unpack_it() -> None:
-        unpacked.append((await unpack([PACKED], "gzip", Bound(most_bytes=len(TEXT))))[0])
+    async def ask() -> None:
+        unpacked.append((await answer_to(PACKED, "gzip")).body)
 
     async with anyio.create_task_group() as group:
-        group.start_soon(unpack_it)
-        for _ in range(10):
-            await anyio.lowlevel.checkpoint()
+        group.start_soon(ask)
+        with anyio.fail_after(PATIENCE):
+            while not began.is_set():
+                await anyio.lowlevel.checkpoint()
         assert unpacked == []
         others_had_their_turn.set()
 

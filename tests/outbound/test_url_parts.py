@@ -5,8 +5,7 @@ import pytest
 from starlette.responses import JSONResponse
 
 from dogubako.contract.errors import ValidationError
-from dogubako.outbound.http import Asked, connected
-from dogubako.outbound.url_parts import LONGEST_URL, segment
+from dogubako.outbound.http import LONGEST_URL, Operation, connected, segment
 
 TOO_LONG = "names, ids and filters of more than 16,384 characters cannot be sent"
 
@@ -29,7 +28,7 @@ async def test_a_query_that_no_url_can_hold_is_a_mistake_of_the_caller() -> None
     transport = httpx2.ASGITransport(app=JSONResponse({}))
     async with connected("n8n", "http://n8n.test", transport=transport) as client:
         with pytest.raises(ValidationError, match=TOO_LONG):
-            await client.request("GET", "/", Asked(operation="read"), params={"cursor": "a" * 3_900_000})
-        fine = await client.request("GET", "/", Asked(operation="read"), params={"cursor": "a" * 8_000, "none": None})
+            await client.request("GET", "/", Operation(name="read"), params={"cursor": "a" * 3_900_000})
+        fine = await client.request("GET", "/", Operation(name="read"), params={"cursor": "a" * 8_000, "none": None})
 
     assert fine.ok

@@ -1,1 +1,1 @@
-"""What all service clients share."""
+"""HTTP client, cache and settings that all service clients share."""

@@ -1,27 +1,188 @@
-"""A cache that several servers share."""
+"""A cache in Redis: signed values, short timeouts, and a circuit breaker."""
 
+import asyncio
+import hmac
+import secrets
+import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import cached_property
-from typing import Any, Final
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final, TypeVar
 
-from dogubako.outbound.circuit_breaker import CircuitBreaker, Unavailable
-from dogubako.outbound.redis_client import (
-    ThrottledLog,
-    close,
-    connection_options,
-    failures,
-    operation_seconds,
-    refusals,
-)
-from dogubako.outbound.signed_values import OVERHEAD_BYTES, ValueSigner
-from dogubako.settings import SettingsError
+import structlog
 
-# Larger values are not kept, and not read: they would take longer than an operation may.
+from dogubako.contract.storage import Cache, MemoryCache, NoCache
+from dogubako.settings import Settings, SettingsError
+
+log = structlog.get_logger("dogubako.outbound")
+
+ResultT = TypeVar("ResultT")
+
+# How long the breaker stays open after the first failure, and at most; each failed probe doubles it.
+FIRST_PAUSE_SECONDS: Final = 1.0
+LONGEST_PAUSE_SECONDS: Final = 30.0
+
+
+class Unavailable(Exception):  # noqa: N818 - a signal to whoever can do without the service
+    """The service failed, took too long, or was not called."""
+
+
+class CircuitBreaker:
+    """Closed: every call uses the service. Open: none does. After the pause one probe call decides."""
+
+    def __init__(self, service: str, *, seconds: float, failures: tuple[type[Exception], ...]) -> None:
+        self._service = service
+        self._seconds = seconds
+        # A timeout is an OSError.
+        self._failures: tuple[type[Exception], ...] = (OSError, *failures)
+        self._pause = 0.0
+        self._open_until = 0.0
+        self._probing = False
+
+    async def run(self, work: Callable[[], Awaitable[ResultT]]) -> ResultT:
+        """Do the work within its timeout, or raise Unavailable."""
+        probe = self._admit()
+        try:
+            async with asyncio.timeout(self._seconds):
+                result = await work()
+        except self._failures as error:
+            self._fail(error, probe)
+            # Without the cause, which would keep the buffers of a broken connection alive.
+            raise Unavailable from None
+        finally:
+            if probe:
+                self._probing = False
+        self._succeed()
+        return result
+
+    def _admit(self) -> bool:
+        """Whether this call is the probe. Raises Unavailable while the breaker is open."""
+        if not self._pause:
+            return False
+        if self._probing or time.monotonic() < self._open_until:
+            raise Unavailable
+        self._probing = True
+        return True
+
+    def _fail(self, error: Exception, probe: bool) -> None:
+        if not self._pause:
+            self._pause = FIRST_PAUSE_SECONDS
+            reason = type(error).__name__
+            log.warning("Circuit breaker opened", service=self._service, error=reason, pause_seconds=self._pause)
+        elif probe:
+            self._pause = min(self._pause * 2, LONGEST_PAUSE_SECONDS)
+        else:
+            # The call was running when another one failed, which has been counted.
+            return
+        self._open_until = time.monotonic() + self._pause
+
+    def _succeed(self) -> None:
+        if self._pause:
+            self._pause = 0.0
+            log.warning("Circuit breaker closed", service=self._service)
+
+
+# Timeout of one operation, including the connection; no call does more than three. `?socket_timeout=` in the URL
+# changes it.
+OPERATION_SECONDS: Final = 0.1
+_CLOSE_SECONDS: Final = 1.0
+_LOG_INTERVAL_SECONDS: Final = 60.0
+# The client library raises these besides its own errors when another kind of server answers.
+_GARBLED: Final = (ValueError, TypeError, LookupError, AttributeError, RecursionError, EOFError)
+
+
+def connection_options() -> dict[str, Any]:
+    """Client options: short timeouts, and one retry for a connection that was closed while idle."""
+    # An optional dependency, needed only with Redis.
+    from redis.asyncio.retry import Retry  # noqa: PLC0415
+    from redis.backoff import NoBackoff  # noqa: PLC0415
+
+    return {
+        "socket_timeout": OPERATION_SECONDS,
+        "socket_connect_timeout": OPERATION_SECONDS,
+        "retry": Retry(NoBackoff(), 1),
+    }
+
+
+def operation_seconds(client: Any) -> float:
+    """The timeout of one operation, from the client's URL."""
+    configured = client.connection_pool.connection_kwargs.get("socket_timeout")
+    return OPERATION_SECONDS if configured is None else float(configured)
+
+
+def failures() -> tuple[type[Exception], ...]:
+    """Errors that mean that no usable Redis answers."""
+    from redis.exceptions import RedisError  # noqa: PLC0415
+
+    return (RedisError, *_GARBLED)
+
+
+def refusals() -> tuple[type[Exception], ...]:
+    """Errors with which a working Redis refuses one command: a wrong type, no memory left, a read-only replica."""
+    from redis.exceptions import ResponseError  # noqa: PLC0415
+
+    return (ResponseError,)
+
+
+async def close(client: Any) -> None:
+    """Close the connections. A Redis that hangs does not delay the end of the server."""
+    with suppress(OSError, *failures()):
+        async with asyncio.timeout(_CLOSE_SECONDS):
+            await client.aclose()
+
+
+class ThrottledLog:
+    """Logs an event at most once a minute, with a count."""
+
+    def __init__(self, event: str) -> None:
+        self._event = event
+        self._times = 0
+        self._silent_until = 0.0
+
+    def warn(self, **fields: Any) -> None:
+        self._times += 1
+        now = time.monotonic()
+        if now >= self._silent_until:
+            log.warning(self._event, times=self._times, **fields)
+            self._times, self._silent_until = 0, now + _LOG_INTERVAL_SECONDS
+
+
+_TAG_BYTES: Final = 32
+OVERHEAD_BYTES: Final = _TAG_BYTES
+
+
+class ValueSigner:
+    """Signs values together with their names, with one key."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+        # Identifies the key without revealing it.
+        self.key_id = blake2b(b"key id", key=key, digest_size=8).hexdigest()
+
+    def sign(self, name: str, value: bytes) -> bytes:
+        return self._tag(name, value) + value
+
+    def verified(self, name: str, signed: bytes) -> bytes | None:
+        """The value, or None if it was not signed with this key for this name."""
+        tag, value = signed[:_TAG_BYTES], signed[_TAG_BYTES:]
+        return value if hmac.compare_digest(tag, self._tag(name, value)) else None
+
+    def _tag(self, name: str, value: bytes) -> bytes:
+        spelled = name.encode()
+        digest = blake2b(len(spelled).to_bytes(8), key=self._key, digest_size=_TAG_BYTES)
+        digest.update(spelled)
+        digest.update(value)
+        return digest.digest()
+
+
+# Larger values are neither stored nor read: they would exceed the operation timeout.
 MOST_BYTES: Final = 4 * 1024 * 1024
 
 
 class RedisCache:
-    """A cache in Redis. When Redis is sick or away, nothing is kept and every call still works.
+    """A cache in Redis. When Redis fails, nothing is cached and every call still works.
 
     Values are signed, and the id of the key is part of their names: servers with different keys leave each other's
     values alone. A value that is not ours, too large or of another type is a miss, and is deleted.
@@ -29,14 +190,14 @@ class RedisCache:
 
     def __init__(self, url: str, key: Callable[[], bytes], *, ttl_seconds: int = 300) -> None:
         try:
-            # An extra: only those who configured it need it.
+            # An optional dependency, needed only with Redis.
             from redis import asyncio as redis  # noqa: PLC0415
         except ImportError:
             raise SettingsError("DOGUBAKO_CACHE is a redis:// address: install dogubako[redis] for it.") from None
         try:
             self._client: Any = redis.from_url(url, **connection_options())
         except ValueError:
-            # The address may hold a password; it is not repeated.
+            # The URL may hold a password; it is not repeated.
             raise SettingsError("Invalid setting: DOGUBAKO_CACHE: not a valid redis:// address.") from None
         self._key = key
         self._ttl = ttl_seconds
@@ -72,14 +233,14 @@ class RedisCache:
 
     @cached_property
     def _signer(self) -> ValueSigner:
-        # Made when it is first needed: looking at a server must not leave a key file behind.
+        # Created on first use: inspecting a server must not leave a key file behind.
         return ValueSigner(self._key())
 
     def _name(self, key: str) -> str:
         return f"dogubako:cache:{self._signer.key_id}:{key}"
 
     async def _read(self, name: str) -> object:
-        """What is stored, up to a little more than we would store; b"" for nothing, None for what cannot be read."""
+        """The stored value, up to a little more than the size limit; b"" for none, None if it cannot be read."""
         try:
             return await self._client.getrange(name, 0, MOST_BYTES + OVERHEAD_BYTES)
         except self._refusals as error:
@@ -112,3 +273,26 @@ class RedisCache:
             await command()
         except self._refusals as error:
             self._refused.warn(error=type(error).__name__)
+
+
+_CACHE_KEY_FILE: Final = "cache.key"
+
+
+def answer_cache(settings: Settings, kept_secret: Callable[[Path], bytes]) -> Cache:
+    """The cache of unchanging answers that the settings choose. `kept_secret` reads a secret of the data folder."""
+    if settings.cache == "off":
+        return NoCache()
+    if settings.cache == "memory":
+        return MemoryCache()
+    return RedisCache(settings.cache, lambda: _signing_key(settings, kept_secret))
+
+
+def _signing_key(settings: Settings, kept_secret: Callable[[Path], bytes]) -> bytes:
+    """The key that signs values in a shared cache: the servers' shared secret, else one of this data folder."""
+    shared = settings.request_state_key
+    try:
+        secret = shared.get_secret_value().encode() if shared else kept_secret(settings.data_dir / _CACHE_KEY_FILE)
+    except OSError as error:
+        log.warning("The cache key cannot be stored, so this process cannot share cached values", reason=error.strerror)
+        secret = secrets.token_bytes(32)
+    return hmac.digest(secret, b"dogubako cache values", "sha256")

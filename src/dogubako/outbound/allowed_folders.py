@@ -1,4 +1,4 @@
-"""Files that tools may read and write: below the folders that the operator opened, and nowhere else."""
+"""Restrict file tools to the folders that the operator allowed."""
 
 import os
 from collections.abc import Sequence
@@ -12,17 +12,17 @@ from dogubako.contract.errors import ValidationError
 
 
 class OpenFolders:
-    """Reads and writes whole files. What is wrong with a path is said about the parameter it came in."""
+    """Reads and writes whole files. Errors name the parameter with the path."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self._folders = [folder.resolve() for folder in folders]
 
     async def read(self, path: str, largest: int, *, parameter: str = "path") -> bytes:
-        """The file's bytes, or a ValidationError that says why not."""
+        """The file's bytes, or a ValidationError with the reason."""
         return await anyio.to_thread.run_sync(self._read, path, largest, parameter)
 
     async def save(self, path: str, body: bytes, *, parameter: str = "path") -> Path:
-        """Write a new file. One that is there already is never replaced."""
+        """Write a new file. An existing file is never replaced."""
         return await anyio.to_thread.run_sync(self._save, path, body, parameter)
 
     def _read(self, path: str, largest: int, parameter: str) -> bytes:
@@ -37,19 +37,19 @@ class OpenFolders:
     def _save(self, path: str, body: bytes, parameter: str) -> Path:
         file = self._inside(path, parameter)[0]
         if file in self._folders:
-            # Beside it would be outside.
+            # The temporary file beside it would be outside the folder.
             raise wrong_path("it is a folder", parameter)
         unfinished = file.with_name(f".{uuid4().hex}.part")
         try:
             unfinished.write_bytes(body)
-            # A link is made only where nothing is, so that two calls at once cannot overwrite each other.
+            # A link is created only if the name is free, so that two concurrent calls cannot overwrite each other.
             os.link(unfinished, file)
         except FileExistsError:
             raise wrong_path("there is such a file already, and nothing is overwritten", parameter) from None
         except OSError as error:
             raise wrong_path(f"the file cannot be written ({error.strerror})", parameter) from error
         finally:
-            # Below a file there is nothing to take away, and to fail here would hide the reason.
+            # Nothing was created below a file, and an error here would hide the reason.
             with suppress(OSError):
                 unfinished.unlink()
         return file
@@ -68,11 +68,11 @@ class OpenFolders:
         if not self._folders:
             message = "no folder is open to file tools; an operator can name some in DOGUBAKO_FILES"
             raise wrong_path(message, parameter)
-        # Links are followed first: what counts is where the file really is.
+        # Resolve links first: the real location of the file counts.
         try:
             candidates = [(folder / path).resolve() for folder in self._folders]
         except (OSError, ValueError, RuntimeError) as error:
-            # A zero byte, a name that is too long, links in a circle.
+            # A zero byte, a name that is too long, a loop of links.
             raise wrong_path("it is no path", parameter) from error
         inside = [one for one in candidates if any(one.is_relative_to(folder) for folder in self._folders)]
         if not inside:

@@ -1,0 +1,1 @@
+"""Read strangers' documents and pictures. Only worker processes parse them."""

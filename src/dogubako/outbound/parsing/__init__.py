@@ -1,0 +1,1 @@
+"""Parse strangers' files in worker processes with limits on time and memory."""
