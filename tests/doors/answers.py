@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from dogubako import ToolResult
+from dogubako.tools import ToolResult
 
 _FACTS: Final = ("code", "retryable", "hint", "errorId", "retryAfter", "details")
 

@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 from starlette.types import ASGIApp, Message
 
-from dogubako.transports.http import HttpDoor
+from dogubako.transports.http.app import HttpApp
 
 from . import messages
 from .processes import PATIENCE
@@ -126,7 +126,7 @@ class Client:
 
 
 @asynccontextmanager
-async def opened(door: HttpDoor) -> AsyncIterator[Client]:
+async def opened(door: HttpApp) -> AsyncIterator[Client]:
     """The door while its server would be running."""
     incoming: asyncio.Queue[Message] = asyncio.Queue()
     outgoing: asyncio.Queue[Message] = asyncio.Queue()

@@ -7,27 +7,10 @@ from typing import Any, Literal
 import structlog
 from pydantic import SecretStr
 
-from dogubako import (
-    Effect,
-    Embedded,
-    Link,
-    Markdown,
-    Message,
-    Mixed,
-    Output,
-    Pack,
-    PackSettings,
-    Prompt,
-    PromptMessage,
-    Resource,
-    Text,
-    ToolContext,
-    Xml,
-    XmlElement,
-    setting,
-    tool,
-)
+from dogubako import Context, Effect, Pack, tool
 from dogubako.contract import errors
+from dogubako.output import Embedded, Json, Link, Markdown, Message, Mixed, Text, Xml, XmlElement
+from dogubako.tools import PackSettings, Prompt, PromptMessage, Resource, setting
 
 # Not a setting of ours, but everything about them says that they are secret.
 FOREIGN = {
@@ -71,16 +54,16 @@ SUCCESSES: dict[str, Callable[[str], Any]] = {
     "one long line": lambda key: "x" * 1_000 + f"{key} and " * 30_000,
     "data": lambda key: {"key": key, "nested": [{"deep": f"a {key} b"}]},
     "name of a field": lambda key: {key: 1},
-    "message": lambda key: Output(data=1, message=Message(en=f"Done with {key}", ja=key)),
+    "message": lambda key: Json(data=1, message=Message(en=f"Done with {key}", ja=key)),
     "xml": lambda key: Xml(root=XmlElement("a", {"b": key}, [XmlElement("c", {}, key)])),
     "markdown": lambda key: Markdown(blocks=[f"# {key}", f"`{key}`"]),
     "embedded": lambda key: Embedded(uri="canary://x", body=f"key={key}", mime_type="text/plain"),
     "link": lambda key: Link(uri=f"https://x.example/?k={key}", name=key, title=key, description=key),
-    "mixed": lambda key: Mixed(parts=[key, Text(text=key), Output(data=key)]),
+    "mixed": lambda key: Mixed(parts=[key, Text(text=key), Json(data=key)]),
 }
 
 
-def _key(context: ToolContext[Any]) -> str:
+def _key(context: Context[Any]) -> str:
     settings: CanarySettings = context.settings
     return settings.key.get_secret_value()
 
@@ -94,7 +77,7 @@ def _spill(how: str, key: str) -> Any:
 
 
 @tool(effect=Effect.READ)
-async def spill(how: str, context: ToolContext) -> Any:
+async def spill(how: str, context: Context) -> Any:
     """Spill the secret."""
     return _spill(how, _key(context))
 
@@ -106,7 +89,7 @@ async def spill_plainly(how: str) -> Any:
 
 
 @tool(effect=Effect.READ)
-async def chat(way: Literal["log", "progress", "ask"], context: ToolContext) -> str:
+async def chat(way: Literal["log", "progress", "ask"], context: Context) -> str:
     """Tell the secret to the client while running."""
     key = _key(context)
     if way == "log":
@@ -118,11 +101,11 @@ async def chat(way: Literal["log", "progress", "ask"], context: ToolContext) -> 
     return "told"
 
 
-async def _read(context: ToolContext[Any], variables: Any) -> str:
+async def _read(context: Context[Any], variables: Any) -> str:
     return f"the key is {_key(context)}"
 
 
-async def _render(context: ToolContext[Any], arguments: Any) -> list[PromptMessage]:
+async def _render(context: Context[Any], arguments: Any) -> list[PromptMessage]:
     return [PromptMessage(role="user", content=f"use the key {_key(context)}")]
 
 

@@ -1,6 +1,7 @@
 """A pack that lacks a setting, so that its tool is there and cannot be called."""
 
-from dogubako import Effect, Pack, PackSettings, Unconfigured, setting, tool
+from dogubako import Effect, Pack, tool
+from dogubako.tools import MissingSetting, PackSettings, setting
 
 
 class ClosedSettings(PackSettings):
@@ -18,8 +19,8 @@ class ClosedPack(Pack[ClosedSettings, None]):
     tools = (locked,)
     settings = ClosedSettings
 
-    def unconfigured(self, settings: ClosedSettings) -> Unconfigured | None:
-        return Unconfigured(reason="The closed service is not configured.", setting="CLOSED_URL")
+    def unconfigured(self, settings: ClosedSettings) -> MissingSetting | None:
+        return MissingSetting(reason="The closed service is not configured.", setting="CLOSED_URL")
 
 
 PACK = ClosedPack()

@@ -11,7 +11,7 @@ import structlog
 
 from dogubako.app import Toolbox, build
 from dogubako.settings import Sources
-from dogubako.transports.http import HttpDoor
+from dogubako.transports.http.app import HttpApp
 
 from .asgi import Client, opened
 from .described import DescribedClient
@@ -100,14 +100,14 @@ def door(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 @pytest.fixture
 async def web(box: Toolbox) -> AsyncIterator[Client]:
     """The HTTP door in this process, for questions that need no socket."""
-    async with opened(HttpDoor(box)) as client:
+    async with opened(HttpApp(box)) as client:
         yield client
 
 
 @pytest.fixture
 async def rest(box: Toolbox) -> AsyncIterator[DescribedClient]:
     """The REST door; each answer is also held against the server's own description."""
-    door = HttpDoor(box)
+    door = HttpApp(box)
     async with opened(door) as client:
         yield DescribedClient(door, (await client.get("/openapi.json")).json)
 

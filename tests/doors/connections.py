@@ -10,7 +10,7 @@ from typing import Any, Final
 import uvicorn
 from uvicorn.server import ServerState
 
-from dogubako.transports.bounded import BoundedProtocol
+from dogubako.transports.http.uvicorn_protocol import LimitedHttpProtocol
 
 from .loop_clock import LoopClock
 from .processes import PATIENCE
@@ -69,12 +69,12 @@ class Place:
 
 
 @asynccontextmanager
-async def listening(app: App = reading) -> AsyncIterator[Place]:
-    config = uvicorn.Config(app, http=BoundedProtocol, log_config=None, lifespan="off", ws="none")
+async def listening(app: App = reading, port: int = 0) -> AsyncIterator[Place]:
+    config = uvicorn.Config(app, http=LimitedHttpProtocol, log_config=None, lifespan="off", ws="none")
     config.load()
     state = ServerState()
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: BoundedProtocol(config, state, {}), "127.0.0.1", 0)
+    server = await loop.create_server(lambda: LimitedHttpProtocol(config, state, {}), "127.0.0.1", port)
     place = Place(server.sockets[0].getsockname()[1], state)
     try:
         yield place

@@ -6,7 +6,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from dogubako.transports.http import HttpDoor
+from dogubako.transports.http.app import HttpApp
 
 from .asgi import Client, Headers, Visit
 
@@ -14,7 +14,7 @@ from .asgi import Client, Headers, Visit
 class DescribedClient(Client):
     """Checks status and body of each answer of a described operation."""
 
-    def __init__(self, door: HttpDoor, description: dict[str, Any]) -> None:
+    def __init__(self, door: HttpApp, description: dict[str, Any]) -> None:
         super().__init__(door)
         self._description = description
         self._components = {

@@ -297,7 +297,20 @@ LONG_NAMES: Final = (
     _long("restore_workflow", "backup", "[", '"id": "1", '),
 )
 
-MESSAGES: Final = CALLS + OTHER_METHODS + LONG_NAMES
+# Marks in the wrong order, and a ligature that normalisation makes 18 characters of.
+MARKS: Final = "\u0300\u0323"
+LIGATURE: Final = "\ufdfa"
+NORMALISED: Final = (
+    _called("echoed marks", "answered", "echo", lambda: f'"text": "a{times(MARKS)}"'),
+    _called("echoed ligatures", "answered", "echo", lambda: f'"text": "{times(LIGATURE)}"'),
+    _called("600,000 echoed ligatures", "answered", "echo", lambda: f'"text": "{LIGATURE * 600_000}"'),
+    _called("32,000 echoed ligatures", "answered", "echo", lambda: f'"text": "{LIGATURE * 32_000}"'),
+    _called("a name of marks", "refused", "echo", lambda: f'"text": "a", "a{times(MARKS)}": 1'),
+    _called("a query of marks", "refused", "search_tools", lambda: f'"query": "a{times(MARKS)}"'),
+    _called("a project of marks", "refused", "list_issues", lambda: f'"project_id": "a{times(MARKS, 3_900)}"'),
+)
+
+MESSAGES: Final = CALLS + OTHER_METHODS + LONG_NAMES + NORMALISED
 
 _CALL: Final = "/v1/tools/call"
 _SEARCH: Final = "/v1/tools/search"
@@ -331,6 +344,12 @@ RESTS: Final = (
         kind="answered",
         path=_CALL,
         body=lambda: f'{{"name": "text_length", "parameters": {{"text": "{times(",")}"}}}}',
+    ),
+    Rest(
+        name="a text of marks",
+        kind="answered",
+        path=_CALL,
+        body=lambda: f'{{"name": "echo", "parameters": {{"text": "a{times(MARKS)}"}}}}',
     ),
     Rest(name="no JSON at all", kind="refused", path=_CALL, body=lambda: times("a")),
     Rest(name="a list of empty texts", kind="too large", path=_CALL, body=lambda: items('""')),

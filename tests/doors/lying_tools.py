@@ -6,22 +6,10 @@ from typing import Any
 
 import msgspec
 
-from dogubako import (
-    BaseTool,
-    Effect,
-    Pack,
-    Prompt,
-    PromptMessage,
-    Resource,
-    ResourceTemplate,
-    SchemaTool,
-    ToolArgs,
-    ToolContext,
-    ToolResult,
-    tool,
-)
-from dogubako.contract.conversation import Question
+from dogubako import Context, Effect, Pack, tool
+from dogubako.contract.conversation import ElicitRequest
 from dogubako.contract.errors import DogubakoError
+from dogubako.tools import BaseTool, Prompt, PromptMessage, Resource, ResourceTemplate, SchemaTool, ToolArgs, ToolResult
 
 
 def secret() -> str:
@@ -68,7 +56,7 @@ LIES: dict[str, Callable[[], Any]] = {
     "an error as success": lambda: _text("all is well", error=DogubakoError(f"It failed with {secret()}")),
     "boastful details": lambda: _text("x", is_error=True, error=BoastfulError("It failed")),
     "a question that nobody put": lambda: ToolResult(
-        content=(), pending={"a": Question(message=secret(), schema={"type": "object", "properties": {}})}
+        content=(), pending={"a": ElicitRequest(message=secret(), schema={"type": "object", "properties": {}})}
     ),
 }
 
@@ -114,7 +102,7 @@ class ChangingHandler(LyingHandler):
         return msgspec.structs.replace(built, **{name: getattr(lie, name) for name in ("kind", "is_error", "error")})
 
 
-async def _act(args: Mapping[str, Any], context: ToolContext[Any]) -> Any:
+async def _act(args: Mapping[str, Any], context: Context[Any]) -> Any:
     return LIES[args["how"]]()
 
 
@@ -123,7 +111,7 @@ lie_by_schema = SchemaTool("lie_by_schema", "Return a hand-made result.", _HOW, 
 
 
 @tool(effect=Effect.READ)
-async def lie_by_call(how: str, context: ToolContext) -> Any:
+async def lie_by_call(how: str, context: Context) -> Any:
     """Pass on the result of another tool."""
     return await context.tools.call("lie_by_handler", {"how": how})
 
@@ -135,7 +123,7 @@ async def complain() -> str:
 
 
 @tool(effect=Effect.READ)
-async def chatter(context: ToolContext) -> str:
+async def chatter(context: Context) -> str:
     """Say too much while running."""
     await context.log("error", f"{secret()} " * 100_000)
     await context.progress(1, 2, f"{secret()} " * 100_000)
@@ -143,11 +131,11 @@ async def chatter(context: ToolContext) -> str:
     return "told"
 
 
-async def _render(context: ToolContext[Any], arguments: Mapping[str, str]) -> list[PromptMessage]:
+async def _render(context: Context[Any], arguments: Mapping[str, str]) -> list[PromptMessage]:
     return [PromptMessage(content=LIES[arguments["how"]]())]
 
 
-async def _read(context: ToolContext[Any], variables: Mapping[str, str]) -> str:
+async def _read(context: Context[Any], variables: Mapping[str, str]) -> str:
     raise BoastfulError("It failed")
 
 

@@ -4,7 +4,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from dogubako import Effect, Host, Pack, PackSettings, SchemaTool, ToolContext, tool
+from dogubako import Context, Effect, Pack, tool
+from dogubako.tools import Host, PackSettings, SchemaTool
 
 
 class MovingSettings(PackSettings):
@@ -19,7 +20,7 @@ _SCHEMA = {
 }
 
 
-async def _repeat(arguments: Mapping[str, Any], context: ToolContext[Any]) -> str:
+async def _repeat(arguments: Mapping[str, Any], context: Context[Any]) -> str:
     return f"newcomer says {arguments['text']}"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import structlog
 
-from dogubako import Effect, ToolContext, tool
+from dogubako import Context, Effect, tool
 
 read = tool(effect=Effect.READ, open_world=False)
 # Longer than any test has patience.
@@ -38,7 +38,7 @@ async def linger(marker: str) -> str:
 
 
 @read
-async def linger_talking(marker: str, context: ToolContext) -> str:
+async def linger_talking(marker: str, context: Context) -> str:
     """The same for a tool that can talk, which takes the long way through the SDK."""
     await context.progress(0, 1, "waiting")
     return await _linger(marker)

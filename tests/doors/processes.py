@@ -18,7 +18,7 @@ HERE: Final = Path(__file__).parent
 
 # On a busy machine a server may need half a minute to start.
 PATIENCE: Final = 120.0
-_LISTENING = re.compile(r"Listening url=(\S+)|Uvicorn running on (\S+)")
+_LISTENING = re.compile(r"(?:Listening|Starting workers) url=(\S+)")
 
 
 class Lines:
@@ -117,7 +117,7 @@ class Command:
         line = self.stderr.first(lambda one: _LISTENING.search(one.decode()) is not None)
         match = _LISTENING.search(line.decode())
         assert match is not None
-        return match[1] or match[2]
+        return match[1]
 
     def close(self) -> None:
         if not self.stdin.closed:

@@ -10,9 +10,9 @@ from typing import Any, Final, Literal, Protocol
 import httpx2
 from typer.testing import CliRunner
 
-from dogubako import ExecutionOptions
 from dogubako.app import Toolbox
 from dogubako.cli import app
+from dogubako.tools import ExecutionOptions
 
 from . import messages
 from .answers import Answer, from_mcp, from_response, from_rest, from_result

@@ -10,7 +10,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from dogubako import logs
-from dogubako.contract.secrets import Redactor
+from dogubako.contract.redaction import Redactor
 from dogubako.supervisor import SERVING, Supervisor
 
 _SPAWN = multiprocessing.get_context("spawn")

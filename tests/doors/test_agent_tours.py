@@ -84,6 +84,7 @@ def in_readme(name: str) -> list[dict[str, Any]]:
     return [call["parameters"] for call in map(json.loads, calls) if call["name"] == name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("way", "mode"), WAYS)
 async def test_the_n8n_tour(way: str, mode: str, tmp_path: Path) -> None:
     async with an_agent(way, mode, tmp_path) as agent:
@@ -95,7 +96,7 @@ async def test_the_n8n_tour(way: str, mode: str, tmp_path: Path) -> None:
             "what did one node receive and give out", "get_execution_by_node", *in_readme("get_execution_by_node")
         )
         cause = await agent.do("why did it go wrong", "diagnose_execution", *in_readme("diagnose_execution"))
-        changed = await agent.do("change a node of a workflow", "update_workflow", *in_readme("update_workflow"))
+        changed = await agent.do("change a node of a workflow", "edit_workflow", *in_readme("edit_workflow"))
         undone = await agent.do("bring back a workflow as it was", "restore_workflow", *in_readme("restore_workflow"))
 
     assert '"id":"23"' in failed
@@ -103,6 +104,7 @@ async def test_the_n8n_tour(way: str, mode: str, tmp_path: Path) -> None:
     assert json.loads(changed)["success"] and json.loads(undone)["success"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("way", "mode"), WAYS)
 async def test_the_redmine_tour(way: str, mode: str, tmp_path: Path) -> None:
     change, impossible = in_readme("update_issue")
@@ -119,6 +121,7 @@ async def test_the_redmine_tour(way: str, mode: str, tmp_path: Path) -> None:
     assert refused.endswith("done_ratio: it comes from the issue's children")
 
 
+@pytest.mark.slow
 async def test_a_wrong_first_try_leads_to_a_right_second_one(tmp_path: Path) -> None:
     async with an_agent("stdio", "2026-07-28", tmp_path) as agent:
         wrong = await agent.client.call_tool("call_tool", {"name": "show_issue", "arguments": {"issue": 1}})

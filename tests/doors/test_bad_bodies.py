@@ -57,6 +57,13 @@ NOT_A_MESSAGE = [
     pytest.param(b'{"jsonrpc": "2.0", "id": 1}', id="no method"),
     pytest.param(b'{"jsonrpc": "1.0", "id": 1, "method": "ping"}', id="JSON-RPC 1.0"),
     pytest.param(b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": [1]}', id="params as a list"),
+    pytest.param(b'{"jsonrpc": "2.0", "id": 1, "error": {"code": "words", "message": "words"}}', id="a code of words"),
+    pytest.param(b'{"jsonrpc": "2.0", "id": 1, "error": {"code": 1e400, "message": "words"}}', id="an endless code"),
+    pytest.param(
+        b'{"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": ["words"]}}', id="no message of an error"
+    ),
+    pytest.param(b'{"jsonrpc": "2.0", "error": {"code": 1, "message": "words"}}', id="an error for nobody"),
+    pytest.param(b'{"jsonrpc": "2.0", "result": {"text": "words"}}', id="a result for nobody"),
 ]
 
 
@@ -105,9 +112,8 @@ async def test_odd_arguments_get_a_validation_error(web: Client, arguments: str,
 async def test_half_a_character_is_refused(web: Client, modern: bool) -> None:
     visit = await post(web, call('{"text": "\\ud800"}', modern=modern), modern=modern)
 
-    # The SDK's two parsers differ: the older one takes no half characters at all.
-    expected = "text contains half a Unicode character" if modern else "Parse error"
-    assert expected in visit.body.decode()
+    assert visit.response["result"]["_meta"]["code"] == "VALIDATION_ERROR"
+    assert "text contains half a Unicode character" in visit.body.decode()
     assert await serves_on(web, modern)
 
 
@@ -183,3 +189,11 @@ async def test_an_unknown_method_has_the_status_of_its_era(web: Client) -> None:
 
     assert (modern.status, modern.response["error"]["code"]) == (404, -32601)
     assert (legacy.status, legacy.response["error"]["code"]) == (200, -32601)
+
+
+async def test_the_name_of_an_unknown_method_is_cut(web: Client) -> None:
+    body = messages.request("m" * 3_000_000, {})
+    visit = await web.post("/mcp", body, messages.legacy_headers(await web.open_session()))
+
+    assert (visit.status, visit.response["error"]["code"]) == (200, -32601)
+    assert len(visit.body) < 500

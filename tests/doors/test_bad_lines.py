@@ -32,6 +32,13 @@ def written(pipe: Pipe, arguments: str, *, request_id: str = '"odd"', name: str 
     return f'{{"jsonrpc": "2.0", "id": {request_id}, "method": "tools/call", "params": {params}}}\n'.encode()
 
 
+def refused(pipe: Pipe, line: bytes) -> dict[str, Any]:
+    """The answer to a line that has the id "odd"."""
+    start = pipe.command.stdout.count()
+    pipe.send(line)
+    return pipe.response("odd", start=start)
+
+
 NOT_JSON = [
     pytest.param(b"hello\n", id="words"),
     pytest.param(b'{"jsonrpc": "2.0", "id": 1\n', id="half an object"),
@@ -70,9 +77,8 @@ NOT_A_MESSAGE = [
         b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": [1]}\n', "not a JSON-RPC", id="params a list"
     ),
     pytest.param(
-        b'\xef\xbb\xbf{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n', "not a JSON-RPC", id="byte order mark"
+        b'{"jsonrpc": "2.0", "id": "\\ud800", "method": "ping"}\n', "half a Unicode character", id="half a character"
     ),
-    pytest.param(b'{"jsonrpc": "2.0", "id": "\\ud800", "method": "ping"}\n', "not a JSON-RPC", id="half a character"),
 ]
 
 
@@ -87,13 +93,46 @@ def test_json_that_is_no_message_is_an_invalid_request(pipe: Pipe, line: bytes, 
 
 @pytest.mark.parametrize("size", [4_300_000, 5_000_000, 20_000_000])
 def test_a_line_that_is_too_long_is_refused_whole(pipe: Pipe, size: int) -> None:
-    answer = pipe.oddity(written(pipe, json.dumps({"text": "x" * size})))
+    answer = refused(pipe, written(pipe, json.dumps({"text": "x" * size})))
 
     assert answer["error"] == {"code": -32600, "message": "The message is larger than 4,194,304 bytes."}
     assert serves_on(pipe)
 
 
+def test_the_id_of_a_refused_line_may_stand_at_its_end(pipe: Pipe) -> None:
+    params = json.dumps({"name": "echo", "arguments": {"text": "x" * 9_000_000}})
+    line = f'{{"method": "tools/call", "params": {params}, "id": "odd", "jsonrpc": "2.0"}}\n'
+
+    assert "larger than" in refused(pipe, line.encode())["error"]["message"]
+
+
+def test_a_message_of_too_many_values_is_refused_with_its_id(pipe: Pipe) -> None:
+    deep = written(pipe, '{"text": ' + "[" * 50_000 + "]" * 50_000 + "}")
+
+    assert "more than 10,000 values" in refused(pipe, deep)["error"]["message"]
+
+
+def test_a_byte_order_mark_before_a_message_does_not_matter(pipe: Pipe) -> None:
+    assert refused(pipe, b"\xef\xbb\xbf" + written(pipe, '{"text": "a"}'))["result"]["content"][0]["text"] == "a"
+
+
+def test_the_name_of_an_unknown_method_is_cut(pipe: Pipe) -> None:
+    params = json.dumps({"_meta": messages.envelope()} if pipe.modern else {})
+    line = f'{{"jsonrpc": "2.0", "id": "odd", "method": "{"m" * 3_000_000}", "params": {params}}}\n'
+    answer = refused(pipe, line.encode())
+
+    assert answer["error"]["code"] == -32601
+    assert len(json.dumps(answer)) < 500
+
+
+def test_half_a_character_outside_of_arguments_is_refused_with_the_id(pipe: Pipe) -> None:
+    line = b'{"jsonrpc": "2.0", "id": "odd", "method": "ping", "params": {"a": "\\ud83d"}}\n'
+
+    assert "half a Unicode character" in refused(pipe, line)["error"]["message"]
+
+
 ODD_ARGUMENTS = [
+    pytest.param('{"text": "\\ud83d"}', "text contains half a Unicode character", id="half a character"),
     pytest.param('{"text": NaN}', "only JSON values are allowed (no NaN, no Infinity)", id="NaN"),
     pytest.param('{"text": -Infinity}', "only JSON values are allowed (no NaN, no Infinity)", id="Infinity"),
     pytest.param('{"text": 1e999}', "only JSON values are allowed (no NaN, no Infinity)", id="beyond all numbers"),

@@ -7,8 +7,8 @@ import pytest
 from starlette.types import Message
 
 from dogubako.contract.errors import CancelledError, PayloadTooLargeError
-from dogubako.transports.body import read_body
-from dogubako.transports.wire import MAX_BODY_BYTES
+from dogubako.transports.http.request import read_body
+from dogubako.transports.mcp.protocol import MAX_BODY_BYTES
 
 
 class Pieces:
@@ -34,7 +34,7 @@ async def test_many_pieces_are_copied_once(monkeypatch: pytest.MonkeyPatch) -> N
         copied.append(len(data))
         return builtins.bytes(data)
 
-    monkeypatch.setattr("dogubako.transports.body.bytes", counted, raising=False)
+    monkeypatch.setattr("dogubako.transports.http.request.bytes", counted, raising=False)
     body = await read_body(Pieces(b"x" * 10 for _ in range(1_000)))
 
     assert body == b"x" * 10_000

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import structlog.testing
 
-from dogubako.transports import bounded, open_files
-from dogubako.transports.bounded import MOST_HEAD_BYTES, MOST_HEADERS, MOST_URL_BYTES
+from dogubako.transports.http import open_files, uvicorn_protocol
+from dogubako.transports.http.uvicorn_protocol import MOST_HEAD_BYTES, MOST_HEADERS, MOST_URL_BYTES
 
 from .connections import END, HEAD, Place, answer_to, listening, next_answer, not_reading, reading
 from .processes import PATIENCE
@@ -56,7 +56,7 @@ async def test_a_head_just_inside_the_bounds_is_taken() -> None:
 
 
 async def test_a_head_that_does_not_end_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded, "HEAD_SECONDS", 0.1)
+    monkeypatch.setattr(uvicorn_protocol, "HEAD_SECONDS", 0.1)
     async with listening() as place:
         status, body = await answer_to(place, HEAD)
         silent = await answer_to(place)
@@ -132,8 +132,8 @@ async def test_one_connection_too_many_is_told_so(monkeypatch: pytest.MonkeyPatc
 
 async def test_who_asks_nothing_gives_way_to_who_does_the_oldest_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(open_files, "MOST_CONNECTIONS", 3)
-    monkeypatch.setattr(bounded, "GIVE_WAY", 1)
-    monkeypatch.setattr(bounded.BoundedProtocol, "_told_of_crowd", float("-inf"))
+    monkeypatch.setattr(uvicorn_protocol, "GIVE_WAY", 1)
+    monkeypatch.setattr(uvicorn_protocol.LimitedHttpProtocol, "_told_of_crowd", float("-inf"))
     structlog.reset_defaults()
     working = Working()
     async with listening(working) as place, asyncio.timeout(PATIENCE):
@@ -167,7 +167,7 @@ async def test_who_was_answered_and_only_lingers_gives_way(monkeypatch: pytest.M
 
 async def test_who_does_not_finish_its_request_gives_way_and_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(open_files, "MOST_CONNECTIONS", 2)
-    monkeypatch.setattr(bounded, "GIVE_WAY", 1)
+    monkeypatch.setattr(uvicorn_protocol, "GIVE_WAY", 1)
     async with listening() as place, asyncio.timeout(PATIENCE):
         oldest = await _connected(place, UNFINISHED)
         await until(lambda: any(one._arriving for one in place.state.connections), "the head is here")  # type: ignore[union-attr]
@@ -193,7 +193,7 @@ async def test_a_process_with_few_descriptors_left_makes_room(monkeypatch: pytes
         oldest = await _connected(place, b"")
         with socket.socket() as next_one:
             lowest_free = next_one.fileno()
-        monkeypatch.setattr(bounded, "open_files_limit", lambda: lowest_free)
+        monkeypatch.setattr(uvicorn_protocol, "open_files_limit", lambda: lowest_free)
         served = await answer_to(place, HEAD + END)
         with suppress(ConnectionError):
             assert await oldest.read() == b""

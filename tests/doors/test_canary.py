@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from dogubako import parse_call
+from dogubako.testing import parse_call
 
 from . import messages
 from .canary_pack import FAILURES, SUCCESSES
@@ -117,6 +117,7 @@ def test_whoever_begins_in_the_middle_of_the_secret_sees_nothing_of_it(web: http
         assert silent(answer.content), answer.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("how", "words"),
     [
@@ -135,6 +136,7 @@ def test_the_command_line_keeps_the_secret(how: str, words: list[str], tmp_path:
     assert silent((tmp_path / "logs" / "dogubako.log").read_text())
 
 
+@pytest.mark.slow
 def test_settings_are_shown_without_their_secrets(tmp_path: Path) -> None:
     settings = {**_SETTINGS, "DOGUBAKO_REQUEST_STATE_KEY": "Zq7" * 20}
     table = run("config", *tool_words(_PACK), folder=tmp_path, settings=settings)

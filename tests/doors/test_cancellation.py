@@ -8,7 +8,7 @@ import pytest
 
 from dogubako.app import build
 from dogubako.settings import Sources
-from dogubako.transports.http import HttpDoor
+from dogubako.transports.http.app import HttpApp
 
 from . import messages
 from .asgi import Client, Visit, opened
@@ -25,7 +25,7 @@ BOTH_WAYS = pytest.mark.parametrize(
 @pytest.fixture
 async def client() -> AsyncIterator[Client]:
     box = build(Sources(overrides={"tools": _TOOLS}, environ={}, env_file=None))
-    async with opened(HttpDoor(box)) as client:
+    async with opened(HttpApp(box)) as client:
         yield client
 
 
@@ -127,6 +127,7 @@ async def test_over_stdio_a_cancelled_call_stops_and_is_never_answered(pipe: Pip
     assert not pipe.answered(request_id)
 
 
+@pytest.mark.slow
 async def test_over_stdio_the_end_of_input_stops_what_runs(tmp_path: Path) -> None:
     markers = {tool: tmp_path / tool for tool in ("linger", "linger_talking")}
     with speaking(*_TOOLS, folder=tmp_path, settings={"DOGUBAKO_SHUTDOWN_GRACE": "1"}) as pipe:

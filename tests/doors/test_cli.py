@@ -43,6 +43,23 @@ def test_a_list_can_be_narrowed(tmp_path: Path) -> None:
     assert none.out.startswith("No tools.")
 
 
+def test_what_was_learned_is_shown_and_forgotten(tmp_path: Path) -> None:
+    kept = tmp_path / "data" / "learned-phrases.jsonl"
+    kept.parent.mkdir()
+    kept.write_text('{"caller":"anna","tool":"picture","question":"draw it"}\n', encoding="utf-8")
+    settings = {"DOGUBAKO_DATA_DIR": str(kept.parent)}
+
+    shown = dogubako("tools", "learned", "--json", folder=tmp_path, tools=(), settings=settings)
+    unsaid = dogubako("tools", "forget", folder=tmp_path, tools=(), settings=settings)
+    gone = dogubako("tools", "forget", "--tool", "picture", folder=tmp_path, tools=(), settings=settings)
+    empty = dogubako("tools", "learned", folder=tmp_path, tools=(), settings=settings)
+
+    assert shown.json == [{"caller": "anna", "tool": "picture", "question": "draw it"}]
+    assert unsaid.code != 0 and "Say what to forget" in unsaid.err
+    assert gone.out == "1 phrase forgotten.\n"
+    assert empty.out == "Nothing was learned.\n"
+
+
 def test_a_search_finds_and_explains(tmp_path: Path) -> None:
     table = dogubako("tools", "search", "picture", "--explain", folder=tmp_path)
     document = dogubako("tools", "search", "picture", "--json", "--explain", folder=tmp_path)
@@ -52,7 +69,8 @@ def test_a_search_finds_and_explains(tmp_path: Path) -> None:
     assert table.out.splitlines()[1].split()[0] == "picture" and "picture in name 0." in table.out
     assert document.json[0]["name"] == "picture" and 0 < document.json[0]["score"] <= 1
     assert sum(one["share"] for one in document.json[0]["why"]) == pytest.approx(document.json[0]["score"], abs=0.001)
-    assert (nothing.code, nothing.out) == (0, "No tool matches.\n")
+    assert nothing.code == 0 and nothing.out.startswith("Nothing here does that. Nearest:\n")
+    assert len(nothing.out.splitlines()) == 4
     assert (empty.code, empty.err) == (1, "dogubako: Query is required\n")
 
 
@@ -127,6 +145,27 @@ def test_a_failed_call_says_why_on_stderr_and_ends_with_one(words: list[str], se
     assert document.code == 1 and document.json["isError"] is True and sentence in document.json["content"][0]["text"]
 
 
+def test_a_broken_tool_names_the_file_with_its_stack_trace(tmp_path: Path) -> None:
+    settings = {"LOG_DIR": str(tmp_path / "logs")}
+    said = dogubako("tools", "call", "fail", "kind=unexpected", folder=tmp_path, settings=settings)
+
+    [sentence] = [line for line in said.err.splitlines() if line.startswith("The stack trace is in ")]
+    log = Path(sentence.removeprefix("The stack trace is in ").removesuffix("."))
+    assert "Traceback (most recent call last)" in log.read_text()
+
+
+def test_a_lifespan_that_fails_is_named_with_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "notes.py"
+    file.write_text(
+        "from dogubako import lifespan, tool\n\n@lifespan\nasync def notebook():\n    raise OSError('no disk')\n"
+        "    yield\n\n@tool\nasync def hello() -> str:\n    'x'\n    return ''\n"
+    )
+    said = dogubako("tools", "call", "hello", folder=tmp_path, tools=(file,))
+
+    assert (said.code, said.out) == (2, "")
+    assert said.err == f"dogubako: {file}, line 5, could not be opened: OSError: no disk\n"
+
+
 def test_a_picture_is_described_or_saved(tmp_path: Path) -> None:
     described = dogubako("tools", "call", "picture", folder=tmp_path)
     saved = dogubako("tools", "call", "picture", "--save", str(tmp_path / "new" / "folder"), folder=tmp_path)
@@ -157,6 +196,7 @@ def test_without_a_command_it_speaks_mcp(tmp_path: Path) -> None:
     assert [one["result"]["serverInfo"]["name"] for one in messages.lines(ended.stdout)] == ["dogubako"]
 
 
+@pytest.mark.slow
 def test_a_real_process_prints_no_colours_into_a_pipe(tmp_path: Path) -> None:
     for words in (["tools", "list"], ["tools", "call", "slow", "seconds=0.1"]):
         ended = run(*words, *tool_words(WORKBENCH), folder=tmp_path, settings={"FORCE_COLOR": "", "TERM": "xterm"})
@@ -164,6 +204,7 @@ def test_a_real_process_prints_no_colours_into_a_pipe(tmp_path: Path) -> None:
         assert "\x1b" not in ended.stdout + ended.stderr
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_colours_and_progress(tmp_path: Path) -> None:
     doctor = at_a_terminal("doctor", *tool_words(WORKBENCH), folder=tmp_path)
     slow = at_a_terminal("tools", "call", "slow", "seconds=0.3", *tool_words(WORKBENCH), folder=tmp_path)

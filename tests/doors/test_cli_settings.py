@@ -103,7 +103,8 @@ def test_the_doctor_says_what_is_wrong_and_what_to_do(tmp_path: Path) -> None:
 
 
 _SICK = '''
-from dogubako import Finding, Pack, tool
+from dogubako import Pack, tool
+from dogubako.tools import HealthCheck
 
 @tool
 async def sneeze() -> str:
@@ -115,7 +116,7 @@ class Sick(Pack):
     tools = (sneeze,)
 
     async def check(self, settings, client):
-        return [Finding(ok=False, subject="sick", message="The key was refused.", advice="Make a new one.")]
+        return [HealthCheck(ok=False, subject="sick", message="The key was refused.", advice="Make a new one.")]
 
 PACK = Sick()
 '''

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from dogubako.transports import bounded, leaving
-from dogubako.transports.bounded import HEAD_SECONDS, MOST_HEAD_BYTES, MOST_URL_BYTES, REQUEST_SECONDS
+from dogubako.transports.http import lingering_protocol, uvicorn_protocol
+from dogubako.transports.http.uvicorn_protocol import HEAD_SECONDS, MOST_HEAD_BYTES, MOST_URL_BYTES, REQUEST_SECONDS
 
 from .connections import (
     HEAD,
@@ -286,7 +286,7 @@ async def test_who_had_to_wait_for_an_answer_has_time_for_the_next_body(loop_clo
 async def test_whoever_works_on_a_late_request_hears_at_once_that_its_client_is_gone(
     loop_clock: LoopClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(leaving, "LINGER_SECONDS", 6_000.0)
+    monkeypatch.setattr(lingering_protocol, "LINGER_SECONDS", 6_000.0)
     begun, gone = asyncio.Event(), asyncio.Event()
 
     async def working(scope: Any, receive: Any, send: Any) -> None:
@@ -328,13 +328,13 @@ async def test_a_client_that_sends_on_and_on_without_an_answer_is_refused_after_
     go_on = asyncio.Event()
     async with listening(held) as place:
         reader, writer = await place.connect()
-        writer.write(GET * (bounded.MOST_PIPELINED + 50))
+        writer.write(GET * (uvicorn_protocol.MOST_PIPELINED + 50))
         await writer.drain()
         go_on.set()
         everything = await asyncio.wait_for(reader.read(), PATIENCE)
         await place.is_left(loop_clock)
 
-    assert bounded.MOST_PIPELINED <= everything.count(b"HTTP/1.1 200") <= bounded.MOST_PIPELINED + 2
+    assert uvicorn_protocol.MOST_PIPELINED <= everything.count(b"HTTP/1.1 200") <= uvicorn_protocol.MOST_PIPELINED + 2
     assert everything.count(b"HTTP/1.1 503") == 1 and b"Too many requests wait on this connection" in everything
 
 
@@ -354,3 +354,30 @@ async def test_a_client_that_does_not_take_its_answer_is_left(loop_clock: LoopCl
         async with asyncio.timeout(PATIENCE):
             await begun.wait()
         await place.is_left(loop_clock)
+
+
+async def test_the_next_request_of_a_connection_waits_until_its_client_has_read(loop_clock: LoopClock) -> None:
+    started: list[str] = []
+    written = asyncio.Event()
+
+    async def large(scope: Any, receive: Any, send: Any) -> None:
+        started.append(scope["path"])
+        await answer(send, b"x" * 20_000_000)
+        written.set()
+
+    async with listening(large) as place:
+        reader, writer = await place.connect()
+        writer.transport.pause_reading()  # type: ignore[attr-defined]
+        writer.write(GET * 3)
+        async with asyncio.timeout(PATIENCE):
+            await written.wait()
+        for _ in range(20):
+            await asyncio.sleep(0)
+        before = len(started)
+        writer.transport.resume_reading()  # type: ignore[attr-defined]
+        async with asyncio.timeout(PATIENCE):
+            for _ in range(3):
+                await reader.readuntil(b"\r\n\r\n")
+                await reader.readexactly(20_000_000)
+
+    assert (before, len(started)) == (1, 3)

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from dogubako.transports.bounded import HEAD_SECONDS, READING_SECONDS, BoundedProtocol
+from dogubako.transports.http.uvicorn_protocol import HEAD_SECONDS, READING_SECONDS, LimitedHttpProtocol
 
 from .connections import Place, listening, reading
 from .loop_clock import LoopClock
@@ -15,9 +15,9 @@ POST = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\n"
 LARGE = b"x" * 16_000_000
 
 
-def _only_connection_of(place: Place) -> BoundedProtocol:
+def _only_connection_of(place: Place) -> LimitedHttpProtocol:
     (connection,) = place.state.connections
-    assert isinstance(connection, BoundedProtocol)
+    assert isinstance(connection, LimitedHttpProtocol)
     return connection
 
 

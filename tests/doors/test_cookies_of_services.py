@@ -41,6 +41,7 @@ def _service() -> Iterator[str]:
         thread.join(PATIENCE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", ["info", "debug", "trace"])
 async def test_cookies_of_a_service_reach_no_log_and_no_answer(tmp_path: Path, level: str) -> None:
     with _service() as url:

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from dogubako.transports.wire import MAX_BODY_BYTES
+from dogubako.transports.mcp.protocol import MAX_BODY_BYTES
 
 from .processes import PATIENCE, WORKBENCH, serving
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from dogubako.app import Toolbox
-from dogubako.transports.http import HttpDoor
+from dogubako.transports.http.app import HttpApp
 
 from .asgi import Client, Visit, opened
 from .mutations import Attempt, attempts
@@ -21,8 +21,8 @@ _OWN_TO_EACH = ("errorId", "executionTime", "timestamp")
 async def test_mutated_calls_get_the_same_answer_on_both_ways(
     box: Toolbox, monkeypatch: pytest.MonkeyPatch, modern: bool, least_taken: int
 ) -> None:
-    short, long = HttpDoor(box), HttpDoor(box)
-    monkeypatch.setattr(long.mcp.express, "recognise", lambda *_args, **_kwargs: None)
+    short, long = HttpApp(box), HttpApp(box)
+    monkeypatch.setattr(long.mcp.fast_path, "match", lambda *_args, **_kwargs: None)
 
     async with opened(short) as one, opened(long) as other:
         sessions = await one.open_session(), await other.open_session()
@@ -31,8 +31,8 @@ async def test_mutated_calls_get_the_same_answer_on_both_ways(
             second = await _send(other, attempt, sessions[1])
             assert _seen(first) == _seen(second), f"{attempt.headers}\n{attempt.body()!r}"
 
-    assert short.mcp.express.taken >= least_taken
-    assert long.mcp.express.taken == 0
+    assert short.mcp.fast_path.taken >= least_taken
+    assert long.mcp.fast_path.taken == 0
 
 
 async def _send(client: Client, attempt: Attempt, session: str) -> Visit:

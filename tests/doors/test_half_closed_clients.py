@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from dogubako.transports.leaving import HALF_CLOSED_SECONDS
+from dogubako.transports.http.lingering_protocol import HALF_CLOSED_SECONDS
 
 from . import messages
 from .connections import listening

@@ -117,6 +117,7 @@ async def test_a_tool_that_came_can_be_called_at_once_by_every_http_door(url: st
     assert gone["code"] == "TOOL_NOT_FOUND"
 
 
+@pytest.mark.slow
 async def test_over_stdio_a_client_hears_of_every_change_from_the_first_on(tmp_path: Path) -> None:
     ear = Ear()
     words = ["-m", "dogubako", "stdio", *tool_words(_MOVING)]

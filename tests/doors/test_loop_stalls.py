@@ -14,10 +14,10 @@ import pytest
 
 from dogubako.app import Toolbox, build
 from dogubako.settings import Sources
-from dogubako.transports.http import HttpDoor
-from dogubako.transports.stdio import StdioDoor
-from dogubako.transports.wire import MAX_BODY_BYTES
-from tests.heartbeat import MOST_SECONDS, Heartbeat
+from dogubako.transports.http.app import HttpApp
+from dogubako.transports.mcp.protocol import MAX_BODY_BYTES
+from dogubako.transports.mcp.stdio import StdioServer
+from tests.heartbeat import MOST_SECONDS, TRIES, Heartbeat
 
 from . import hostile, messages
 from .asgi import Client, opened
@@ -51,7 +51,7 @@ def _as_a_server_collects() -> Iterator[None]:
 
 @ERAS
 async def test_no_message_over_http_stops_the_loop(toolbox: Toolbox, modern: bool) -> None:
-    async with opened(HttpDoor(toolbox)) as web:
+    async with opened(HttpApp(toolbox)) as web:
         session = None if modern else await web.open_session()
 
         def prepare(message: Message) -> Sending:
@@ -81,7 +81,7 @@ async def test_no_message_over_stdio_stops_the_loop(toolbox: Toolbox, modern: bo
 
 
 async def test_no_request_to_the_rest_api_stops_the_loop(toolbox: Toolbox) -> None:
-    async with opened(HttpDoor(toolbox)) as web:
+    async with opened(HttpApp(toolbox)) as web:
         await web.post("/v1/tools/search", {"query": "the index is made when it is first needed"})
         failures = [await _failure(one.name, one.kind, _request(web, one)) for one in RESTS]
 
@@ -91,7 +91,7 @@ async def test_no_request_to_the_rest_api_stops_the_loop(toolbox: Toolbox) -> No
 async def test_another_encoding_does_not_hide_values(toolbox: Toolbox) -> None:
     # A quotation mark and a comma are the two halves of each of these characters in UTF-16.
     fooling = f'["{chr(0x2C22) * 3}",{hostile.times("0,", hostile.FULL // 2)}0]'.encode("utf-16")
-    async with opened(HttpDoor(toolbox)) as web:
+    async with opened(HttpApp(toolbox)) as web:
         rest = await web.post("/v1/tools/call", fooling)
         mcp = await web.post("/mcp", fooling, messages.modern_headers("tools/call", "echo"))
 
@@ -101,7 +101,7 @@ async def test_another_encoding_does_not_hide_values(toolbox: Toolbox) -> None:
 async def test_what_is_too_large_is_told_with_the_bound(toolbox: Toolbox) -> None:
     too_many = f'{{"name": "echo", "parameters": {{{hostile.names(10_001)}}}}}'.encode()
     beside = Message(name="", kind="too large", meta=lambda: hostile.names(2_001))
-    async with opened(HttpDoor(toolbox)) as web, _spoken_to(toolbox) as ask:
+    async with opened(HttpApp(toolbox)) as web, _spoken_to(toolbox) as ask:
         body = (await web.post("/v1/tools/call", too_many)).json
         legacy = messages.legacy_headers(await web.open_session())
         protocol = await web.request("POST", "/mcp", body=beside.body(modern=False), headers=legacy)
@@ -146,6 +146,17 @@ async def _failures(prepare: Prepare, *, modern: bool) -> list[str]:
 
 async def _failure(name: str, expected: Kind, send: Sending) -> str | None:
     """What is wrong with the answer, or with how long it kept the loop."""
+    for _ in range(TRIES):
+        answer, stall = await _measured(send)
+        if stall <= MOST_SECONDS:
+            break
+    else:
+        return f"{name}: the event loop stood still for {stall * 1000:.0f} ms"
+    kind = kind_of(answer)
+    return None if kind == expected else f"{name}: {kind}, not {expected}: {str(answer)[:300]}"
+
+
+async def _measured(send: Sending) -> tuple[dict[str, Any], float]:
     with Heartbeat() as heart:
         # The first beat; from here on every stall is this request's.
         await asyncio.sleep(0.02)
@@ -153,11 +164,7 @@ async def _failure(name: str, expected: Kind, send: Sending) -> str | None:
         answer = await send()
         # What is written down after the answer keeps the loop as well.
         await asyncio.sleep(0.08)
-        stall = heart.take()
-    if stall > MOST_SECONDS:
-        return f"{name}: the event loop stood still for {stall * 1000:.0f} ms"
-    kind = kind_of(answer)
-    return None if kind == expected else f"{name}: {kind}, not {expected}: {str(answer)[:300]}"
+        return answer, heart.take()
 
 
 class _Written:
@@ -195,7 +202,7 @@ async def _spoken_to(toolbox: Toolbox) -> AsyncIterator[Callable[[bytes], Awaita
         return await written.answer()
 
     async with toolbox.running(), anyio.create_task_group() as tasks:
-        tasks.start_soon(StdioDoor(toolbox, written, tasks).run, reader)
+        tasks.start_soon(StdioServer(toolbox, written, tasks).run, reader)
         yield ask
         reader.feed_eof()
         tasks.cancel_scope.cancel()

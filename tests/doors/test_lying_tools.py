@@ -20,7 +20,8 @@ from .speakers import Kind, OverHttp, OverRest, OverStdio, Speaker
 _LYING = HERE / "lying_tools.py"
 _SECRET = "n8n-key-4711-nobody-may-see"
 _SETTINGS = {"N8N_API_KEY": _SECRET, "N8N_URL": "http://127.0.0.1:9"}
-_DOORS: tuple[Kind, ...] = ("rest", "http-2025", "http-2026", "stdio-2025", "stdio-2026")
+_DOORS: tuple[Kind, ...] = ("http-2026", "stdio-2026")
+_OTHER_DOORS: tuple[Kind, ...] = ("rest", "http-2025", "stdio-2025")
 _WAYS = ("lie", "lie_by_handler", "lie_by_change", "lie_by_schema", "lie_by_call")
 _BUDGET = 25_000
 
@@ -48,7 +49,9 @@ def new_pipe(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipe]:
         yield pipe
 
 
-@pytest.fixture(scope="module", params=_DOORS)
+@pytest.fixture(
+    scope="module", params=[*_DOORS, *(pytest.param(door, marks=pytest.mark.slow) for door in _OTHER_DOORS)]
+)
 def lying_door(request: pytest.FixtureRequest) -> Speaker:
     kind: Kind = request.param
     if kind.startswith("stdio"):

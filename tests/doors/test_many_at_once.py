@@ -5,12 +5,14 @@ from collections import Counter
 from pathlib import Path
 
 import httpx2
+import pytest
 
 from .processes import PATIENCE, WORKBENCH, serving
 
 CLIENTS = 256
 
 
+@pytest.mark.slow
 async def test_256_calls_of_own_tools_at_once_are_all_answered(tmp_path: Path) -> None:
     body = {"name": "slow", "parameters": {"seconds": 0.5}}
     with serving(WORKBENCH, folder=tmp_path) as server:

@@ -5,10 +5,11 @@ from typing import Annotated
 import pytest
 from pydantic import Field
 
-from dogubako import Effect, ToolPack, tool
+from dogubako import Effect, tool
 from dogubako.app import build
 from dogubako.settings import Sources
-from dogubako.transports.http import HttpDoor
+from dogubako.tools import ToolPack
+from dogubako.transports.http.app import HttpApp
 
 from . import messages
 from .asgi import opened
@@ -28,8 +29,8 @@ async def plain() -> str:
     return "anywhere"
 
 
-def _door() -> HttpDoor:
-    return HttpDoor(build(Sources(environ={}, env_file=None), packs=[ToolPack("bench", [mirrored, plain])]))
+def _door() -> HttpApp:
+    return HttpApp(build(Sources(environ={}, env_file=None), packs=[ToolPack("bench", [mirrored, plain])]))
 
 
 @pytest.mark.parametrize(
@@ -51,4 +52,4 @@ async def test_what_is_said_twice_must_be_the_same(
         sent = {**messages.modern_headers("tools/call", name), **headers}
         visit = await client.request("POST", "/mcp", headers=sent, body=body)
 
-    assert (visit.status, bool(door.mcp.express.taken)) == (status, short)
+    assert (visit.status, bool(door.mcp.fast_path.taken)) == (status, short)

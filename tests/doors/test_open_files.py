@@ -32,6 +32,7 @@ def _children_of(pid: int) -> list[int]:
     return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(_HARD < 2_048, reason="the hard limit of this machine is too low")
 @pytest.mark.parametrize("workers", [1, 2])
 def test_the_soft_limit_is_raised(tmp_path: Path, workers: int) -> None:

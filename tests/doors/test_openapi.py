@@ -7,20 +7,29 @@ import pytest
 from pydantic import BaseModel, Field
 from starlette.routing import Route
 
-from dogubako import BaseTool, Effect, Output, ToolArgs, ToolExample, ToolPack
+from dogubako import Effect
 from dogubako.app import Toolbox, build
+from dogubako.output import Json
 from dogubako.settings import Sources
-from dogubako.transports.http import HttpDoor
+from dogubako.tools import BaseTool, ToolArgs, ToolExample, ToolPack
+from dogubako.transports.http.app import HttpApp
 
 from .asgi import Client, opened
 from .described import DescribedClient
 
 # The description itself, the page that shows it, and the redirects of old addresses are not part of the API.
-_NOT_API = {("GET", "/openapi.json"), ("GET", "/docs"), ("GET", "/tools"), ("POST", "/tools/call")}
+_NOT_API = {
+    ("GET", "/openapi.json"),
+    ("GET", "/docs"),
+    ("GET", "/docs/docs.js"),
+    ("GET", "/docs/docs.css"),
+    ("GET", "/tools"),
+    ("POST", "/tools/call"),
+}
 
 
 async def test_every_route_is_described_and_every_description_is_a_route(box: Toolbox) -> None:
-    door = HttpDoor(box)
+    door = HttpApp(box)
     routes = [route for route in door._router.routes if isinstance(route, Route)]
     served = {(method, one.path) for one in routes for method in one.methods or () if method != "HEAD"}
     async with opened(door) as web:
@@ -40,6 +49,17 @@ async def test_the_description_is_openapi_and_its_schemas_are_json_schemas(web: 
     assert len(names) == len(set(names)) and all(one["responses"] for one in operations)
     for schema in description["components"]["schemas"].values():
         jsonschema_rs.meta.validate({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})
+
+
+async def test_every_tool_is_an_operation_on_request(box: Toolbox) -> None:
+    async with opened(HttpApp(box)) as web:
+        plain = (await web.get("/openapi.json")).json["paths"]
+        paths = (await web.get("/openapi.json?tools=1")).json["paths"]
+        callable_tools = (await web.get("/v1/tools?enabled=true&limit=500")).json["tools"]
+
+    assert paths.keys() - plain.keys() == {f"/v1/tools/{one['name']}/call" for one in callable_tools}
+    body = paths["/v1/tools/echo/call"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert body == next(one for one in callable_tools if one["name"] == "echo")["inputSchema"]
 
 
 async def test_every_reference_leads_somewhere(web: Client) -> None:
@@ -88,8 +108,8 @@ class _GetWeather(BaseTool[_WeatherArgs]):
     version = "2.1.0"
     examples = (ToolExample(description="Osaka now", parameters={"city": "Osaka"}, expected_result={"degrees": 21}),)
 
-    async def execute(self, args: _WeatherArgs) -> Output:
-        return Output(data={"degrees": 21.0})
+    async def execute(self, args: _WeatherArgs) -> Json:
+        return Json(data={"degrees": 21.0})
 
 
 @pytest.fixture
@@ -99,7 +119,7 @@ def full_box() -> Toolbox:
 
 
 async def test_a_tool_with_every_detail_is_described_too(full_box: Toolbox) -> None:
-    door = HttpDoor(full_box)
+    door = HttpApp(full_box)
     async with opened(door) as client:
         rest = DescribedClient(door, (await client.get("/openapi.json")).json)
         listed = (await rest.get("/v1/tools")).json["tools"]

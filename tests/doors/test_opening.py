@@ -2,15 +2,16 @@
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 
-from dogubako.app import Toolbox
-from dogubako.transports.express import Express
-from dogubako.transports.opening import Opening
-from dogubako.transports.stdio import StdioDoor
+from dogubako.app import Toolbox, build
+from dogubako.settings import Sources
+from dogubako.transports.mcp.fast_path import FastPath, Handshake
+from dogubako.transports.mcp.stdio import StdioServer
 
 from . import messages
 from .processes import PATIENCE
@@ -54,7 +55,7 @@ async def _converse(box: Toolbox, script: list[Any]) -> list[dict[str, Any]]:
     reader, listener = asyncio.StreamReader(), _Listener()
     expected = 0
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(StdioDoor(box, listener, tasks).run, reader)
+        tasks.start_soon(StdioServer(box, listener, tasks).run, reader)
         for message in script:
             reader.feed_data(json.dumps(message).encode() + b"\n")
             expected += "id" in message
@@ -125,11 +126,25 @@ async def test_the_opening_says_what_the_sdk_would_say(
     box: Toolbox, script: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours = await _converse(box, script)
-    monkeypatch.setattr(Opening, "answer", lambda *_: None)
-    monkeypatch.setattr(Express, "recognise", lambda *_args, **_kwargs: None)
+    monkeypatch.setattr(Handshake, "answer", lambda *_: None)
+    monkeypatch.setattr(FastPath, "match", lambda *_args, **_kwargs: None)
     theirs = await _converse(box, script)
 
     assert ours == theirs
+
+
+@pytest.mark.parametrize("version", messages.HANDSHAKE_VERSIONS)
+async def test_tools_with_output_schemas_are_listed_as_the_sdk_would(
+    tmp_path: Path, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    basics = {"DOGUBAKO_SANDBOX": "true", "DOGUBAKO_PACKS": "n8n", "DOGUBAKO_DISCOVERY": "full"}
+    box = build(Sources(environ={**basics, "DOGUBAKO_DATA_DIR": str(tmp_path)}, env_file=None))
+    script = [_opening(version), _READY, _LIST]
+    ours = await _converse(box, script)
+    monkeypatch.setattr(Handshake, "answer", lambda *_: None)
+
+    assert ours == await _converse(box, script)
+    assert any("outputSchema" in one for one in ours[1]["result"]["tools"])
 
 
 @pytest.mark.parametrize("version", messages.HANDSHAKE_VERSIONS)
@@ -137,7 +152,7 @@ async def test_the_opening_needs_no_sdk(box: Toolbox, version: str, monkeypatch:
     async def nobody(*_: Any) -> None:
         raise AssertionError("the SDK was asked")
 
-    monkeypatch.setattr("dogubako.transports.stdio_sdk.SdkPeer.send", nobody)
+    monkeypatch.setattr("dogubako.transports.mcp.stdio_sdk.SdkPeer.send", nobody)
     ours = await _converse(box, [_opening(version), _asking("ping", request_id=1)])
 
     assert [one["id"] for one in ours] == [0, 1]

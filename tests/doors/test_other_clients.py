@@ -33,6 +33,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield command.url()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CLIENTS)
 async def test_a_foreign_client_lists_calls_asks_and_hears_of_progress(
     kind: Client, url: str, box: Toolbox, tmp_path: Path
@@ -52,6 +53,7 @@ async def test_a_foreign_client_lists_calls_asks_and_hears_of_progress(
         assert answer.comparable() == from_result(await box.call(name, arguments)).comparable()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sdk-stdio-2025", "sdk-http-2025", "sdk-http-2026", "fastmcp-http"])
 async def test_a_foreign_client_that_gives_up_stops_the_tool(kind: Client, url: str, tmp_path: Path) -> None:
     async with connected(kind, url=url, tools=_TOOLS, folder=tmp_path) as client:

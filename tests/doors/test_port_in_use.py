@@ -8,6 +8,7 @@ import pytest
 from .processes import run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path, workers: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -21,6 +22,7 @@ def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path, workers: str) -> N
     )
 
 
+@pytest.mark.slow
 def test_a_name_that_is_none_is_one_sentence(tmp_path: Path) -> None:
     ended = run("serve", "--host", "no.such.host.invalid", "--allow-unauthenticated", folder=tmp_path)
 

@@ -9,7 +9,7 @@ import pytest
 
 from dogubako.app import build
 from dogubako.settings import Sources
-from dogubako.transports.http import HttpDoor
+from dogubako.transports.http.app import HttpApp
 
 from . import messages
 from .asgi import Client, Visit, opened
@@ -42,7 +42,7 @@ ROUTES = [
 @asynccontextmanager
 async def serving_with(**environ: str) -> AsyncIterator[Client]:
     box = build(Sources(overrides={"tools": (WORKBENCH,)}, environ=environ, env_file=None))
-    async with opened(HttpDoor(box)) as client:
+    async with opened(HttpApp(box)) as client:
         yield client
 
 
@@ -151,6 +151,7 @@ async def test_without_cors_no_page_is_invited(web: Client) -> None:
     assert not [name for name in visit.headers if name.startswith("access-control")]
 
 
+@pytest.mark.slow
 def test_whoever_means_it_may_serve_others_under_names_that_were_allowed(tmp_path: Path) -> None:
     settings = {"HOST": "0.0.0.0", "DOGUBAKO_ALLOWED_HOSTS": "box.example"}
     with serving(WORKBENCH, folder=tmp_path, words=["--allow-unauthenticated"], settings=settings) as server:
@@ -163,6 +164,7 @@ def test_whoever_means_it_may_serve_others_under_names_that_were_allowed(tmp_pat
     assert statuses == [200, 200, 403]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", ["0.0.0.0", "box.example"])
 def test_a_server_that_others_can_reach_needs_a_word_that_it_is_meant(host: str, tmp_path: Path) -> None:
     ended = run("serve", "--port", "0", folder=tmp_path, settings={"HOST": host})

@@ -1,5 +1,6 @@
 """`/readyz` may be asked by anybody, so it asks the services behind the server only now and then."""
 
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -10,18 +11,19 @@ from typing import Any
 import anyio
 import pytest
 
-from dogubako import Finding, Pack
+from dogubako import Pack
 from dogubako.app import build
-from dogubako.gate.keys import KeyStore
+from dogubako.gate.api_keys import KeyStore
 from dogubako.settings import Sources
-from dogubako.transports.http import HttpDoor
+from dogubako.tools import HealthCheck
+from dogubako.transports.http.app import HttpApp
 
 from .asgi import Client, Visit, opened
 from .waiting import until
 
-FINE = Finding(ok=True, subject="mill", message="it turns")
-BROKEN = Finding(ok=False, subject="mill", message="it stands still", advice="Look at the river.")
-SLOW = Finding(ok=False, subject="mill", message="it turns slowly", severity="warning")
+FINE = HealthCheck(ok=True, subject="mill", message="it turns")
+BROKEN = HealthCheck(ok=False, subject="mill", message="it stands still", advice="Look at the river.")
+SLOW = HealthCheck(ok=False, subject="mill", message="it turns slowly", severity="warning")
 
 
 class Mill(Pack):
@@ -33,7 +35,7 @@ class Mill(Pack):
         self.says, self.asked, self.awake = FINE, 0, anyio.Event()
         self.awake.set()
 
-    async def check(self, settings: Any, client: Any) -> Sequence[Finding]:
+    async def check(self, settings: Any, client: Any) -> Sequence[HealthCheck]:
         self.asked += 1
         await self.awake.wait()
         return [self.says]
@@ -44,7 +46,10 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1_000.0
-        monkeypatch.setattr("dogubako.transports.readiness.time", SimpleNamespace(monotonic=lambda: self.now))
+        monkeypatch.setattr(
+            "dogubako.transports.http.readiness.time",
+            SimpleNamespace(monotonic=lambda: self.now, perf_counter=time.perf_counter),
+        )
 
 
 @pytest.fixture
@@ -55,7 +60,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 @asynccontextmanager
 async def probed(mill: Mill, **settings: Any) -> AsyncIterator[Client]:
     box = build(Sources(overrides=settings, environ={}, env_file=None), packs=[mill])
-    async with opened(HttpDoor(box)) as client:
+    async with opened(HttpApp(box)) as client:
         yield client
 
 
@@ -122,7 +127,7 @@ async def test_health_does_not_wait_for_a_service_that_thinks() -> None:
     ],
 )
 @pytest.mark.parametrize("auth", ["off", "keys"])
-async def test_strangers_learn_whether_and_not_what(tmp_path: Path, says: Finding, status: int, auth: str) -> None:
+async def test_strangers_learn_whether_and_not_what(tmp_path: Path, says: HealthCheck, status: int, auth: str) -> None:
     KeyStore(tmp_path).create("ann", ["read"])
     mill = Mill()
     mill.says = says
@@ -154,7 +159,7 @@ async def test_the_gate_is_part_of_the_check(
         (tmp_path / "keys.json").write_text("{")
         (tmp_path / "keys.json").chmod(0o600)
     box = build(Sources(overrides={"auth": "keys", "data_dir": tmp_path}, environ={}, env_file=None), packs=[Mill()])
-    async with opened(HttpDoor(box)) as client:
+    async with opened(HttpApp(box)) as client:
         visit, found = await client.get("/readyz"), {one.subject: one for one in await box.check()}
 
     ok, subject, message = expected
@@ -167,7 +172,7 @@ async def test_an_audit_log_that_cannot_be_written_is_found_and_stops_no_reading
     KeyStore(tmp_path).create("ann", ["read"])
     (tmp_path / "audit.jsonl").mkdir()
     box = build(Sources(overrides={"auth": "keys", "data_dir": tmp_path}, environ={}, env_file=None), packs=[Mill()])
-    async with opened(HttpDoor(box)) as client:
+    async with opened(HttpApp(box)) as client:
         visit, found = await client.get("/readyz"), {one.subject: one for one in await box.check()}
 
     assert (visit.status, found["audit log"].ok, found["audit log"].severity) == (200, False, "warning")

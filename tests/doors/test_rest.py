@@ -10,7 +10,7 @@ from dogubako.app import build
 from dogubako.contract import errors
 from dogubako.contract.errors import DogubakoError
 from dogubako.settings import Sources
-from dogubako.transports.http import HttpDoor
+from dogubako.transports.http.app import HttpApp
 
 from .asgi import opened
 from .described import DescribedClient
@@ -19,7 +19,8 @@ from .test_same_answers import failure_kinds
 
 _TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 _INFO = {"name", "title", "description", "parameters", "version", "category", "tags", "examples", "enabled", "effect"}
-_DETAIL = _INFO | {"registeredAt", "dependencies", "versions", "inputSchema"}
+_INFO |= {"inputSchema"}
+_DETAIL = _INFO | {"registeredAt", "dependencies", "versions"}
 
 
 async def test_the_front_page_says_that_it_runs(rest: DescribedClient) -> None:
@@ -72,6 +73,23 @@ async def test_pages_follow_each_other_without_gap_or_overlap(rest: DescribedCli
     assert [one["name"] for page in pages for one in page["tools"]] == everything
     assert pages[0]["pagination"] == {"page": 1, "limit": 3, "total": len(everything), "totalPages": count}
     assert pages[count]["tools"] == []
+
+
+async def test_a_list_may_hold_five_hundred_tools_with_their_schemas(rest: DescribedClient) -> None:
+    listed = (await rest.get("/v1/tools?limit=500")).json
+
+    assert (listed["pagination"]["limit"], len(listed["tools"])) == (500, listed["pagination"]["total"])
+    assert all(one["inputSchema"]["type"] == "object" for one in listed["tools"])
+
+
+async def test_a_tool_has_a_route_of_its_own_whose_body_is_its_arguments(rest: DescribedClient) -> None:
+    said = await rest.post("/v1/tools/echo/call", {"text": "hello"})
+    wrong = await rest.post("/v1/tools/echo/call", {"words": "hello"})
+    nothing = await rest.post("/v1/tools/nothing/call", {})
+
+    assert (said.status, said.json["result"]) == (200, "hello")
+    assert (wrong.status, wrong.json["code"]) == (400, "VALIDATION_ERROR")
+    assert (nothing.status, nothing.json["code"]) == (404, "TOOL_NOT_FOUND")
 
 
 FILTERS = [
@@ -170,10 +188,19 @@ async def test_who_is_unknown_hears_how_to_introduce_oneself(rest: DescribedClie
 async def test_a_search_finds_the_best_tool_first(rest: DescribedClient) -> None:
     visit = await rest.post("/v1/tools/search", {"query": "picture png", "limit": 2})
 
-    assert visit.json.keys() == {"query", "results", "total"}
+    assert visit.json.keys() == {"query", "results", "total", "nearest", "notIndexed"}
     assert visit.json["query"] == "picture png" and visit.json["total"] >= len(visit.json["results"]) >= 1
     assert visit.json["results"][0]["name"] == "picture"
     assert visit.json["results"][0].keys() == _INFO | {"score"}
+
+
+@pytest.mark.parametrize("query", ["order a pizza", "transcribe this audio recording", "タクシーを呼んで"])
+async def test_a_search_that_nothing_fits_has_no_results_but_the_nearest(rest: DescribedClient, query: str) -> None:
+    visit = await rest.post("/v1/tools/search", {"query": query})
+
+    assert (visit.json["results"], visit.json["total"]) == ([], 0)
+    assert len(visit.json["nearest"]) == 2
+    assert all(one["score"] < 0.5 for one in visit.json["nearest"])
 
 
 async def test_a_search_can_be_narrowed(rest: DescribedClient) -> None:
@@ -212,7 +239,7 @@ async def test_a_version_can_be_asked_for(rest: DescribedClient) -> None:
 
 async def test_a_tool_can_be_switched_off_and_on() -> None:
     box = build(Sources(overrides={"tools": (WORKBENCH,)}, environ={}, env_file=None))
-    door = HttpDoor(box)
+    door = HttpApp(box)
     async with opened(door) as client:
         rest = DescribedClient(door, (await client.get("/openapi.json")).json)
         json = {"content-type": "application/json"}

@@ -4,10 +4,11 @@ import pytest
 import structlog
 import structlog.testing
 
-from dogubako import Effect, ToolPack, tool
+from dogubako import Effect, tool
 from dogubako.app import Toolbox, build
 from dogubako.settings import Sources
-from dogubako.transports.http import HttpDoor
+from dogubako.tools import ToolPack
+from dogubako.transports.http.app import HttpApp
 
 from .asgi import opened
 
@@ -37,7 +38,7 @@ async def test_a_body_that_a_page_can_send_unasked_is_not_taken(
     kind: str, method: str, path: str, body: dict[str, object]
 ) -> None:
     box = _box()
-    async with opened(HttpDoor(box)) as client:
+    async with opened(HttpApp(box)) as client:
         visit = await client.request(method, path, headers={"content-type": kind} if kind else {}, body=body)
 
     assert (visit.status, visit.json["code"]) == (415, "UNSUPPORTED_MEDIA_TYPE")
@@ -47,7 +48,7 @@ async def test_a_body_that_a_page_can_send_unasked_is_not_taken(
 async def test_a_call_that_fails_is_logged_with_method_and_path() -> None:
     structlog.reset_defaults()
     with structlog.testing.capture_logs() as log:
-        async with opened(HttpDoor(_box())) as client:
+        async with opened(HttpApp(_box())) as client:
             await client.request("POST", "/v1/tools/call", headers=JSON, body={"name": "nothing"})
 
     said = [(one["method"], one["path"], one["code"]) for one in log if one["event"] == "HTTP error"]

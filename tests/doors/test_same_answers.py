@@ -1,13 +1,14 @@
 """One path, many doors: the same call gets the same answer through each of them."""
 
+import re
 from typing import Any
 
 import pytest
 
-from dogubako import parse_call
 from dogubako.contract import errors
 from dogubako.contract.errors import DogubakoError
 from dogubako.loading import load_file
+from dogubako.testing import parse_call
 
 from .answers import Answer
 from .processes import WORKBENCH
@@ -48,6 +49,13 @@ def test_a_text_comes_back_unchanged_or_visibly_cut(door: Speaker, memory: InMem
         assert answer.text == text
     elif len(text) > 1000:
         assert "more characters]" in answer.text and "Left out to fit" in answer.text
+
+
+def test_a_question_without_a_tool_is_doubted_at_every_door(door: Speaker, memory: InMemory) -> None:
+    answer = ask_both(door, memory, "search_tools", {"query": "transcribe this audio recording"})
+
+    assert answer.text.startswith("Nothing here does that")
+    assert len(re.findall(r"^\w+\(", answer.text, re.MULTILINE)) == 2
 
 
 def test_a_slow_call_is_answered_in_full(door: Speaker, memory: InMemory) -> None:

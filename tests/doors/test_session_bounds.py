@@ -10,9 +10,9 @@ import pytest
 
 from dogubako.app import build
 from dogubako.settings import Sources
-from dogubako.transports import sessions
-from dogubako.transports.http import HttpDoor
-from dogubako.transports.sessions import LONGEST_INITIALIZE, MOST_INITIALIZE_VALUES, MOST_SESSIONS_EACH
+from dogubako.transports.http.app import HttpApp
+from dogubako.transports.mcp import sdk_internals as sessions
+from dogubako.transports.mcp.sdk_internals import LONGEST_INITIALIZE, MOST_INITIALIZE_VALUES, MOST_SESSIONS_EACH
 
 from . import messages
 from .asgi import Client, Visit, opened
@@ -44,6 +44,7 @@ def _ping(client: httpx2.Client, session: str) -> int:
     return client.post("/mcp", json=messages.request("ping"), headers=messages.legacy_headers(session)).status_code
 
 
+@pytest.mark.slow
 def test_an_address_that_opens_many_sessions_loses_its_oldest_and_nobody_else_loses_any(url: str) -> None:
     with _from("127.0.0.2", url) as other, _from("127.0.0.1", url) as greedy:
         of_other = _open(other)
@@ -56,12 +57,12 @@ def test_an_address_that_opens_many_sessions_loses_its_oldest_and_nobody_else_lo
 
 
 @pytest.fixture
-def door() -> HttpDoor:
-    return HttpDoor(build(Sources(overrides={"tools": (WORKBENCH,)}, environ={}, env_file=None)))
+def door() -> HttpApp:
+    return HttpApp(build(Sources(overrides={"tools": (WORKBENCH,)}, environ={}, env_file=None)))
 
 
 @pytest.fixture
-async def client(door: HttpDoor) -> AsyncIterator[Client]:
+async def client(door: HttpApp) -> AsyncIterator[Client]:
     async with opened(door) as client:
         yield client
 
@@ -81,7 +82,7 @@ async def test_a_session_in_use_does_not_give_way(client: Client, monkeypatch: p
 
 
 async def test_when_all_sessions_of_an_address_are_in_use_the_next_is_refused(
-    client: Client, door: HttpDoor, monkeypatch: pytest.MonkeyPatch
+    client: Client, door: HttpApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sessions, "MOST_SESSIONS_EACH", 1)
     session = await client.open_session()
@@ -100,7 +101,7 @@ async def test_when_all_sessions_of_an_address_are_in_use_the_next_is_refused(
 
 
 async def test_when_there_are_too_many_in_all_whoever_has_the_most_loses_one(
-    client: Client, door: HttpDoor, monkeypatch: pytest.MonkeyPatch
+    client: Client, door: HttpApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sessions, "MOST_SESSIONS", 4)
     modest = Client(door, address="192.0.2.7")

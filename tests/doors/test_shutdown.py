@@ -70,6 +70,7 @@ async def test_stdio_answers_its_running_calls_before_it_ends(tmp_path: Path) ->
         assert pipe.response(talking)["result"]["content"][0]["text"] == "Took 1 s."
 
 
+@pytest.mark.slow
 async def test_a_call_that_outlasts_the_grace_time_is_cancelled(tmp_path: Path, threads: ThreadPoolExecutor) -> None:
     markers = {door: tmp_path / door for door in ("rest", "stdio")}
     grace = {"DOGUBAKO_SHUTDOWN_GRACE": "1"}
@@ -94,6 +95,7 @@ async def test_a_call_that_outlasts_the_grace_time_is_cancelled(tmp_path: Path, 
     assert "Traceback" not in server.stderr.text()
 
 
+@pytest.mark.slow
 async def test_an_answer_that_has_begun_as_a_stream_ends_in_order(tmp_path: Path, threads: ThreadPoolExecutor) -> None:
     marker = tmp_path / "marker"
     body = messages.request("tools/call", messages.call("linger_talking", {"marker": str(marker)}, modern=False))
@@ -111,6 +113,7 @@ async def test_an_answer_that_has_begun_as_a_stream_ends_in_order(tmp_path: Path
     assert "without completing response" not in server.stderr.text()
 
 
+@pytest.mark.slow
 def test_open_streams_do_not_keep_the_server(tmp_path: Path) -> None:
     with serving(*_TOOLS, folder=tmp_path, settings=_LONG_GRACE) as server, ExitStack() as stack:
         client = stack.enter_context(httpx2.Client(base_url=server.url(), timeout=PATIENCE))
@@ -136,6 +139,7 @@ def test_open_streams_do_not_keep_the_server(tmp_path: Path) -> None:
         assert _stop(server, signal.SIGINT) == 0
 
 
+@pytest.mark.slow
 def test_tools_that_never_end_do_not_keep_the_process(tmp_path: Path, threads: ThreadPoolExecutor) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
@@ -154,6 +158,7 @@ def test_tools_that_never_end_do_not_keep_the_process(tmp_path: Path, threads: T
         assert [end.result() for end in ends] == [0, 0]
 
 
+@pytest.mark.slow
 def test_lines_that_were_refused_are_not_waited_for(tmp_path: Path) -> None:
     with speaking(WORKBENCH, folder=tmp_path, settings=_LONG_GRACE) as pipe:
         pipe.open()
@@ -167,6 +172,7 @@ def test_lines_that_were_refused_are_not_waited_for(tmp_path: Path) -> None:
         assert _stop(pipe.command) == 0
 
 
+@pytest.mark.slow
 def test_requests_from_a_file_are_all_answered(tmp_path: Path) -> None:
     script = [
         messages.request("initialize", messages.initialize(), request_id=0),

@@ -52,6 +52,7 @@ def logged(command: Command, event: str) -> list[dict[str, Any]]:
     return [line for line in command.log_lines if line["event"] == event]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", WAYS)
 async def test_a_hundred_hangups_lose_no_call_and_cut_no_write(
     tmp_path: Path, threads: ThreadPoolExecutor, words: list[str]
@@ -94,6 +95,7 @@ async def test_stdio_goes_on_after_hangups(tmp_path: Path) -> None:
     assert logged(pipe.command, "Log files are reopened")
 
 
+@pytest.mark.slow
 async def test_a_command_that_follows_the_audit_log_goes_on_after_a_hangup(tmp_path: Path) -> None:
     settings = {"DOGUBAKO_DATA_DIR": str(tmp_path / "data"), "DOGUBAKO_AUDIT": "true"}
     with (
@@ -108,6 +110,7 @@ async def test_a_command_that_follows_the_audit_log_goes_on_after_a_hangup(tmp_p
         tail.process.kill()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", WAYS)
 async def test_log_and_audit_files_that_were_moved_are_begun_anew_after_a_hangup(
     tmp_path: Path, words: list[str]
@@ -132,6 +135,7 @@ async def test_log_and_audit_files_that_were_moved_are_begun_anew_after_a_hangup
     assert len(logged(command, "Tool completed")) == 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", WAYS)
 async def test_a_log_file_that_was_moved_is_begun_anew_without_a_signal(tmp_path: Path, words: list[str]) -> None:
     file, old = tmp_path / "logs" / "dogubako.log", tmp_path / "logs" / "old.log"
@@ -154,6 +158,7 @@ async def test_a_log_file_that_was_moved_is_begun_anew_without_a_signal(tmp_path
     assert all(line.startswith("{") and line.endswith("}") for line in lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", WAYS)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_a_second_signal_cancels_running_calls_at_once(
@@ -182,6 +187,7 @@ async def test_a_second_signal_cancels_running_calls_at_once(
     assert "Traceback" not in command.stderr.text()
 
 
+@pytest.mark.slow
 async def test_a_second_signal_ends_what_cannot_be_cancelled(tmp_path: Path, threads: ThreadPoolExecutor) -> None:
     with server(tmp_path, [], _LONG_GRACE) as command:
         call(command.url(), "which_worker")
@@ -194,6 +200,7 @@ async def test_a_second_signal_ends_what_cannot_be_cancelled(tmp_path: Path, thr
         assert command.wait(_HURRIED_SECONDS) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", ["linger", "never_end"])
 async def test_a_second_signal_ends_stdio_at_once(tmp_path: Path, tool: str) -> None:
     talkative = {**_LONG_GRACE, "LOG_LEVEL": "debug"}
@@ -209,6 +216,7 @@ async def test_a_second_signal_ends_stdio_at_once(tmp_path: Path, tool: str) -> 
     assert "Traceback" not in pipe.command.stderr.text()
 
 
+@pytest.mark.slow
 async def test_workers_and_their_children_end_with_a_killed_supervisor(
     tmp_path: Path, threads: ThreadPoolExecutor
 ) -> None:
@@ -227,6 +235,7 @@ async def test_workers_and_their_children_end_with_a_killed_supervisor(
     assert logged(command, "The supervisor process is gone, so this worker process stops")
 
 
+@pytest.mark.slow
 async def test_a_killed_worker_is_replaced_and_its_children_end(tmp_path: Path) -> None:
     with server(tmp_path, ["--workers", "2"]) as command:
         url, marker = command.url(), tmp_path / "marker"
@@ -244,6 +253,7 @@ async def test_a_killed_worker_is_replaced_and_its_children_end(tmp_path: Path) 
     assert (line["pid"], line["exit_code"], line["restart_seconds"]) == (worker, -signal.SIGKILL, 0)
 
 
+@pytest.mark.slow
 def test_workers_that_cannot_start_end_the_server(tmp_path: Path) -> None:
     broken = tmp_path / "broken.py"
     broken.write_text(
@@ -263,6 +273,7 @@ def test_workers_that_cannot_start_end_the_server(tmp_path: Path) -> None:
     assert "Worker processes cannot start, so the server stops" in command.stderr.text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("twice", [False, True])
 async def test_a_service_manager_that_signals_all_processes_does_not_hurry_them(tmp_path: Path, twice: bool) -> None:
     with server(tmp_path, ["--workers", "2"]) as command, ThreadPoolExecutor(1) as threads:
@@ -278,6 +289,7 @@ async def test_a_service_manager_that_signals_all_processes_does_not_hurry_them(
     assert (running_call.result().json()["result"], code) == ("done", 0)
 
 
+@pytest.mark.slow
 def test_a_closed_terminal_ends_the_server(tmp_path: Path) -> None:
     """As before there were handlers: nobody wants a server that goes on behind a closed window."""
     terminal, other_end = os.openpty()

@@ -9,10 +9,11 @@ from typing import Any
 import anyio
 import pytest
 
-from dogubako import BaseTool, Effect, ToolPack, tool
+from dogubako import Effect, tool
 from dogubako.app import build
 from dogubako.settings import Sources
-from dogubako.transports.http import HttpDoor
+from dogubako.tools import BaseTool, ToolPack
+from dogubako.transports.http.app import HttpApp
 
 from . import messages
 from .asgi import Client, Visit, opened
@@ -57,9 +58,9 @@ async def held() -> AsyncIterator[Held]:
 
 @pytest.fixture
 async def client(monkeypatch: pytest.MonkeyPatch, held: Held) -> AsyncIterator[Client]:
-    monkeypatch.setattr("dogubako.transports.departure.STILL_HERE_SECONDS", 0.1)
+    monkeypatch.setattr("dogubako.transports.http.disconnect.STILL_HERE_SECONDS", 0.1)
     box = build(Sources(environ={}, env_file=None), packs=[ToolPack("held", [*held.tools, pause])])
-    async with opened(HttpDoor(box)) as client:
+    async with opened(HttpApp(box)) as client:
         yield client
 
 

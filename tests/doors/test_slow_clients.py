@@ -38,7 +38,7 @@ async def _visit(web: Client, visit: Visit, path: str, headers: dict[str, str]) 
 async def test_a_body_that_stalls_is_not_waited_for(
     web: Client, path: str, headers: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dogubako.transports.body.BODY_SECONDS", 0.05)
+    monkeypatch.setattr("dogubako.transports.http.request.BODY_SECONDS", 0.05)
     visit = Visit()
     visit.incoming.put_nowait(_piece(b'{"name": "ec'))
     await _visit(web, visit, path, headers)

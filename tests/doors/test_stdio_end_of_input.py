@@ -22,6 +22,7 @@ def _opened(pipe: Pipe) -> Pipe:
     return pipe
 
 
+@pytest.mark.slow
 @ERAS
 def test_what_runs_when_stdin_ends_is_answered(tmp_path: Path, modern: bool) -> None:
     with speaking(*_TOOLS, folder=tmp_path, modern=modern, settings=_LONG_GRACE) as pipe:
@@ -35,6 +36,7 @@ def test_what_runs_when_stdin_ends_is_answered(tmp_path: Path, modern: bool) -> 
         assert pipe.response(through_sdk)["result"]["content"][0]["text"] == "Took 4 s."
 
 
+@pytest.mark.slow
 @BOTH_WAYS
 @ERAS
 async def test_a_call_without_an_end_keeps_the_process_no_longer_than_the_grace_time(
@@ -51,6 +53,7 @@ async def test_a_call_without_an_end_keeps_the_process_no_longer_than_the_grace_
     assert marker.read_text() == "cancelled"
 
 
+@pytest.mark.slow
 @BOTH_WAYS
 @ERAS
 async def test_a_signal_after_the_end_of_stdin_ends_the_process_at_once(
@@ -61,7 +64,7 @@ async def test_a_signal_after_the_end_of_stdin_ends_the_process_at_once(
         _opened(pipe).start_call(tool, {"marker": str(marker)}, options={"timeout": 110_000})
         await says(marker, "started")
         pipe.command.stdin.close()
-        pipe.command.stderr.first(lambda line: b"End of input" in line)
+        pipe.command.stderr.first(lambda line: b"Standard input was closed" in line)
         pipe.command.signal(signal.SIGTERM)
 
         assert pipe.command.wait(60) == 0

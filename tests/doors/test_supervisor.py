@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from .family import descendants
 from .processes import ROOT, Command
 from .waiting import until
@@ -37,6 +39,7 @@ async def test_a_worker_whose_event_loop_stands_still_is_replaced(tmp_path: Path
     assert first["exit_code"] == -signal.SIGKILL
 
 
+@pytest.mark.slow
 async def test_workers_that_crash_again_and_again_are_restarted_ever_more_slowly(tmp_path: Path) -> None:
     with supervised("crash", tmp_path) as command:
         command.stderr.first(lambda line: b"A worker process ended" in line, nth=4)
@@ -51,6 +54,7 @@ async def test_workers_that_crash_again_and_again_are_restarted_ever_more_slowly
     ]
 
 
+@pytest.mark.slow
 async def test_a_server_whose_workers_never_start_ends_after_five_tries(tmp_path: Path) -> None:
     with supervised("never_start", tmp_path) as command:
         assert command.wait() == 3

@@ -14,6 +14,8 @@ from . import messages
 from .processes import HERE, PATIENCE, WORKBENCH, Command, serving
 from .waiting import until
 
+pytestmark = pytest.mark.slow
+
 _CAN_BE_ASKED: dict[str, Any] = {"elicitation": {"form": {}}}
 
 
@@ -30,6 +32,16 @@ def two_workers(folder: Path) -> Iterator[Command]:
     with serving(WORKBENCH, HERE / "worker_pack.py", folder=folder, words=["--workers", "2"]) as server:
         server.stderr.first(lambda line: b"Application startup complete" in line, nth=2)
         yield server
+
+
+def test_a_client_that_comes_before_the_first_worker_waits_for_it(tmp_path: Path) -> None:
+    """The address is printed before the workers start, which takes a moment."""
+    with serving(WORKBENCH, folder=tmp_path, words=["--workers", "2"]) as server:
+        url = server.url()
+        assert "Started server process" not in server.stderr.text()
+        answer = _call(url, "echo", {"text": "early"})
+
+    assert answer["result"]["content"] == [{"type": "text", "text": "early"}]
 
 
 def _call(url: str, name: str, arguments: dict[str, Any], **more: Any) -> dict[str, Any]:

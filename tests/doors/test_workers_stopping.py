@@ -8,11 +8,11 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
-import uvicorn
 
-from dogubako import serving as our_serving
+from dogubako import server
 from dogubako.app import build
 from dogubako.settings import Sources
+from dogubako.transports.metrics import FOLDER_VARIABLE
 from tests.gate.open_streams import Listener, OpenRequest, connected
 
 from .processes import HERE, PATIENCE, WORKBENCH, serving
@@ -21,6 +21,7 @@ from .waiting import says, until
 _STATE_KEY = "DOGUBAKO_REQUEST_STATE_KEY"
 
 
+@pytest.mark.slow
 async def test_streams_of_workers_end_in_order(tmp_path: Path) -> None:
     # Longer than a test waits: whoever waits for more than the answers does not come back in time.
     patient = {"DOGUBAKO_SHUTDOWN_GRACE": "600"}
@@ -42,6 +43,7 @@ async def test_streams_of_workers_end_in_order(tmp_path: Path) -> None:
     assert code == 0
 
 
+@pytest.mark.slow
 async def test_calls_of_workers_that_outlast_the_grace_time_hear_it(tmp_path: Path) -> None:
     markers = [tmp_path / str(number) for number in range(4)]
     tools = WORKBENCH, HERE / "odd_tools.py"
@@ -73,18 +75,24 @@ def test_workers_share_the_key_that_was_configured_or_a_new_one(
 ) -> None:
     monkeypatch.setenv(_STATE_KEY, "to be put back")
     monkeypatch.delenv(_STATE_KEY)
-    monkeypatch.setattr(uvicorn.Config, "bind_socket", lambda config: None)
-    monkeypatch.setattr(our_serving, "Supervisor", _NoProcesses)
-    overrides: dict[str, Any] = {"data_dir": tmp_path, "request_state_key": configured}
-    our_serving.serve(build(Sources(overrides=overrides, environ={}, env_file=None)), workers=2)
+    monkeypatch.setattr(server, "Supervisor", _NoProcesses)
+    overrides: dict[str, Any] = {"data_dir": tmp_path, "port": 0, "request_state_key": configured}
+    before = dict(os.environ)
+    server.serve(build(Sources(overrides=overrides, environ={}, env_file=None)), workers=2)
 
-    told = os.environ.get(_STATE_KEY)
-    assert told is None if configured else told is not None and len(told) > 40
+    key = _NoProcesses.environment.get(_STATE_KEY)
+    assert key is None if configured else key is not None and len(key) > 40
+    # A folder that is gone and a key that nobody shares would mislead what this process starts next.
+    assert FOLDER_VARIABLE in _NoProcesses.environment
+    assert dict(os.environ) == before
 
 
 class _NoProcesses:
+    environment: dict[str, str]
+
     def __init__(self, *_: Any, **__: Any) -> None:
         """Take what a supervisor takes."""
 
     def run(self) -> int:
+        type(self).environment = dict(os.environ)
         return 0

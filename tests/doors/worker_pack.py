@@ -4,7 +4,7 @@ import os
 import time
 from pathlib import Path
 
-from dogubako import Effect, ToolContext, tool
+from dogubako import Context, Effect, tool
 
 read = tool(effect=Effect.READ, open_world=False)
 _LONG = 300.0
@@ -32,7 +32,7 @@ def _hold(marker: Path) -> None:
 
 
 @read
-async def ask_as_worker(context: ToolContext) -> str:
+async def ask_as_worker(context: Context) -> str:
     """Ask for a colour, and tell which process heard the answer."""
     answer = await context.ask("Which colour?")
     return f"{os.getpid()} {answer.content['answer']}"

@@ -58,4 +58,4 @@ def test_the_page_needs_nothing_from_elsewhere(server: str) -> None:
 
     assert "http://" not in answer.text
     assert "https://" not in answer.text
-    assert "default-src 'self'" in answer.headers["content-security-policy"]
+    assert "default-src 'none'" in answer.headers["content-security-policy"]

@@ -1,1 +1,1 @@
-"""Doors: a request becomes a `ToolCall`, a `ToolResult` becomes a response."""
+"""Transports: a request becomes a `ToolCall`, a `ToolResult` becomes a response."""

@@ -1,0 +1,1 @@
+"""The console: pages for people at `/console`, on the same pipeline as every other transport."""

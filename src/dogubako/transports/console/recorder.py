@@ -1,0 +1,149 @@
+"""Remember the last calls in memory, for the pages of the console. Bounded in number and in size."""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from dogubako.contract.call_steps import CallStep
+from dogubako.contract.redaction import Redactor
+from dogubako.engine.events import EndedCall, Subscribers
+from dogubako.response.jsonable import clean_text
+from dogubako.transports.console.statistics import Timeline
+
+# "No results" is an answer, and a question to the user is a part of one.
+GOOD_CODES: Final = frozenset({"OK", "NO_RESULTS", "INPUT_REQUIRED"})
+_LONGEST_NAME: Final = 64
+_LONGEST_MESSAGE: Final = 300
+# Arguments and answers are large, so fewer of them are kept.
+_MOST_VALUES: Final = 500
+_LONGEST_VALUE: Final = 4_000
+
+
+class CallRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One call that has ended."""
+
+    id: str
+    at: float
+    ms: float
+    tool: str
+    caller: str
+    caller_id: str
+    door: str
+    code: str
+    tokens: int = 0
+    trimmed: bool = False
+    changing: bool = False
+    via: str | None = None
+    pack: str | None = None
+    message: str | None = None
+    hint: str | None = None
+    error_id: str | None = None
+    retryable: bool = False
+    steps: tuple[CallStep, ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        return self.code not in GOOD_CODES
+
+
+class CallValues(msgspec.Struct, frozen=True, gc=False):
+    """Arguments and answer of a call, masked and cut. Kept only where the operator allows it."""
+
+    arguments: str
+    answer: str
+
+
+class CallRecorder:
+    """The last calls, the newest last, and totals of the last day."""
+
+    def __init__(self, most: int, redactor: Redactor, *, keep_values: bool = False) -> None:
+        self._records: deque[CallRecord] = deque(maxlen=most)
+        self._values: dict[str, CallValues] = {}
+        self._redactor = redactor
+        self.keeps_values = keep_values
+        self.timeline = Timeline()
+        self.since = time.time()
+        # Counts batches: whoever watches compares it.
+        self.generation = 0
+        self._changed: Subscribers[int] = Subscribers()
+
+    def add(self, batch: Sequence[EndedCall]) -> None:
+        """Remember a batch of calls. A listener of `watch_calls`."""
+        for ended in batch:
+            record = self._record(ended)
+            self._records.append(record)
+            self.timeline.add(record.at, record.ms, record.tokens, failed=record.failed)
+            if self.keeps_values:
+                self._keep_values(ended)
+        self.generation += 1
+        self._changed.tell(self.generation)
+
+    def subscribe(self, listener: Callable[[int], None]) -> Callable[[], None]:
+        """Call the listener after every batch, until the returned function is called."""
+        return self._changed.add(listener)
+
+    def all(self) -> list[CallRecord]:
+        """A copy, the oldest first. Other threads may read it while calls go on."""
+        return list(self._records)
+
+    def newest(self) -> Iterator[CallRecord]:
+        return reversed(self.all())
+
+    def find(self, call_id: str) -> CallRecord | None:
+        return next((one for one in self.newest() if one.id == call_id), None)
+
+    def values_of(self, call_id: str) -> CallValues | None:
+        return self._values.get(call_id)
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def _record(self, ended: EndedCall) -> CallRecord:
+        call, end = ended.call, ended.end
+        result = end.result
+        error = result.error if result is not None else None
+        return CallRecord(
+            id=call.id,
+            at=ended.at - end.milliseconds / 1000,
+            ms=end.milliseconds,
+            tool=self._name(call.name),
+            caller=clean_text(call.caller.name[:_LONGEST_NAME]),
+            caller_id=call.caller.identity,
+            door=call.door,
+            code=end.code,
+            tokens=result.tokens if result is not None else 0,
+            trimmed=result.trimmed if result is not None else False,
+            changing=end.changing,
+            via=call.via,
+            pack=end.pack,
+            message=error.message[:_LONGEST_MESSAGE] if error is not None else None,
+            hint=error.hint[:_LONGEST_MESSAGE] if error is not None and error.hint else None,
+            error_id=error.error_id if error is not None else None,
+            retryable=error.retryable if error is not None else False,
+            steps=tuple(ended.steps),
+        )
+
+    def _name(self, name: str) -> str:
+        """A caller may send a secret in place of a name."""
+        return clean_text(self._redactor.mask_all(name[:_LONGEST_NAME]))
+
+    def _keep_values(self, ended: EndedCall) -> None:
+        arguments = _text(dict(ended.call.parameters))
+        answer = ended.end.result.text if ended.end.result is not None else ""
+        while len(self._values) >= _MOST_VALUES:
+            del self._values[next(iter(self._values))]
+        self._values[ended.call.id] = CallValues(self._masked(arguments), self._masked(answer))
+
+    def _masked(self, text: str) -> str:
+        # Cut after masking, so that no half of a secret is left; what is far beyond the end need not be masked.
+        return self._redactor.mask_all(text[: 2 * _LONGEST_VALUE])[:_LONGEST_VALUE]
+
+
+def _text(value: Any) -> str:
+    try:
+        return msgspec.json.encode(value).decode()
+    except (TypeError, ValueError, RecursionError, UnicodeError):
+        return "?"

@@ -1,0 +1,155 @@
+"""Console sessions: a sealed cookie that refers to an API key, and the CSRF token that belongs to it.
+
+The cookie never holds a key. It names the id of one, so it ends when the key is revoked or expires. Without
+authentication it only carries the random id that CSRF tokens are bound to.
+"""
+
+import hmac
+import os
+import secrets
+import time
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from functools import cached_property
+from typing import Final, Literal, TypeVar
+
+import jwt
+import msgspec
+import structlog
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from dogubako.contract.call import Caller
+from dogubako.contract.errors import AuthenticationError
+from dogubako.gate.authentication import Authenticator, KeyAuthentication, NoAuthentication
+from dogubako.gate.code_flow import SignInRequest
+from dogubako.gate.files import kept_secret
+from dogubako.settings import Settings
+
+log = structlog.get_logger("dogubako.console")
+
+COOKIE: Final = "dogubako_console"
+PATH: Final = "/console"
+SESSION_SECONDS: Final = 12 * 3600
+# An access token may be withdrawn, and nobody tells us.
+TOKEN_SESSION_SECONDS: Final = 3600
+_LONGEST_COOKIE: Final = 4_000
+_NONCE_BYTES: Final = 12
+_KEY_FILE: Final = "console.key"
+_PURPOSE: Final = b"dogubako console sessions"
+
+
+class Session(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The plain text of the cookie."""
+
+    id: str
+    until: float
+    kind: Literal["visitor", "key", "token"] = "visitor"
+    # The id of the API key, or of the subject of a token.
+    subject: str = ""
+    name: str = ""
+    scopes: tuple[str, ...] = ()
+
+
+class PendingSignIn(msgspec.Struct, frozen=True, kw_only=True):
+    """The plain text of the cookie of a sign-in that has begun at the authorization server."""
+
+    request: SignInRequest
+    back: str
+    until: float
+
+
+Sealed = TypeVar("Sealed", Session, PendingSignIn)
+
+
+class Sessions:
+    """Makes, opens and checks sessions."""
+
+    def __init__(self, settings: Settings, authenticator: Authenticator) -> None:
+        self._settings = settings
+        self._authenticator = authenticator
+
+    @property
+    def needed(self) -> bool:
+        """Whether visitors have to sign in."""
+        return not isinstance(self._authenticator, NoAuthentication)
+
+    def visitor(self) -> Session:
+        """A session of somebody who has not signed in."""
+        return Session(id=secrets.token_urlsafe(16), until=time.time() + SESSION_SECONDS)
+
+    async def sign_in(self, secret: str) -> Session:
+        """A session for the holder of this key or access token, or AuthenticationError."""
+        caller = await self._authenticator.authenticate([(b"authorization", b"Bearer " + secret.strip().encode())])
+        by_key = isinstance(self._authenticator, KeyAuthentication)
+        seconds = SESSION_SECONDS if by_key else min(TOKEN_SESSION_SECONDS, _seconds_left(secret.strip()))
+        return Session(
+            id=secrets.token_urlsafe(16),
+            until=time.time() + seconds,
+            kind="key" if by_key else "token",
+            subject=caller.id,
+            name=caller.name,
+            scopes=() if by_key else tuple(sorted(caller.scopes)),
+        )
+
+    async def caller(self, session: Session | None) -> Caller:
+        """Who is signed in, or AuthenticationError. A key is looked up again each time."""
+        if not self.needed:
+            return await self._authenticator.authenticate(())
+        if session is None or session.kind == "visitor":
+            raise AuthenticationError("Sign in first.", missing=True)
+        if isinstance(self._authenticator, KeyAuthentication):
+            if session.kind != "key":
+                raise AuthenticationError("Sign in again: the server takes keys now.")
+            return self._authenticator.caller_of_key(session.subject)
+        if session.kind != "token":
+            raise AuthenticationError("Sign in again: the server takes access tokens now.")
+        return Caller(name=session.name, scopes=frozenset(session.scopes), id=session.subject)
+
+    def seal(self, content: Session | PendingSignIn) -> str:
+        nonce = os.urandom(_NONCE_BYTES)
+        sealed = AESGCM(self._secret).encrypt(nonce, msgspec.json.encode(content), type(content).__name__.encode())
+        return urlsafe_b64encode(nonce + sealed).decode()
+
+    def open(self, cookie: str | None) -> Session | None:
+        """The session of a cookie; None if it was changed, has expired or was sealed with another key."""
+        return self._opened(cookie, Session)
+
+    def open_pending(self, cookie: str | None) -> PendingSignIn | None:
+        """The sign-in that this browser began, if it is not too old."""
+        return self._opened(cookie, PendingSignIn)
+
+    def _opened(self, cookie: str | None, kind: type[Sealed]) -> Sealed | None:
+        if not cookie or len(cookie) > _LONGEST_COOKIE:
+            return None
+        try:
+            data = urlsafe_b64decode(cookie)
+            # One kind of cookie must not be taken for the other.
+            text = AESGCM(self._secret).decrypt(data[:_NONCE_BYTES], data[_NONCE_BYTES:], kind.__name__.encode())
+            content = msgspec.json.decode(text, type=kind)
+        except (InvalidTag, ValueError, msgspec.DecodeError):
+            return None
+        return content if content.until > time.time() else None
+
+    def csrf_token(self, session: Session) -> str:
+        """The token that every form of this session carries."""
+        return hmac.digest(self._secret, f"csrf\n{session.id}".encode(), "sha256").hex()
+
+    def check_csrf(self, session: Session | None, token: str) -> bool:
+        return session is not None and hmac.compare_digest(self.csrf_token(session).encode(), token.encode())
+
+    @cached_property
+    def _secret(self) -> bytes:
+        """Shared by all processes of this server; a new one at every start where nothing can be written."""
+        shared = self._settings.request_state_key
+        try:
+            secret = shared.get_secret_value().encode() if shared else kept_secret(self._settings.data_dir / _KEY_FILE)
+        except OSError as error:
+            log.warning("The key of console sessions cannot be kept; they end with this process", reason=str(error))
+            secret = secrets.token_bytes(32)
+        return hmac.digest(secret, _PURPOSE, "sha256")
+
+
+def _seconds_left(token: str) -> float:
+    """How long an access token is still valid. Its signature was verified before."""
+    claims = jwt.decode(token, options={"verify_signature": False, "verify_aud": False})
+    return float(claims["exp"]) - time.time()

@@ -1,0 +1,1 @@
+"""HTTP for every transport over it: requests, errors, disconnects, bounds."""

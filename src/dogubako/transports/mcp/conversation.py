@@ -1,0 +1,191 @@
+"""Talk to an MCP client while its call runs: progress, log messages and questions, in both protocol versions."""
+
+import warnings
+from collections.abc import Mapping
+from secrets import token_hex
+from typing import Any
+
+import jsonschema_rs
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
+from mcp.shared.message import ServerMessageMetadata
+from pydantic import ValidationError
+
+from dogubako.contract.conversation import (
+    INPUT_REQUIRED,
+    URL_ELICITATION,
+    ClientLogLevel,
+    ElicitRequest,
+    ElicitResult,
+    InputAnswer,
+    InputRequest,
+    InputRequests,
+    InputRequired,
+    Root,
+    Sample,
+    SampleRequest,
+    UrlRequest,
+    capability_of,
+)
+from dogubako.contract.errors import CapabilityRequiredError
+from dogubako.transports.mcp.protocol import MODERN_VERSION
+from dogubako.transports.mcp.question_state import Answers
+
+# Clients that use `initialize` still use what the newest revision deprecates.
+warnings.filterwarnings("ignore", category=MCPDeprecationWarning)
+
+Context = ServerRequestContext[Any, Any]
+_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+_ASK_AGAIN = 3
+LOG_LEVEL_KEY = "dogubako.log_level"
+
+
+class McpConversation:
+    """The conversation of one request. `answers` holds what the client has already answered."""
+
+    def __init__(self, ctx: Context, answers: Answers) -> None:
+        self._ctx = ctx
+        self._modern = ctx.protocol_version == MODERN_VERSION
+        self._answers = answers
+
+    def supports(self, capability: str) -> bool:
+        if capability == INPUT_REQUIRED:
+            return self._modern
+        capabilities = self._ctx.session.client_capabilities
+        declared = getattr(capabilities, "elicitation" if capability == URL_ELICITATION else capability, None)
+        if isinstance(declared, types.ElicitationCapability):
+            # A client that names no mode shows forms; one that names only pages shows none.
+            opens = declared.url is not None
+            if not (opens if capability == URL_ELICITATION else declared.form is not None or not opens):
+                return False
+        return declared is not None and (self._modern or self._ctx.session.can_send_request)
+
+    async def progress(self, done: float, total: float | None, message: str | None) -> None:
+        await self._ctx.session.report_progress(done, total, message)
+
+    async def log(self, level: ClientLogLevel, message: str) -> None:
+        if not self._modern and _LEVELS.index(level) < _LEVELS.index(
+            connection_state(self._ctx).get(LOG_LEVEL_KEY, "debug")
+        ):
+            return
+        await self._ctx.session.send_log_message(level, message, "dogubako", self._ctx.request_id)
+
+    async def request(self, requests: InputRequests) -> Mapping[str, InputAnswer]:
+        for request in requests.values():
+            if not self.supports(capability := capability_of(request)):
+                raise CapabilityRequiredError(capability)
+        if not self._modern:
+            return {key: await self._ask_now(request) for key, request in requests.items()}
+        read = {key: _read(request, await self._answers.find(key, request)) for key, request in requests.items()}
+        missing = {key: requests[key] for key, answer in read.items() if answer is None}
+        if missing:
+            raise InputRequired(missing)
+        return {key: answer for key, answer in read.items() if answer is not None}
+
+    async def refused(self) -> None:
+        """Discard the answers that came with a refused call."""
+        await self._answers.discard()
+
+    def input_required(self, requests: InputRequests) -> dict[str, Any]:
+        """The result that asks a client of 2026-07-28 to call again with answers and the state."""
+        asked = {
+            key: {"method": _METHODS[capability_of(one)], "params": request_params(one)}
+            for key, one in requests.items()
+        }
+        state = self._answers.next_state(requests)
+        return {"resultType": "input_required", "inputRequests": asked, "requestState": state}
+
+    async def _ask_now(self, request: InputRequest) -> InputAnswer:
+        for _ in range(_ASK_AGAIN):
+            try:
+                raw = await self._send(request)
+            except MCPError as error:
+                hint = "The client says that it supports this, and then it could not."
+                raise CapabilityRequiredError(capability_of(request), hint=hint) from error
+            except ValidationError:
+                continue
+            if (answer := _read(request, raw)) is not None:
+                return answer
+        hint = "The client answered something that does not fit the question."
+        raise CapabilityRequiredError(capability_of(request), hint=hint)
+
+    async def _send(self, request: InputRequest) -> Any:
+        session, request_id = self._ctx.session, self._ctx.request_id
+        params = request_params(request)
+        result: types.Result
+        if isinstance(request, ElicitRequest):
+            result = await session.elicit_form(request.message, dict(request.schema), request_id)
+        elif isinstance(request, UrlRequest):
+            result = await session.elicit_url(request.message, request.url, token_hex(16), request_id)
+        elif isinstance(request, SampleRequest):
+            messages = [types.SamplingMessage.model_validate(message) for message in params["messages"]]
+            result = await session.create_message(
+                messages, max_tokens=request.max_tokens, system_prompt=request.system, related_request_id=request_id
+            )
+        else:
+            # Without the related request it would go to a stream that the client need not have opened.
+            related = ServerMessageMetadata(related_request_id=request_id)
+            result = await session.send_request(types.ListRootsRequest(), types.ListRootsResult, metadata=related)
+        return result.model_dump(by_alias=True, mode="json", exclude_none=True)
+
+
+_METHODS = {
+    "elicitation": "elicitation/create",
+    URL_ELICITATION: "elicitation/create",
+    "sampling": "sampling/createMessage",
+    "roots": "roots/list",
+}
+
+
+def request_params(request: InputRequest) -> dict[str, Any]:
+    """The request as MCP parameters."""
+    if isinstance(request, ElicitRequest):
+        return {"message": request.message, "requestedSchema": dict(request.schema)}
+    if isinstance(request, UrlRequest):
+        return {"mode": "url", "message": request.message, "url": request.url}
+    if isinstance(request, SampleRequest):
+        message = {"role": "user", "content": {"type": "text", "text": request.prompt}}
+        system = {"systemPrompt": request.system} if request.system else {}
+        return {"messages": [message], "maxTokens": request.max_tokens} | system
+    return {}
+
+
+def connection_state(ctx: Context) -> dict[str, Any]:
+    """Scratch space of the connection; the SDK has no public way to it."""
+    return ctx.session._connection.state
+
+
+def _read(request: InputRequest, raw: Any) -> InputAnswer | None:
+    """The answer if it fits the question, else None: then the question is asked again."""
+    if not isinstance(raw, Mapping):
+        return None
+    if isinstance(request, ElicitRequest):
+        return _read_form(raw, request.schema)
+    if isinstance(request, UrlRequest):
+        return _read_form(raw, None)
+    if isinstance(request, SampleRequest):
+        return _read_sample(raw)
+    roots = raw.get("roots")
+    if not isinstance(roots, list):
+        return None
+    return tuple(Root(uri=str(root["uri"]), name=root.get("name")) for root in roots)
+
+
+def _read_form(raw: Mapping[str, Any], schema: Mapping[str, Any] | None) -> ElicitResult | None:
+    action = raw.get("action")
+    if action not in ("accept", "decline", "cancel"):
+        return None
+    if schema is None:
+        return ElicitResult(action=action, content={})
+    content = raw.get("content") or {}
+    if action == "accept" and not jsonschema_rs.is_valid(dict(schema), content):
+        return None
+    return ElicitResult(action=action, content=content)
+
+
+def _read_sample(raw: Mapping[str, Any]) -> Sample | None:
+    content = raw.get("content")
+    blocks = content if isinstance(content, list) else [content]
+    texts = [block["text"] for block in blocks if isinstance(block, Mapping) and isinstance(block.get("text"), str)]
+    return Sample(text="\n".join(texts), model=str(raw.get("model", ""))) if texts else None

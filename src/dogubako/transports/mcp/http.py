@@ -1,0 +1,400 @@
+"""MCP over Streamable HTTP: simple calls take the fast path, everything else goes to the SDK unchanged."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from functools import lru_cache
+from typing import Any, Final
+
+import anyio
+import msgspec
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.types import Message, Receive, Scope, Send
+
+from dogubako._tasks import Ended
+from dogubako.contract.call import Caller, ToolResult
+from dogubako.contract.errors import BusyError, PayloadTooLargeError, ValidationError
+from dogubako.transports.http.disconnect import CancelHandle, DisconnectWatcher
+from dogubako.transports.http.open_files import most_streams
+from dogubako.transports.http.request import (
+    ResponseTracker,
+    caller_in,
+    decode_leniently,
+    read_body,
+    require_json,
+    send_json,
+)
+from dogubako.transports.mcp.auth import CredentialWatch, StepUp
+from dogubako.transports.mcp.fast_path import CANCELLED, FastPath
+from dogubako.transports.mcp.handover import HANDOVER, Handover
+from dogubako.transports.mcp.malformed import (
+    BYTE_ORDER_MARK,
+    half_characters_only_in_arguments,
+    readable_id,
+    refusal_of_content,
+)
+from dogubako.transports.mcp.protocol import (
+    HANDSHAKE_VERSIONS,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    MAX_BODY_BYTES,
+    METHOD_NOT_FOUND,
+    MISSING_CAPABILITY,
+    MODERN_VERSION,
+    NOT_JSON,
+    PARSE_ERROR,
+    TOO_MANY_PROTOCOL_VALUES,
+    UNREADABLE,
+    Refusal,
+    SimpleCall,
+    encode_message,
+    encoded_response,
+    has_too_many_protocol_values,
+    is_message,
+    refusal_of,
+)
+from dogubako.transports.mcp.sdk_internals import MOST_SESSIONS, Sessions, check_initialize, user_of
+from dogubako.transports.mcp.server import McpServer
+from dogubako.transports.toolbox import ServedToolbox
+
+_PING: Final = b": ping\r\n\r\n"
+_STREAM_HEADERS: Final = [
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),
+]
+_ERROR_STATUS: Final = {INVALID_PARAMS: 400, MISSING_CAPABILITY: 400}
+_CONTENT_STATUS: Final = {INVALID_REQUEST: 400, METHOD_NOT_FOUND: 404}
+
+
+class CallResponse:
+    """Sends the answer as JSON, or as an event stream once a keep-alive was sent. Cancels on disconnect."""
+
+    def __init__(self, call: SimpleCall, session: str, receive: Receive, send: Send) -> None:
+        self._call = call
+        self._session = session
+        self._receive = receive
+        self._send = send
+        self._streaming = False
+
+    async def run(self, fast_path: FastPath, caller: Caller) -> None:
+        """Send the answer. The call is cancelled by its request id, or because the client disconnected."""
+        begun = fast_path.begin(self._call, door="http", caller=caller)
+        if isinstance(begun, Ended):
+            await self.finish(begun.value)
+            return
+        result: ToolResult | None = None
+        watcher = None
+        with fast_path.cancellable(self._call, self._session) as handle:
+            async with DisconnectWatcher(self._receive, handle, self._ping) as watcher:
+                result = await begun
+        if result is not None or watcher is None or not watcher.disconnected:
+            await self.finish(result)
+
+    async def _ping(self) -> None:
+        """Send a keep-alive comment. The response becomes an event stream with the first one."""
+        if not self._streaming:
+            self._streaming = True
+            headers = [*_STREAM_HEADERS, *self._own_headers()]
+            await self._send({"type": "http.response.start", "status": 200, "headers": headers})
+        await self._send({"type": "http.response.body", "body": _PING, "more_body": True})
+
+    async def finish(self, result: ToolResult | None) -> None:
+        """Send the result of the call; None if it was cancelled."""
+        if result is None:
+            await self._send_message(encode_message(CANCELLED.answer(self._call.id)))
+            return
+        status, headers = self._status(result), self._own_headers()
+        if self._streaming:
+            await self._send_message(encoded_response(self._call, result))
+        else:
+            await send_json(self._send, encoded_response(self._call, result), status, headers)
+
+    async def _send_message(self, body: bytes) -> None:
+        if self._streaming:
+            frame = b"event: message\r\ndata: " + body + b"\r\n\r\n"
+            await self._send({"type": "http.response.body", "body": frame, "more_body": False})
+            return
+        await send_json(self._send, body, headers=self._own_headers())
+
+    def _status(self, result: ToolResult) -> int:
+        """Clients that use `initialize` (2025-11-25 and older) take an error status for a broken transport."""
+        if result.error is None or not self._call.modern:
+            return 200
+        refusal = refusal_of(result.error, modern=True)
+        return 200 if refusal is None else _ERROR_STATUS.get(refusal.code, 200)
+
+    def _own_headers(self) -> list[tuple[bytes, bytes]]:
+        return [(b"mcp-session-id", self._session.encode("latin-1"))] if self._session else []
+
+
+_decode = msgspec.json.Decoder().decode
+
+_ROUTING: Final = frozenset(
+    {b"mcp-protocol-version", b"mcp-method", b"mcp-name", b"mcp-session-id", b"accept", b"content-type"}
+)
+
+
+class McpEndpoint:
+    """The ASGI app behind `/mcp`."""
+
+    def __init__(self, inside: ServedToolbox, *, stateless: bool = False) -> None:
+        self._inside = inside
+        self.door = McpServer(inside, announces_changes=not stateless)
+        self.fast_path = FastPath(inside)
+        self._step_up = StepUp(inside)
+        self.manager = StreamableHTTPSessionManager(
+            app=self.door.server,
+            stateless=stateless,
+            max_request_body_size=MAX_BODY_BYTES,
+            max_sessions=MOST_SESSIONS,
+            # Our own guard looks at Host and Origin of every request, not only of these.
+            security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        )
+        self._sessions = Sessions(self.manager)
+        self._streams = 0
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        async with self.manager.run(), anyio.create_task_group() as tasks:
+            await tasks.start(self.door.listeners.run)
+            try:
+                yield
+            finally:
+                self.stop_streams()
+                tasks.cancel_scope.cancel()
+
+    def stop_streams(self) -> None:
+        """End the streams on which clients listen for changes; they would never end by themselves."""
+        self.door.listen.close()
+        self._sessions.close_streams()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        caller = caller_in(scope)
+        if scope["method"] != "POST":
+            with self._listening(scope["method"]):
+                async with self._while_welcome(scope, receive, send) as (heard, said):
+                    await self.manager.handle_request(_trimmed(scope, caller), heard, said)
+            return
+        require_json(scope)
+        body = (await read_body(receive)).removeprefix(BYTE_ORDER_MARK)
+        headers = _routing_headers(scope)
+        message, is_strict = _decoded(body)
+        if self._step_up.wanted:
+            modern = not _shakes_hands(headers or {})
+            if await self._step_up.answered(message, caller, send, modern=modern):
+                return
+        is_simple = is_strict or (isinstance(message, dict) and half_characters_only_in_arguments(message))
+        plain = self._plain(headers, message, caller) if headers is not None and is_simple else None
+        if plain is None:
+            if has_too_many_protocol_values(message):
+                raise PayloadTooLargeError(f"The message has {TOO_MANY_PROTOCOL_VALUES}.")
+            if (refusal := refusal_of_content(message, is_strict=is_strict)) is not None:
+                await _refuse_content(refusal, message, send, modern=not _shakes_hands(headers or {}))
+                return
+            await self._long_way(_trimmed(scope, caller), body, message, receive, send)
+            return
+        call, session = plain
+        if call.capabilities is not None:
+            await self._talk(call, _trimmed(scope, caller), body, message, receive, send)
+            return
+        await CallResponse(call, session, receive, send).run(self.fast_path, caller)
+
+    async def _talk(
+        self, call: SimpleCall, scope: Scope, body: bytes, message: Any, receive: Receive, send: Send
+    ) -> None:
+        """Answer a call whose tool may talk to its client: here if it stays silent, else by the SDK from then on."""
+        handed, handle = asyncio.Event(), CancelHandle()
+
+        async def hand_over() -> None:
+            handed.set()
+
+        async def work() -> ToolResult | None:
+            with self.fast_path.cancellable(call, handle=handle):
+                return await self.fast_path.talk(call, handover, door="http", caller=caller_in(scope))
+            return None
+
+        handover = Handover(call.capabilities or {}, hand_over, modern=True)
+        handover.cancel = handle.cancel
+        loop = asyncio.get_running_loop()
+        running, waiting = loop.create_task(work()), loop.create_task(handed.wait())
+        try:
+            # A silent connection is cut by proxies. The SDK keeps it open.
+            async with DisconnectWatcher(receive, handle, handover.begin) as watcher:
+                await asyncio.wait([running, waiting], return_when=asyncio.FIRST_COMPLETED)
+            if handover.begun:
+                await self._long_way({**scope, HANDOVER: handover}, body, message, receive, send)
+            elif not watcher.disconnected:
+                await CallResponse(call, "", receive, send).finish(running.result())
+        finally:
+            waiting.cancel()
+            if not running.done():
+                handle.cancel()
+                await asyncio.wait({running})
+
+    @contextmanager
+    def _listening(self, method: str) -> Iterator[None]:
+        """Limit the streams of sessions. Those of 2026-07-28 are limited by their handler."""
+        if method != "GET":
+            yield
+            return
+        if self._streams >= most_streams():
+            raise BusyError("Too many clients listen for changes.", hint="Go on without, and try again later.")
+        self._streams += 1
+        try:
+            yield
+        finally:
+            self._streams -= 1
+
+    def _plain(self, headers: dict[bytes, bytes], message: Any, caller: Caller) -> tuple[SimpleCall, str] | None:
+        if not _content_fits(headers):
+            return None
+        version = headers.get(b"mcp-protocol-version", b"").decode("latin-1")
+        session = headers.get(b"mcp-session-id", b"").decode("latin-1")
+        if version == MODERN_VERSION:
+            call = self.fast_path.match(message, modern=True, hands_over=True)
+            if call is None or headers.get(b"mcp-method") != b"tools/call":
+                return None
+            return (call, "") if headers.get(b"mcp-name") == call.name.encode() else None
+        if b"mcp-protocol-version" in headers and version not in HANDSHAKE_VERSIONS:
+            return None
+        call = self.fast_path.match(message, modern=False)
+        return (call, session) if call is not None and session and self._sessions.touch(session, caller) else None
+
+    async def _long_way(self, scope: Scope, body: bytes, message: Any, receive: Receive, send: Send) -> None:
+        headers, caller = _routing_headers(scope) or {}, caller_in(scope)
+        session = headers.get(b"mcp-session-id", b"").decode("latin-1")
+        if _shakes_hands(headers) and not is_message(message):
+            await _refuse(message, send)
+            return
+        if _is(message, "notifications/cancelled"):
+            self._stop(session, caller, message.get("params"))
+        watched = _is(message, "tools/call") and "id" in message
+        cancel = (lambda: self._cancel(scope, message["id"])) if watched else None
+        async with self._while_welcome(scope, receive, send) as (heard, said):
+            if _is(message, "initialize"):
+                check_initialize(message, body)
+                async with self._sessions.opening(caller, scope, said) as noted:
+                    await self.manager.handle_request(scope, *_replay(body, heard, noted, cancel))
+            else:
+                await self.manager.handle_request(scope, *_replay(body, heard, said, cancel))
+
+    @asynccontextmanager
+    async def _while_welcome(self, scope: Scope, receive: Receive, send: Send) -> AsyncIterator[tuple[Receive, Send]]:
+        """Watch the credentials of a request that may stay open for long."""
+        if self._inside.settings.auth == "off":
+            yield receive, send
+            return
+        async with CredentialWatch(self._inside.authenticator, scope, receive, send) as welcome:
+            yield welcome.receive, welcome.send
+
+    def _stop(self, session: str, caller: Caller, params: Any) -> None:
+        """Cancel a call by its id within the caller's session. Without a session, clients disconnect instead."""
+        if session and self._sessions.touch(session, caller):
+            self.fast_path.cancel(session, params.get("requestId") if isinstance(params, dict) else None)
+
+    async def _cancel(self, scope: Scope, request_id: Any) -> None:
+        """Send the cancel notification for a client of 2025-11-25 or older that disconnected without one."""
+        notice = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": request_id}}
+        with anyio.CancelScope(shield=True):
+            await self.manager.handle_request(scope, *_replay(encode_message(notice), _never, _into_nothing, None))
+
+
+def _is(message: Any, method: str) -> bool:
+    return isinstance(message, dict) and message.get("method") == method
+
+
+def _shakes_hands(headers: dict[bytes, bytes]) -> bool:
+    version = headers.get(b"mcp-protocol-version")
+    return version is None or version.decode("latin-1") in HANDSHAKE_VERSIONS
+
+
+async def _refuse(message: Any, send: Send) -> None:
+    refusal = Refusal(INVALID_REQUEST, "This is not a JSON-RPC message.", None)
+    if message is UNREADABLE:
+        refusal = Refusal(PARSE_ERROR, "Parse error", None)
+    await send_json(send, encode_message(refusal.answer(None)), 400)
+
+
+async def _refuse_content(refusal: Refusal, message: Any, send: Send, *, modern: bool) -> None:
+    """Clients of 2025-11-25 and older take an error status for a broken transport."""
+    status = _CONTENT_STATUS[refusal.code] if modern else 200
+    await send_json(send, encode_message(refusal.answer(readable_id(message))), status)
+
+
+def _routing_headers(scope: Scope) -> dict[bytes, bytes] | None:
+    """The headers that decide the path; None if one is repeated or mirrors an argument: the SDK judges those."""
+    found: dict[bytes, bytes] = {}
+    for name, value in scope["headers"]:
+        if name in _ROUTING:
+            if name in found:
+                return None
+            found[name] = value.strip(b" \t")
+        elif name.startswith(b"mcp-param-"):
+            return None
+    return found
+
+
+def _content_fits(headers: dict[bytes, bytes]) -> bool:
+    accept, kind = headers.get(b"accept", b""), headers.get(b"content-type", b"")
+    if len(accept) + len(kind) > _LONGEST_REMEMBERED:
+        return _judge_content(accept, kind)
+    return _content_judged(accept, kind)
+
+
+def _judge_content(accept: bytes, kind: bytes) -> bool:
+    accepted = {part.split(b";")[0].strip().lower() for part in accept.split(b",")}
+    both = b"*/*" in accepted or (b"application/json" in accepted and b"text/event-stream" in accepted)
+    # In capitals it is the same type, but the SDK refuses that; its refusals stay its own.
+    return both and kind.split(b";")[0].strip() == b"application/json"
+
+
+# The same few come with every request. What is longer is not remembered.
+_LONGEST_REMEMBERED: Final = 256
+_content_judged = lru_cache(maxsize=1_000)(_judge_content)
+
+
+def _trimmed(scope: Scope, caller: Caller) -> Scope:
+    """httptools keeps blanks around header values, which do not belong to them. A session belongs to its caller."""
+    headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
+    return {**scope, "headers": headers, "user": user_of(caller)}
+
+
+def _replay(body: bytes, receive: Receive, send: Send, on_leave: Callable[[], Any] | None) -> tuple[Receive, Send]:
+    """Replay the request for the SDK; `on_leave` runs if the client disconnects before the response is complete."""
+    replayed, response = False, ResponseTracker(send)
+
+    async def receive_again() -> Message:
+        nonlocal replayed
+        if not replayed:
+            replayed = True
+            return {"type": "http.request", "body": body, "more_body": False}
+        message = await receive()
+        complete = response.started and not response.unfinished
+        if message["type"] == "http.disconnect" and not complete and on_leave is not None:
+            await on_leave()
+        return message
+
+    return receive_again, response
+
+
+async def _never() -> Message:
+    await anyio.sleep_forever()
+    raise AssertionError("unreachable")
+
+
+async def _into_nothing(message: Message) -> None:
+    return None
+
+
+def _decoded(body: bytes) -> tuple[Any, bool]:
+    """The message, and whether it is strict JSON: the SDK judges what only a lenient decoder takes."""
+    try:
+        return _decode(body), True
+    except NOT_JSON:
+        pass
+    try:
+        return decode_leniently(body), False
+    except ValidationError:
+        return UNREADABLE, False

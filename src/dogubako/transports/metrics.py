@@ -1,0 +1,115 @@
+"""Numbers for Prometheus at `/metrics`. `docs/metrics.md` describes every name. No label names a person."""
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    generate_latest,
+)
+from prometheus_client.gc_collector import GCCollector
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.platform_collector import PlatformCollector
+from prometheus_client.process_collector import ProcessCollector
+
+from dogubako._version import __version__
+from dogubako.contract.pack import HealthCheck
+from dogubako.engine.events import EndedCall
+
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+# Several processes of one server count into files of this folder.
+FOLDER_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
+_SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
+# Every tool is a set of series. Beyond this, and for names that nobody registered, they share one.
+_MOST_TOOLS: Final = 1_000
+_OTHER: Final = "other"
+_READS: Final = frozenset({"resources/read", "prompts/get", "completion/complete"})
+
+
+class Metrics:
+    """Counts ended calls. A listener of `Toolbox.watch_calls`."""
+
+    def __init__(self, is_tool: Callable[[str], bool]) -> None:
+        self._is_tool = is_tool
+        self._tools: set[str] = set()
+        # The children of metrics by their labels: looking them up costs more than counting.
+        self._known: dict[tuple[str, ...], tuple[Any, ...]] = {}
+        registry = self._registry = CollectorRegistry()
+        self._calls = Counter(
+            "dogubako_calls", "Calls that have ended.", ("tool", "transport", "code"), registry=registry
+        )
+        self._duration = Histogram(
+            "dogubako_call_duration_seconds",
+            "Duration of calls.",
+            ("tool", "transport"),
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._tokens = Counter("dogubako_answer_tokens", "Tokens of answers.", ("tool",), registry=registry)
+        self._trimmed = Counter("dogubako_answers_trimmed", "Answers that were trimmed.", ("tool",), registry=registry)
+        self._retries = Counter("dogubako_retries", "Attempts that were repeated.", ("tool",), registry=registry)
+        self._requests = Counter(
+            "dogubako_service_requests", "Requests to services.", ("service", "status"), registry=registry
+        )
+        recent = {"registry": registry, "multiprocess_mode": "mostrecent"}
+        self._registered = Gauge("dogubako_tools", "Registered tools.", ("state",), **recent)  # type: ignore[arg-type]
+        self._up = Gauge("dogubako_service_up", "Whether the last check worked.", ("service",), **recent)  # type: ignore[arg-type]
+        info = Gauge("dogubako_info", "The version that runs.", ("version",), **recent)  # type: ignore[arg-type]
+        info.labels(__version__).set(1)
+        if FOLDER_VARIABLE not in os.environ:
+            for collector in (ProcessCollector, PlatformCollector, GCCollector):
+                collector(registry=registry)
+
+    def add(self, batch: Sequence[EndedCall]) -> None:
+        """Count a batch of calls."""
+        for ended in batch:
+            tool, end = self._tool(ended.call.name), ended.end
+            calls, duration, tokens, trimmed, retries = self._children(tool, ended.call.door, end.code)
+            calls.inc()
+            duration.observe(end.milliseconds / 1000)
+            if end.result is not None:
+                tokens.inc(end.result.tokens)
+                if end.result.trimmed:
+                    trimmed.inc()
+            for step in ended.steps:
+                if step.kind == "retry":
+                    retries.inc()
+                else:
+                    self._requests.labels(step.name, str(step.status or "none")).inc()
+
+    def _children(self, tool: str, door: str, code: str) -> tuple[Any, ...]:
+        key = (tool, door, code)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = (
+                self._calls.labels(*key),
+                self._duration.labels(tool, door),
+                self._tokens.labels(tool),
+                self._trimmed.labels(tool),
+                self._retries.labels(tool),
+            )
+        return known
+
+    def _tool(self, name: str) -> str:
+        if name in self._tools or name in _READS:
+            return name
+        if len(self._tools) >= _MOST_TOOLS or not self._is_tool(name):
+            return _OTHER
+        self._tools.add(name)
+        return name
+
+    def text(self, *, enabled: int, disabled: int, checks: Iterable[HealthCheck]) -> bytes:
+        """All numbers in the format of Prometheus."""
+        self._registered.labels("enabled").set(enabled)
+        self._registered.labels("disabled").set(disabled)
+        for check in checks:
+            self._up.labels(check.subject).set(check.ok)
+        if FOLDER_VARIABLE not in os.environ:
+            return generate_latest(self._registry)
+        together = CollectorRegistry()
+        MultiProcessCollector(together)  # type: ignore[no-untyped-call]
+        return generate_latest(together)
