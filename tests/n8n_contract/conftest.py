@@ -9,18 +9,20 @@ from typing import Any
 
 import httpx2
 import pytest
-import structlog.testing
 
 from dogubako.app import Toolbox, build
 from dogubako.packs.n8n import rewriting
-from dogubako.sandbox.n8n.app import SANDBOX_KEY, n8n_app
-from dogubako.sandbox.n8n.replaying import seed_id
-from dogubako.sandbox.n8n.workflows import WORKFLOWS
 from dogubako.settings import Sources
+from dogubako_sandbox.n8n.app import SANDBOX_KEY, n8n_app
+from dogubako_sandbox.n8n.replay import seed_id
+from dogubako_sandbox.n8n.workflows import WORKFLOWS
 from tests.contract_suite import ContractSuite
+from tests.log_capture import no_log_on_the_terminal
 from tests.n8n_contract.place import Place
 from tests.n8n_contract.real_side import Server, server_with_everything
 from tests.sandbox.n8n_client import N8n
+
+__all__ = ["no_log_on_the_terminal"]
 
 GIVEN = bool(os.environ.get("N8N_URL") and os.environ.get("N8N_API_KEY"))
 SUITE = ContractSuite(folder=Path(__file__).parent, real="real_n8n", given=GIVEN)
@@ -28,12 +30,6 @@ SUITE = ContractSuite(folder=Path(__file__).parent, real="real_n8n", given=GIVEN
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     SUITE.leave_out(config, items)
-
-
-@pytest.fixture(autouse=True)
-def no_log_on_the_terminal() -> Iterator[None]:
-    with structlog.testing.capture_logs():
-        yield
 
 
 @pytest.fixture(scope="session")
@@ -93,8 +89,9 @@ async def _in_small(folder: Path) -> AsyncIterator[Place]:
 
 @asynccontextmanager
 async def _real(server: Server, folder: Path) -> AsyncIterator[Place]:
-    read_only = {"DOGUBAKO_READ_ONLY": "true"} if GIVEN else {}
-    box = _box(folder, N8N_URL=server.url, N8N_API_KEY=server.api_key, **read_only)
+    # The node types of n8n itself: those of the installation that we started.
+    own = {"DOGUBAKO_READ_ONLY": "true"} if GIVEN else {"N8N_NODE_TYPES": server.installation}
+    box = _box(folder, N8N_URL=server.url, N8N_API_KEY=server.api_key, **own)
     hooks = {"request": [_only_look] if GIVEN else []}
     async with box.running(), _client(server.url, server.api_key, event_hooks=hooks) as client:
         yield Place(
@@ -103,9 +100,39 @@ async def _real(server: Server, folder: Path) -> AsyncIterator[Place]:
             n8n=N8n(client),
             workflows=server.workflows,
             executions=server.executions,
-            shows=frozenset(server.executions),
+            shows=frozenset({*server.executions, "any-trigger"}),
             files=folder,
         )
+
+
+@pytest.fixture
+async def mcp_place(place: Place, request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Place]:
+    """The same n8n, with a token of its own MCP server and a login of a webhook."""
+    server: Server = request.getfixturevalue("server")
+    config = tmp_path / "dogubako.toml"
+    config.write_text('[n8n.webhook_logins."Hook login"]\nuser = "ann"\npassword = "only-for-webhooks"\n')
+    environ = {
+        "N8N_URL": server.url,
+        "N8N_API_KEY": server.api_key,
+        "N8N_MCP_TOKEN": server.mcp_token,
+        "DOGUBAKO_DATA_DIR": str(tmp_path / "data"),
+    }
+    box = build(Sources(environ=environ, env_file=None, config_file=config))
+    async with box.running():
+        yield replace(place, box=box)
+
+
+@pytest.fixture
+async def two_instances(place: Place, tmp_path: Path) -> AsyncIterator[Place]:
+    """The same n8n under two names, `dev` and `prod`."""
+    client, own = place.n8n.client, place.box.packs["n8n"]
+    table = {"url": str(client.base_url), "api_key": client.headers["X-N8N-API-KEY"]}
+    sources = Sources(environ={"DOGUBAKO_DATA_DIR": str(tmp_path / "data")}, env_file=None)
+    sources.file = {"n8n": {"dev": table, "prod": table}}
+    box = build(sources)
+    box.packs["n8n"].sandbox = own.sandbox
+    async with box.running():
+        yield replace(place, box=box)
 
 
 def _box(folder: Path, **environment: str) -> Toolbox:

@@ -66,10 +66,34 @@ REQUEST_FACTS: Final[Mapping[str, str]] = {
     "settings-merged": "Settings that an update leaves out stay.",
     "republishing-takes-time": "After an update of a published workflow the old version may run for a moment.",
     "version-in-page": "The version is in the page of the editor, and nowhere in the API.",
+    "draft-beside-published": "A draft stays beside the published version if the request says so, else it goes live.",
+    "history": "Every saved graph is a version with author and time; a new name makes none.",
+    "publish-version": "Any version can be published; the draft stays as it is.",
+    "static-kept": "Static data that an update leaves out stays.",
+    "counter": "A counter grows with every change of settings or graph, but not with a name, pins or static data.",
+    "archive": "An archived workflow is unpublished and cannot be changed until it is taken out of the archive.",
     "tags-mean-all": "Several tags mean all of them.",
 }
 
-FACTS: Final[Mapping[str, str]] = {**EXECUTION_FACTS, **REQUEST_FACTS}
+NODE_FACTS: Final[Mapping[str, str]] = {
+    "unknown-parameters": "The nodes of an execution have only the parameters that their types know, with defaults.",
+    "unknown-version": "A version that a node type does not have is saved, and refused at publishing.",
+    "missing-parameter": "A node without a required parameter is saved, and refused at publishing.",
+}
+
+TRIGGER_FACTS: Final[Mapping[str, str]] = {
+    "get-webhook": "A webhook for GET has its data in the query.",
+    "path-parameters": "A path with :parameters is called below the id of its webhook.",
+    "form-trigger": "A form takes a multipart POST in which its fields are counted.",
+    "chat-trigger": "A public chat takes a message below the id of its webhook.",
+    "webhook-login": "A webhook with a login answers 401 without it.",
+    "answered-4xx": "A workflow may answer its caller with an error, and succeed.",
+    "mcp-run": "The MCP server runs drafts and other triggers, once the workflow allows it.",
+    "table-filter": "A filter of a data table is JSON in the address, without a plus sign for a space.",
+    "mcp-pinned": "The MCP server runs a draft with pinned data.",
+}
+
+FACTS: Final[Mapping[str, str]] = {**EXECUTION_FACTS, **REQUEST_FACTS, **NODE_FACTS, **TRIGGER_FACTS}
 
 
 def proves(*facts: str) -> Callable[[Case], Case]:

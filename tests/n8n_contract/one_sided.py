@@ -22,6 +22,9 @@ ONE_SIDED: Final[Mapping[str, OneSided]] = {
         side="sandbox", reason="A real n8n redacts without being asked only with a licence."
     ),
     "starting": OneSided(side="sandbox", reason="A real n8n that starts has no address before it has started."),
+    "any-trigger": OneSided(
+        side="real", reason="The sandbox replays recordings, and has none of forms, chats and other triggers."
+    ),
     "g-10000-whole": OneSided(side="real", reason="Megabytes of data are too much to be kept as a recording."),
 }
 

@@ -11,8 +11,8 @@ import anyio
 
 from dogubako.app import Toolbox
 from dogubako.contract.errors import DogubakoError
-from dogubako.sandbox.n8n.workflow_parts import Json
-from dogubako.sandbox.n8n.workflows import WORKFLOWS
+from dogubako_sandbox.n8n.workflow_parts import JsonObject
+from dogubako_sandbox.n8n.workflows import WORKFLOWS
 from tests.sandbox.n8n_client import N8n
 
 Side = Literal["sandbox", "real", "given"]
@@ -34,11 +34,11 @@ class Place:
     shows: frozenset[str]
     files: Path
 
-    async def call(self, tool: str, **arguments: Any) -> Json:
+    async def call(self, tool: str, **arguments: Any) -> JsonObject:
         """What a tool answers when all is well."""
         result = await self.box.call(tool, arguments)
         assert result.error is None, f"{result.error} {result.error.hint}"
-        data: Json = result.value["data"]
+        data: JsonObject = result.value["data"]
         return data
 
     async def refused(self, tool: str, **arguments: Any) -> DogubakoError:
@@ -47,17 +47,17 @@ class Place:
         assert result.error is not None, result.content
         return result.error
 
-    async def execution(self, kind: str, **query: str) -> Json:
+    async def execution(self, kind: str, **query: str) -> JsonObject:
         """n8n's own words about an execution of this kind, with its data."""
         return await self.details(self.executions[kind], **query)
 
-    async def details(self, execution_id: str, **query: str) -> Json:
+    async def details(self, execution_id: str, **query: str) -> JsonObject:
         params = {"includeData": "true", **query}
-        found: Json = await self.n8n.told("GET", f"executions/{execution_id}", params=params)
+        found: JsonObject = await self.n8n.told("GET", f"executions/{execution_id}", params=params)
         return found
 
-    async def runs(self, kind: str) -> dict[str, list[Json]]:
-        found: dict[str, list[Json]] = (await self.execution(kind))["data"]["resultData"]["runData"]
+    async def runs(self, kind: str) -> dict[str, list[JsonObject]]:
+        found: dict[str, list[JsonObject]] = (await self.execution(kind))["data"]["resultData"]["runData"]
         return found
 
     async def copy_of(self, key: str, *, published: bool = False, **changes: Any) -> str:
@@ -67,8 +67,8 @@ class Place:
             await self.n8n.told("POST", f"workflows/{made['id']}/publish", {})
         return str(made["id"])
 
-    async def workflow(self, workflow_id: str) -> Json:
-        found: Json = await self.n8n.told("GET", f"workflows/{workflow_id}")
+    async def workflow(self, workflow_id: str) -> JsonObject:
+        found: JsonObject = await self.n8n.told("GET", f"workflows/{workflow_id}")
         return found
 
     async def started(self, key: str, status: str) -> str:
@@ -84,7 +84,7 @@ class Place:
         return {one["id"] for one in page["data"]}
 
 
-def copied_body(key: str, **changes: Any) -> Json:
+def copied_body(key: str, **changes: Any) -> JsonObject:
     """A definition under a name and on a webhook path that nobody else has."""
     body = deepcopy(dict(WORKFLOWS[key].body)) | {"name": f"Copy {uuid4().hex[:12]}"} | changes
     for node in body["nodes"]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from dogubako.sandbox.n8n.workflows import MANUAL_TRIGGER, WORKFLOWS
+from dogubako_sandbox.n8n.workflows import MANUAL_TRIGGER, WORKFLOWS
 from scripts.n8n_install import install
 from scripts.real_n8n import running
 from scripts.record_n8n import DISPLAY_LIMIT, ENDED, SPECIAL, Api, Recorder, seed
@@ -25,6 +25,8 @@ class Server:
     api_key: str
     workflows: Mapping[str, str]
     executions: Mapping[str, str]
+    installation: str = ""
+    mcp_token: str = ""
 
 
 @contextmanager
@@ -43,7 +45,12 @@ def server_with_everything() -> Iterator[Server]:
             with api.http:
                 api.wait_for(made.executions["l-slow-crashed"], CRASHED)
             yield Server(
-                url=again.url, api_key=again.api_key, workflows=made.recorder.ids, executions=dict(made.executions)
+                url=again.url,
+                api_key=again.api_key,
+                workflows=made.recorder.ids,
+                executions=dict(made.executions),
+                installation=str(installation.home),
+                mcp_token=again.mcp_token(),
             )
 
 

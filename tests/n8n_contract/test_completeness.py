@@ -71,7 +71,7 @@ async def gives_all_to_who_insists(place: Place) -> bool:
 
 
 async def test_both_sides_show_every_other_kind(place: Place) -> None:
-    recorded = {path.stem for path in (Path(__file__).parents[2] / "src/dogubako/sandbox/n8n/recordings").glob("*")}
+    recorded = {path.stem for path in (Path(__file__).parents[2] / "src/dogubako_sandbox/n8n/recordings").glob("*")}
 
     # What is running now cannot be kept; it is started when it is needed.
     assert recorded - set(ONE_SIDED) - place.shows <= {"l-slow-running"}

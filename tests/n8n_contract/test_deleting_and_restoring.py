@@ -83,7 +83,7 @@ async def test_a_deleted_draft_comes_back_as_a_draft(place: Place) -> None:
 async def test_a_draft_that_cannot_be_published_is_undone(place: Place) -> None:
     workflow_id = await place.copy_of("m-empty", published=True)
     before = await place.workflow(workflow_id)
-    await place.refused("update_workflow", id=workflow_id, nodes=before["nodes"][1:2], connections={})
+    await place.refused("update_workflow", id=workflow_id, nodes=before["nodes"][1:2], connections={}, publish=True)
 
     restored = await place.call("restore_workflow", id=workflow_id)
 

@@ -1,6 +1,9 @@
 """Starting, retrying, stopping and deleting executions."""
 
+import anyio
+
 from dogubako.contract.errors import ConfirmationRequiredError
+from dogubako_sandbox.n8n.workflow_parts import JsonObject
 from tests.n8n_contract.facts import proves
 from tests.n8n_contract.place import Place
 
@@ -24,6 +27,23 @@ async def test_a_run_that_fails_is_told_as_failed(place: Place) -> None:
     assert (ran["response"]["status"], ran["execution"]["status"]) == (500, "error")
     summary = await place.call("get_execution", id=ran["execution"]["id"])
     assert summary["error"]["message"] == "custom stop 停止"
+
+
+async def test_runs_side_by_side_name_their_own_executions(place: Place) -> None:
+    workflow_id = await place.copy_of("p-disabled", published=True)
+    await place.call("run_workflow", id=workflow_id)
+    ran: dict[int, JsonObject] = {}
+
+    async def one(number: int) -> None:
+        ran[number] = await place.call("run_workflow", id=workflow_id, headers={"X-Number": f"number-{number}"})
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(6):
+            tasks.start_soon(one, number)
+
+    for number, answer in ran.items():
+        runs = (await place.details(answer["execution"]["id"]))["data"]["resultData"]["runData"]
+        assert runs["Webhook"][0]["data"]["main"][0][0]["json"]["headers"]["x-number"] == f"number-{number}"
 
 
 @proves("no-run-endpoint")

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from dogubako.app import build
-from dogubako.sandbox.n8n.app import starting_app
 from dogubako.settings import Sources
+from dogubako_sandbox.n8n.app import starting_app
 from tests.n8n_contract.facts import proves
 from tests.n8n_contract.one_sided import only_where_there_is
 from tests.n8n_contract.place import Place, copied_body, eventually

@@ -77,7 +77,7 @@ async def test_our_update_keeps_credentials_that_were_left_out_and_says_so(place
     outcome = await place.call("update_workflow", id=workflow_id, nodes=nodes, connections=before["connections"])
 
     after = await place.workflow(workflow_id)
-    assert outcome["keptCredentials"] == ["Call closed port"]
+    assert outcome["kept"] == {"Call closed port": ["credentials"]}
     assert node_of(after, "Call closed port")["credentials"] == used
     assert after["pinData"] == before["pinData"]
 
@@ -122,7 +122,7 @@ async def test_a_change_that_cannot_be_published_is_a_draft_and_our_hint_says_so
     before = await place.workflow(workflow_id)
     idle = [node_of(before, "None")]
 
-    error = await place.refused("update_workflow", id=workflow_id, nodes=idle, connections={})
+    error = await place.refused("update_workflow", id=workflow_id, nodes=idle, connections={}, publish=True)
 
     after = await place.workflow(workflow_id)
     assert "it has no trigger node" in error.message
@@ -138,7 +138,7 @@ async def test_the_new_version_runs_in_the_end(place: Place) -> None:
     workflow_id = await place.copy_of("null-upstream", published=True)
     fixed = node_of(await place.workflow(place.workflows["null-upstream-fixed"]), "Normalise email")["parameters"]
     change = {"nodeName": "Normalise email", "parameters": fixed}
-    outcome = await place.call("update_workflow", id=workflow_id, updateNodes=[change])
+    outcome = await place.call("update_workflow", id=workflow_id, updateNodes=[change], publish=True)
 
     async def version_that_runs() -> str:
         ran = await place.call("run_workflow", id=workflow_id)

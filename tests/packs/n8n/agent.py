@@ -6,7 +6,7 @@ from itertools import count
 from typing import Any, Literal
 
 from dogubako.app import Toolbox
-from dogubako.transports.http import HttpDoor
+from dogubako.transports.http.app import HttpApp
 from tests.doors import messages
 from tests.doors.answers import Answer, from_response
 from tests.doors.asgi import Client, opened
@@ -37,14 +37,14 @@ class Agent:
 @asynccontextmanager
 async def speaking(box: Toolbox, era: Era) -> AsyncIterator[Agent]:
     """An agent for as long as the server runs."""
-    async with opened(HttpDoor(box)) as client:
+    async with opened(HttpApp(box)) as client:
         yield await _agent(client, era)
 
 
 @asynccontextmanager
 async def speaking_in_both_eras(box: Toolbox) -> AsyncIterator[tuple[Agent, Agent]]:
     """Two agents of one server, for questions that change nothing."""
-    async with opened(HttpDoor(box)) as client:
+    async with opened(HttpApp(box)) as client:
         yield await _agent(client, "handshake"), await _agent(client, "modern")
 
 

@@ -1,22 +1,18 @@
 """Fixtures of the n8n pack's tests: a sandbox per test, and what it says of every recording, asked once."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 import structlog.testing
 
 from dogubako.app import Toolbox
+from tests.log_capture import no_log_on_the_terminal
 
 from .recorded import Told, ask_everything, sandbox
 
-
-@pytest.fixture(autouse=True)
-def no_log_on_the_terminal() -> Iterator[None]:
-    """Without a configured log every call would be drawn on the terminal, which takes longer than the call."""
-    with structlog.testing.capture_logs():
-        yield
+__all__ = ["no_log_on_the_terminal"]
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from typing import Any
 
 from dogubako.app import Toolbox, build
 from dogubako.contract.call import ToolResult
-from dogubako.sandbox.n8n.recordings import recordings
 from dogubako.settings import Sources
+from dogubako_sandbox.n8n.store import recordings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,8 +27,8 @@ class Told:
 
 def sandbox(folder: Path, **environ: str) -> Toolbox:
     """A toolbox on a fresh sandbox, untouched by this machine's environment and files."""
-    settings = {"DOGUBAKO_SANDBOX": "true", "DOGUBAKO_DATA_DIR": str(folder), **environ}
-    return build(Sources(environ=settings, env_file=None))
+    basics = {"DOGUBAKO_SANDBOX": "true", "DOGUBAKO_PACKS": "n8n", "DOGUBAKO_DATA_DIR": str(folder)}
+    return build(Sources(environ={**basics, **environ}, env_file=None))
 
 
 def execution_ids() -> dict[str, str]:

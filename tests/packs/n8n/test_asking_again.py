@@ -7,8 +7,8 @@ from typing import Final
 import httpx2
 import pytest
 
-from dogubako import ExecutionOptions
 from dogubako.packs.n8n.api import workflows
+from dogubako.tools import ExecutionOptions
 from tests.sandbox.n8n_client import body_of, workflow_id
 
 from .wired import bench, first, told

@@ -4,10 +4,11 @@ import stat
 from pathlib import Path
 from typing import Any, Final
 
+import anyio
 import httpx2
 import pytest
 
-from dogubako.packs.n8n.backups import KEPT
+from dogubako.packs.n8n.backups import KEPT, Backups
 from tests.sandbox.n8n_client import body_of, workflow_id
 
 from .wired import Answers, Bench, bench, told
@@ -144,7 +145,7 @@ def odd_n8n(odd: str) -> Answers:
 @pytest.mark.parametrize("odd", ["../../../escaped", "/etc/passwd", "..", ".", "a/b", "C:\\x", "顧客", "x" * 64, "*"])
 async def test_an_odd_id_cannot_choose_where_its_backup_lies(tmp_path: Path, odd: str) -> None:
     async with bench(tmp_path, odd_n8n(odd)) as n8n:
-        made = await rename(n8n, "Odd", odd)
+        made = await rename(n8n, "Even", odd)
         files = files_below(tmp_path)
 
         assert [path.name for path in files] == [f"{made}.json"]
@@ -183,3 +184,55 @@ async def test_a_damaged_file_does_not_hide_the_others(tmp_path: Path) -> None:
         assert [one["backup"] for one in await backups(n8n)] == [good]
         await n8n.data("restore_workflow", id=DRAFT)
         assert await name_of(n8n) == body_of("r-manual")["name"]
+
+
+async def test_saves_in_one_millisecond_are_two_backups_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dogubako.packs.n8n.backups.time.time_ns", lambda: 1_800_000_000_000_999_999)
+    kept = Backups(tmp_path, "http://n8n.test")
+    workflow = {"id": "w", "name": "Same", "nodes": []}
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(10):
+            tasks.start_soon(kept.save, workflow, "at once")
+    last = await kept.save(workflow, "last")
+
+    listed = await kept.of("w")
+    assert len({one.id for one in listed}) == 11
+    assert listed[0] == last
+
+
+async def test_a_backup_is_discarded_once_and_nobody_minds_a_second_time(tmp_path: Path) -> None:
+    kept = Backups(tmp_path, "http://n8n.test")
+    backup = await kept.save({"id": "w", "nodes": []}, "for nothing")
+    await kept.discard(backup)
+    await kept.discard(backup)
+
+    assert await kept.of("w") == []
+
+
+async def test_a_published_version_that_n8n_no_longer_has_is_made_again(tmp_path: Path) -> None:
+    """n8n prunes its history; the backup has the content."""
+
+    def pruned(request: httpx2.Request) -> httpx2.Response | None:
+        gone = request.url.path.endswith("/activate") and first_version and first_version.encode() in request.content
+        return httpx2.Response(404, json={"message": "Version not found"}) if gone else None
+
+    first_version = ""
+    published = workflow_id("m-empty")
+    async with bench(tmp_path, pruned) as n8n:
+        draft = [{"op": "setNodeSettings", "node": "None", "settings": {"notes": "draft"}}]
+        await n8n.data("edit_workflow", id=published, operations=draft)
+        app: Any = n8n.wire._n8n.app
+        before = dict(app.state.store.workflows[published])
+        live = [{"op": "setNodeSettings", "node": "None", "settings": {"notes": "live"}}]
+        kept = (await n8n.data("edit_workflow", id=published, operations=live, publish=True))["backup"]
+        first_version = before["activeVersionId"]
+        restored = await n8n.data("restore_workflow", id=published, backup=kept)
+        after = app.state.store.workflows[published]
+
+    assert restored["differences"] == []
+    assert after["nodes"] == before["nodes"]
+    assert after["activeVersion"]["nodes"] == before["activeVersion"]["nodes"]
+    assert after["activeVersionId"] != first_version

@@ -9,10 +9,10 @@ from pathlib import Path
 import anyio
 import pytest
 
-from dogubako import ExecutionOptions
 from dogubako.app import Toolbox, build
-from dogubako.sandbox.n8n.app import SANDBOX_KEY
 from dogubako.settings import Sources
+from dogubako.tools import ExecutionOptions
+from dogubako_sandbox.n8n.app import SANDBOX_KEY
 
 from .sockets import Server, answer_well, break_off, drip, own_certificate, serving, stay_silent
 from .wired import told

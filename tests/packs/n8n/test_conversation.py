@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from dogubako.app import Toolbox
-from dogubako.contract.guidance import parse_call
-from dogubako.sandbox.n8n.replaying import seed_id
-from dogubako.sandbox.n8n.workflows import WORKFLOWS
+from dogubako.contract.output import parse_call
+from dogubako_sandbox.n8n.replay import seed_id
+from dogubako_sandbox.n8n.workflows import WORKFLOWS
 
 from .agent import Agent, Era, speaking
 from .recorded import execution_ids, sandbox

@@ -8,16 +8,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dogubako.packs.n8n.formatters.diagnosis import Diagnosis
+from dogubako.packs.n8n.diagnosis.report import Diagnosis
+from dogubako.packs.n8n.formatters.facts import facts_of
 from dogubako.packs.n8n.formatters.node import NodeExecutionFormatter, Wanted
 from dogubako.packs.n8n.formatters.summary import ExecutionFormatter
+from tests.hypothesis_profiles import examples
 from tests.real_tokenizers import claude_tokens, mistral_tokens
 
-from .made import Json, as_read, box_with, failed_run, items, made, node, run
+from .made import JsonObject, as_read, box_with, failed_run, items, made, node, run
 from .recorded import Told, execution_ids, text_of
 
 NAMES = ["Start", "Code", "Use", "顧客"]
 MOST_TOKENS = 2_500
+NOTHING = "Cannot read properties of null (reading 'b')"
 
 small = st.one_of(st.none(), st.integers(-3, 5))
 values = st.recursive(
@@ -70,7 +73,7 @@ codes = st.sampled_from(["", "$json.a.b", "$json.a?.b; $json['a'].b.a", "{{ $jso
 
 
 @st.composite
-def executions(draw: st.DrawFn) -> Json:
+def executions(draw: st.DrawFn) -> JsonObject:
     run_data = draw(st.dictionaries(st.sampled_from(NAMES), st.lists(runs, max_size=3), max_size=4))
     nodes = [node(name, draw(codes), onError=draw(st.sampled_from([None, "continueRegularOutput"]))) for name in NAMES]
     execution = made({}, *nodes, status=draw(st.sampled_from(["success", "error", "crashed", "running", "waiting"])))
@@ -86,15 +89,15 @@ def is_true_to_form(shown: Any) -> bool:
     return isinstance(msgspec.json.decode(msgspec.json.encode(shown)), dict)
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(120), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(execution=executions())
-def test_no_odd_execution_makes_a_formatter_fail(execution: Json) -> None:
+def test_no_odd_execution_makes_a_formatter_fail(execution: JsonObject) -> None:
     read = as_read(execution)
     diagnosis = Diagnosis(read)
 
-    assert is_true_to_form(diagnosis.told())
+    assert is_true_to_form(diagnosis.report())
     assert diagnosis.guidance().example
-    assert is_true_to_form(ExecutionFormatter(read).format_summary())
+    assert is_true_to_form(ExecutionFormatter(facts_of(read)).format_summary())
     for name in (name for name, own in read.runs.items() if own):
         formatter = NodeExecutionFormatter(read, Wanted(node_name=name))
         assert is_true_to_form(formatter.format_node_execution(2_000))
@@ -108,21 +111,21 @@ def test_the_diagnosis_of_every_recording_is_one_small_answer(told: Told, key: s
     assert max(claude_tokens(text), mistral_tokens(text)) <= 700
 
 
-def with_a_long_message() -> Json:
-    runs = {"Start": [run(items({"a": None}))], "Use": [failed_run("失敗 " * 50_000, after="Start")]}
+def with_a_long_message() -> JsonObject:
+    runs = {"Start": [run(items({"a": None}))], "Use": [failed_run(f"{NOTHING} {'失敗 ' * 50_000}", after="Start")]}
     return made(runs, node("Use", "$json.a.b"))
 
 
-def with_a_wide_item() -> Json:
+def with_a_wide_item() -> JsonObject:
     wide = {f"field {number}": {f"inner {inner}": "long text " * 50 for inner in range(30)} for number in range(500)}
     runs = {"Start": [run(items({**wide, "a": None}))], "Pass": [run(items({**wide, "a": None}), after="Start")]}
-    return made({**runs, "Use": [failed_run("no", after="Pass")]}, node("Use", "$json.a.b"))
+    return made({**runs, "Use": [failed_run(NOTHING, after="Pass")]}, node("Use", "$json.a.b"))
 
 
-def with_a_long_way() -> Json:
+def with_a_long_way() -> JsonObject:
     names = [f"Step number {number}" for number in range(300)]
     steps = {name: [run(items({"a": None}), after=[before])] for before, name in pairwise(names)}
-    runs = {names[0]: [run(items({"a": None}))], **steps, "Use": [failed_run("no", after=names[-1])]}
+    runs = {names[0]: [run(items({"a": None}))], **steps, "Use": [failed_run(NOTHING, after=names[-1])]}
     return made(runs, node("Use", "$json.a.b"))
 
 
@@ -134,7 +137,7 @@ def with_a_long_way() -> Json:
         pytest.param(with_a_long_way(), id="three hundred nodes between cause and failure"),
     ],
 )
-async def test_a_diagnosis_stays_small_whatever_it_is_about(execution: Json) -> None:
+async def test_a_diagnosis_stays_small_whatever_it_is_about(execution: JsonObject) -> None:
     async with box_with(execution).running() as box:
         result = await box.call("diagnose_execution", {"id": "1"})
 

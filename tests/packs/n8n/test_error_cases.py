@@ -6,7 +6,7 @@ from typing import Any, Final
 import httpx2
 import pytest
 
-from dogubako.sandbox.n8n.app import SANDBOX_KEY
+from dogubako_sandbox.n8n.app import SANDBOX_KEY
 from tests.doors.answers import Answer
 from tests.sandbox.n8n_client import workflow_id
 

@@ -9,9 +9,9 @@ import pytest
 
 from dogubako.app import Toolbox
 from dogubako.contract.call import ToolResult
-from dogubako.contract.guidance import example_call, parse_call
-from dogubako.sandbox.n8n.replaying import seed_id
-from dogubako.sandbox.n8n.workflows import WORKFLOWS
+from dogubako.contract.output import example_call, parse_call
+from dogubako_sandbox.n8n.replay import seed_id
+from dogubako_sandbox.n8n.workflows import WORKFLOWS
 
 from .recorded import data_of, execution_ids, sandbox
 
@@ -91,9 +91,9 @@ async def test_every_example_of_a_list_works(
 
 @pytest.mark.parametrize("tool", ["list_executions", "list_workflows"])
 async def test_an_empty_list_proposes_nothing_that_is_not_there(box: Toolbox, tool: str) -> None:
-    key = {"list_executions": "workflowId", "list_workflows": "name"}[tool]
+    arguments = {"list_executions": {"workflowId": seed_id("O no trigger")}, "list_workflows": {"name": "none"}}[tool]
 
-    assert len(await follow(box, [(tool, {key: "none"})])) == 1
+    assert len(await follow(box, [(tool, arguments)])) == 1
 
 
 async def test_the_example_of_a_backup_brings_it_back(box: Toolbox) -> None:

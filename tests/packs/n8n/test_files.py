@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import pytest
 
+from dogubako.outbound.bounds import Bound
 from tests.sandbox.n8n_client import body_of, workflow_id
 
 from .wired import bench, told
@@ -112,7 +113,7 @@ async def test_a_file_that_is_no_workflow_is_refused(
     tmp_path: Path, content: bytes, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if reason.endswith("bytes"):
-        monkeypatch.setattr("dogubako.packs.n8n.folders._LARGEST", 1_000)
+        monkeypatch.setattr("dogubako.packs.n8n.client._LARGEST", Bound(most_bytes=1_000))
     (tmp_path / "w.json").write_bytes(content)
     async with bench(tmp_path, DOGUBAKO_FILES=str(tmp_path)) as n8n:
         result = await n8n.call("create_workflow_from_file", path="w.json")

@@ -7,11 +7,11 @@ import pytest
 
 from dogubako.app import Toolbox
 
-from .made import Json, box_with, failed_run, item, items, made, node, run
+from .made import JsonObject, box_with, failed_run, item, items, made, node, run
 from .recorded import data_of, execution_ids, node_data
 
 
-async def made_node(execution: Json, name: str, **wishes: Any) -> dict[str, Any]:
+async def made_node(execution: JsonObject, name: str, **wishes: Any) -> dict[str, Any]:
     async with box_with(execution).running() as box:
         return data_of(await box.call("get_execution_by_node", {"id": "1", "nodeName": name, **wishes}))
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from dogubako import ExecutionOptions
 from dogubako.app import Toolbox
-from dogubako.contract.guidance import parse_call
+from dogubako.contract.output import parse_call
+from dogubako.tools import ExecutionOptions
 from tests.real_tokenizers import claude_tokens, mistral_tokens
 
-from .made import WORKFLOW_ID, Json, box_with, item, items, made, node, run
+from .made import WORKFLOW_ID, JsonObject, box_with, item, items, made, node, run
 from .recorded import data_of, text_of
 
 _MOST_PAGES = 400
@@ -38,22 +38,22 @@ def numbers(found: list[dict[str, Any]]) -> list[int]:
     return [one["json"]["id"] for page in found for one in page["output"]["items"]]
 
 
-def plain() -> Json:
+def plain() -> JsonObject:
     return made({"Big": [run(items(*({"id": number, "text": "x" * 90} for number in range(300))))]}, status="success")
 
 
-def with_input() -> Json:
+def with_input() -> JsonObject:
     given = items(*({"id": number, "text": "given " * 20} for number in range(300)))
     return made({"Before": [run(given)], "Big": [run(given, after="Before")]}, status="success")
 
 
-def with_long_parameters() -> Json:
+def with_long_parameters() -> JsonObject:
     execution = plain()
     execution["workflowData"]["nodes"] = [node("Big", "// 長い説明 of what this does\n" * 2_000)]
     return execution
 
 
-def with_many_runs() -> Json:
+def with_many_runs() -> JsonObject:
     big = run([], items(*({"id": number} for number in range(300))))
     return made({"Big": [*(run(items(1)) for _ in range(80)), big]}, status="success")
 
@@ -68,7 +68,7 @@ def with_many_runs() -> Json:
         pytest.param(with_many_runs(), id="many runs"),
     ],
 )
-async def test_following_the_guidance_shows_every_item_once(execution: Json, budget: int) -> None:
+async def test_following_the_guidance_shows_every_item_once(execution: JsonObject, budget: int) -> None:
     async with box_with(execution).running() as box:
         found = await pages(box, {"nodeName": "Big"}, budget)
 

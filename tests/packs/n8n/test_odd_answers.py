@@ -8,7 +8,8 @@ import httpx2
 import pytest
 
 from dogubako.outbound.bounds import Bound
-from dogubako.sandbox.n8n.app import SANDBOX_KEY, starting_app
+from dogubako_sandbox.n8n.app import SANDBOX_KEY, starting_app
+from tests.large_answers import execution
 from tests.sandbox.n8n_client import workflow_id
 
 from .wired import Bench, Pieces, bench, box_on, first, told
@@ -180,7 +181,7 @@ async def test_a_secret_in_the_reason_is_masked_and_a_long_reason_is_cut(tmp_pat
 async def test_an_answer_beyond_the_bound_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: httpx2.Response
 ) -> None:
-    monkeypatch.setattr("dogubako.packs.n8n.api.workflows._LARGEST", Bound(most_bytes=6_000))
+    monkeypatch.setattr("dogubako.packs.n8n.api.workflows.LARGEST_WORKFLOW", Bound(most_bytes=6_000))
     async with bench(tmp_path, first(answer)) as n8n:
         result = await n8n.call("get_workflow", id=DRAFT)
 
@@ -188,3 +189,77 @@ async def test_an_answer_beyond_the_bound_is_not_read(
         assert result.meta is not None
         assert result.meta["hint"]
         await works_again(n8n)
+
+
+def workflow_with(value: bytes, name: bytes = b"n") -> httpx2.Response:
+    node = b'{"name":"a","type":"t","parameters":{"x":' + value + b"}}"
+    body = b'{"id":"1","name":"' + name + b'","active":false,"nodes":[' + node + b'],"connections":{},"settings":{}}'
+    return httpx2.Response(200, content=body, headers=JSON)
+
+
+@pytest.mark.parametrize(
+    ("answer", "name"),
+    [
+        pytest.param(workflow_with(b"1", rb"cut \ud83d"), "cut \ufffd", id="half a character"),
+        pytest.param(workflow_with(b"1", rb"\udc00 \ud83d\ude00"), "\ufffd \U0001f600", id="half and whole ones"),
+        pytest.param(
+            httpx2.Response(200, content=b"\xef\xbb\xbf" + workflow_with(b"1").content, headers=JSON),
+            "n",
+            id="a byte order mark",
+        ),
+    ],
+)
+async def test_what_can_be_read_is_read(tmp_path: Path, answer: httpx2.Response, name: str) -> None:
+    async with bench(tmp_path, first(answer)) as n8n:
+        assert (await n8n.data("get_workflow", id=DRAFT))["name"] == name
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        pytest.param(b"1e400", "n8n's answer has a number that is too large to be read", id="infinite"),
+        pytest.param(b"9" * 4_301, "n8n answered with more than 100 digits in one number", id="4,301 digits"),
+        pytest.param(b"0." + b"1" * 200, "n8n answered with more than 100 digits in one number", id="a long fraction"),
+        pytest.param(
+            b"[" + b",".join([b"9" * 30] * 20_001) + b"]",
+            "n8n answered with more than 20,000 numbers of 20 digits or more",
+            id="many long numbers",
+        ),
+    ],
+)
+async def test_a_number_that_nobody_can_read_is_named_and_no_reason_to_try_again(
+    tmp_path: Path, value: bytes, reason: str
+) -> None:
+    async with bench(tmp_path, first(workflow_with(value))) as n8n:
+        result = await n8n.call("get_workflow", id=DRAFT)
+
+    assert told(result) == ("API_ERROR", f"Failed to get workflow: {reason}")
+    assert result.meta is not None
+    assert not result.meta.get("retryable")
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        pytest.param(rb'"cut \ud83d"', "cut \ufffd", id="half a character"),
+        pytest.param(b"1e400", "a number that is too large", id="a number"),
+        pytest.param(b'", ' + b"9" * 5_000 + b'"', "9" * 50, id="digits in a text"),
+    ],
+)
+async def test_an_item_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path, written: bytes, shown: str) -> None:
+    item = f'{{"json":{{"id":1,"odd":{written.decode()}}}}}'
+    body = execution(items=2, item=item)
+    async with bench(tmp_path, first(httpx2.Response(200, content=body, headers=JSON))) as n8n:
+        result = await n8n.call("get_execution_by_node", id="1", nodeName="N0")
+
+    assert result.code == "OK", result.content
+    assert shown in str(result.content)
+
+
+async def test_a_cursor_that_is_far_too_long_is_the_fault_of_the_service(tmp_path: Path) -> None:
+    answer = httpx2.Response(200, json={"data": [], "nextCursor": "c" * 20_000})
+    async with bench(tmp_path, first(answer)) as n8n:
+        result = await n8n.call("list_tags")
+
+    reason = "n8n answered with a nextCursor of more than 4,096 characters"
+    assert told(result) == ("API_ERROR", f"Failed to list tags: {reason}")

@@ -7,9 +7,10 @@ from typing import Any
 import httpx2
 import msgspec
 
+from dogubako.packs.n8n.formatters.facts import facts_of
 from dogubako.packs.n8n.formatters.summary import ExecutionFormatter
 from dogubako.packs.n8n.models import read_execution
-from dogubako.sandbox.n8n.recordings import recordings
+from dogubako_sandbox.n8n.store import recordings
 from tests.packs.n8n.wired import bench, told
 
 _KNOWN = {"name", "nodes", "connections", "settings"}
@@ -37,8 +38,9 @@ def test_an_execution_without_the_newer_facts_has_the_same_summary() -> None:
     execution = next(dict(one.execution) for one in recordings() if one.key == "null-upstream")
     older = {key: value for key, value in execution.items() if key not in _NEWER}
 
-    now, then = (ExecutionFormatter(read_execution(msgspec.json.encode(one))) for one in (execution, older))
-    assert now.format_summary() == then.format_summary()
+    now, then = (ExecutionFormatter(facts_of(read_execution(msgspec.json.encode(one)))) for one in (execution, older))
+    version = {"ran": execution["workflowVersionId"]}
+    assert now.format_summary() == {**then.format_summary(), "workflowVersion": version}
     assert now.guidance() == then.guidance()
 
 
@@ -75,3 +77,38 @@ def _trigger() -> dict[str, Any]:
         "position": [0, 0],
         "parameters": {"path": "old", "httpMethod": "POST"},
     }
+
+
+def _publishes(request: httpx2.Request) -> None:
+    """An n8n that does not know `publishIfActive` and ignores it."""
+    if request.method == "PUT":
+        request.url = request.url.copy_remove_param("publishIfActive")
+
+
+async def test_a_version_that_publishes_without_being_asked_is_told_on(tmp_path: Path) -> None:
+    async with bench(tmp_path, _publishes) as server:
+        made = await server.data("create_workflow", name="Old", nodes=[_trigger()])
+        published = (await server.data("activate_workflow", id=made["id"]))["publishedVersionId"]
+        change = {"nodeName": "Webhook", "notes": "new"}
+        changed = await server.data("update_workflow", id=made["id"], updateNodes=[change])
+
+    (went_live,) = changed["unrequested"]
+    assert (went_live["path"], went_live["before"]) == ("activeVersionId", published)
+
+
+def _has_no_history(request: httpx2.Request) -> httpx2.Response | None:
+    path = request.url.path
+    return httpx2.Response(404, json={"message": "not found"}) if path.endswith("/history") else None
+
+
+async def test_without_a_history_drafts_are_still_told_and_kept(tmp_path: Path) -> None:
+    async with bench(tmp_path, _has_no_history) as server:
+        made = await server.data("create_workflow", name="Old", nodes=[_trigger()])
+        await server.data("activate_workflow", id=made["id"])
+        change = {"nodeName": "Webhook", "notes": "new"}
+        changed = await server.data("update_workflow", id=made["id"], updateNodes=[change])
+        error = told(await server.call("workflow_history", id=made["id"]))
+
+    assert changed["unpublishedDraft"]["versionId"] == changed["versionId"]
+    assert "savedBy" not in changed["unpublishedDraft"]
+    assert error == ("API_ERROR", "This n8n has no history of versions in its API")

@@ -7,10 +7,10 @@ import httpx2
 import pytest
 
 from dogubako.app import Toolbox, build
-from dogubako.contract.pack import Finding
-from dogubako.sandbox.n8n.app import NO_SCOPE_KEY, SANDBOX_KEY
+from dogubako.contract.pack import HealthCheck
 from dogubako.settings import SettingsError, Sources
-from dogubako.transports.http import HttpDoor
+from dogubako.transports.http.app import HttpApp
+from dogubako_sandbox.n8n.app import NO_SCOPE_KEY, SANDBOX_KEY
 from tests.doors.asgi import opened
 
 from .wired import Answers, Wire, bench, box_on, told
@@ -146,7 +146,7 @@ def test_the_sandbox_stands_in_only_where_nothing_is_configured(environ: dict[st
     assert (state.sandbox is None) is real
 
 
-async def findings_of(folder: Path, answers: Answers | None = None, **environ: str) -> list[Finding]:
+async def findings_of(folder: Path, answers: Answers | None = None, **environ: str) -> list[HealthCheck]:
     async with bench(folder, answers, **environ) as n8n:
         return [one for one in await n8n.box.check() if one.subject == "n8n"]
 
@@ -226,7 +226,7 @@ async def test_older_versions_do_not_tell_what_a_key_may_do(tmp_path: Path) -> N
     ],
 )
 async def test_readiness_asks_n8n(tmp_path: Path, key: str, status: int, ready: bool) -> None:
-    async with opened(HttpDoor(box_on(Wire(), tmp_path, {"N8N_API_KEY": key}))) as client:
+    async with opened(HttpApp(box_on(Wire(), tmp_path, {"N8N_API_KEY": key}))) as client:
         visit = await client.get("/readyz")
 
     assert (visit.status, visit.json["ready"]) == (status, ready)

@@ -1,11 +1,16 @@
 """What `get_execution` says of every recorded execution."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from .recorded import Told, execution_ids
+from dogubako.packs.n8n.formatters.facts import ExecutionFacts, facts_of
+from dogubako.packs.n8n.models import Execution
+from dogubako.packs.n8n.tools import executions
+
+from .recorded import Told, execution_ids, sandbox
 
 REFUSED = {
     "message": "The service refused the connection - perhaps it is offline",
@@ -208,3 +213,17 @@ def test_runs_of_a_loop_and_nodes_that_are_switched_off_are_marked(told: Told) -
     assert "runs" not in loop["After Loop"]
     assert [name for name, one in switched_off.items() if one.get("disabled")] == ["Off"]
     assert switched_off["Off"]["nodeType"] == "n8n-nodes-base.noOp"
+
+
+async def test_the_facts_of_an_execution_are_computed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Execution] = []
+
+    def counted(execution: Execution) -> ExecutionFacts:
+        read.append(execution)
+        return facts_of(execution)
+
+    monkeypatch.setattr(executions, "facts_of", counted)
+    async with sandbox(tmp_path).running() as box:
+        await box.call("get_execution", {"id": "1"})
+
+    assert len(read) == 1

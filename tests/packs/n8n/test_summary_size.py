@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from dogubako.contract.call import ToolResult
-from dogubako.contract.guidance import parse_call
+from dogubako.contract.output import parse_call
 from tests.real_tokenizers import claude_tokens, mistral_tokens
 
-from .made import Json, box_with, failed_run, item, items, made, node, run
+from .made import JsonObject, box_with, failed_run, item, items, made, node, run
 from .recorded import Told, data_of, execution_ids, text_of
 
 MOST_TOKENS = 1_000
@@ -27,7 +27,7 @@ def assert_small(result: ToolResult) -> None:
     assert mistral_tokens(text) <= MOST_TOKENS
 
 
-async def summary_of(execution: Json) -> dict[str, Any]:
+async def summary_of(execution: JsonObject) -> dict[str, Any]:
     """The summary, which has to be small."""
     async with box_with(execution).running() as box:
         result = await box.call("get_execution", {"id": "1"})
@@ -35,7 +35,7 @@ async def summary_of(execution: Json) -> dict[str, Any]:
     return data_of(result)
 
 
-async def assert_example_works(execution: Json, summary: dict[str, Any]) -> None:
+async def assert_example_works(execution: JsonObject, summary: dict[str, Any]) -> None:
     name, arguments = parse_call(summary["_guidance"]["example"])
     async with box_with(execution).running() as box:
         assert not (await box.call(name, arguments)).is_error
@@ -103,12 +103,12 @@ async def test_an_error_of_a_hundred_thousand_characters_is_told_by_its_beginnin
     assert summary["availableNodes"][0]["nodeName"] == "Broken"
 
 
-def _of_one_node() -> Json:
+def _of_one_node() -> JsonObject:
     errors = [item({"error": f"number {number}"}, number) for number in range(300)]
     return made({"Soft": [run(errors)]}, node("Soft", onError="continueRegularOutput"), status="success")
 
 
-def _of_many_nodes() -> Json:
+def _of_many_nodes() -> JsonObject:
     names = [f"Soft {number}" for number in range(300)]
     runs = {name: [run([item({"error": f"number {name[5:]}"})])] for name in names}
     return made(runs, *(node(name, onError="continueErrorOutput") for name in names), status="success")
@@ -122,10 +122,25 @@ def _of_many_nodes() -> Json:
     ],
 )
 async def test_three_hundred_swallowed_errors_are_counted(
-    execution: Callable[[], Json], shown: list[tuple[str, int]]
+    execution: Callable[[], JsonObject], shown: list[tuple[str, int]]
 ) -> None:
     summary = await summary_of(execution())
 
     assert [(one["nodeName"], one["items"]) for one in summary["swallowedErrors"]] == shown
     assert summary["swallowedErrors"][0]["message"] == "number 0"
     assert summary.get("swallowedErrorsOmitted", 0) == (297 if len(shown) == 3 else 0)
+
+
+@pytest.mark.parametrize("text", SCRIPTS)
+async def test_parameters_that_n8n_ignored_are_a_part_of_the_thousand_tokens(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"{text * 6}{number}" for number in range(30)]
+
+    async def ignored(*_: object) -> list[JsonObject]:
+        return [{"node": name, "parameters": names} for name in names]
+
+    monkeypatch.setattr("dogubako.packs.n8n.tools.executions.ignored_parameters", ignored)
+    summary = await summary_of(made({"Make": [run(items({}))], "Broken": [failed_run("no", after="Make")]}))
+
+    assert (len(summary["n8nIgnored"]), summary["n8nIgnoredOmitted"]) == (3, 27)

@@ -7,8 +7,8 @@ import pytest
 from dogubako.app import Toolbox
 from dogubako.packs.n8n.formatters.changes import differences, unrequested
 from dogubako.packs.n8n.formatters.workflow import connections, line, overview, row
-from dogubako.sandbox.n8n.replaying import seed_id
-from dogubako.sandbox.n8n.workflows import WORKFLOWS
+from dogubako_sandbox.n8n.replay import seed_id
+from dogubako_sandbox.n8n.workflows import WORKFLOWS
 
 from .recorded import data_of
 

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 import httpx2
 
-from dogubako import ExecutionOptions, ToolResult
 from dogubako.app import Toolbox, build
 from dogubako.contract.call import NO_OPTIONS
-from dogubako.sandbox.n8n.app import SANDBOX_KEY, n8n_app
 from dogubako.settings import Sources
+from dogubako.tools import ExecutionOptions, ToolResult
+from dogubako_sandbox.n8n.app import SANDBOX_KEY, n8n_app
 from tests.packs.through import Through
 
 URL: Final = "http://n8n.test"
@@ -81,8 +81,9 @@ class Bench:
 
 def box_on(wire: httpx2.AsyncBaseTransport, folder: Path, environ: Mapping[str, str] | None = None) -> Toolbox:
     """A toolbox with nothing of this machine in it."""
-    basics = {"N8N_URL": URL, "N8N_API_KEY": SANDBOX_KEY, "DOGUBAKO_DATA_DIR": str(folder / "data")}
-    box = build(Sources(environ={**basics, **(environ or {})}, env_file=None))
+    basics = {"N8N_URL": URL, "N8N_API_KEY": SANDBOX_KEY, "DOGUBAKO_PACKS": "n8n"}
+    data = {"DOGUBAKO_DATA_DIR": str(folder / "data")}
+    box = build(Sources(environ={**basics, **data, **(environ or {})}, env_file=None))
     box.packs["n8n"].sandbox = Through(settings={}, app=n8n_app, wire=wire)
     return box
 

@@ -1,1 +1,1 @@
-"""n8n: automations that agents can understand, run and repair."""
+"""The n8n pack: inspect, run and repair workflows."""

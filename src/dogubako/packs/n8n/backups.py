@@ -1,7 +1,10 @@
-"""Copies of workflows from before they were changed: the newest of each, in the server's data folder."""
+"""Backups of workflows from before a change: the newest of each, in the server's data folder."""
 
 import hashlib
 import re
+import secrets
+import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -9,9 +12,12 @@ from typing import Any, Final
 import anyio
 import anyio.to_thread
 import msgspec
+import structlog
 
 from dogubako.contract.errors import NotFoundError, NotFoundErrorContext, ToolExecutionError
-from dogubako.contract.moment import utc_text
+from dogubako.contract.timestamps import utc_text
+
+log = structlog.get_logger("dogubako.n8n")
 
 KEPT: Final = 20
 _SAFE = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -21,7 +27,7 @@ _NAME = re.compile(r"\d{8}T\d{9}Z-[0-9a-f]{8}")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Backup:
-    """One copy. `workflow` is what n8n gave out, tags and state included."""
+    """One backup. `workflow` is n8n's answer, including tags and state."""
 
     id: str
     workflow_id: str
@@ -31,23 +37,29 @@ class Backup:
 
 
 class Backups:
-    """A folder per instance and workflow, a file per copy."""
+    """A folder per instance and workflow, a file per backup."""
 
     def __init__(self, folder: Path, instance: str) -> None:
         self._folder = folder / "n8n-backups" / hashlib.sha256(instance.encode()).hexdigest()[:12]
+        self._lock = threading.Lock()
+        self._last_ms = 0
 
     async def save(self, workflow: dict[str, Any], reason: str) -> Backup:
-        """Keep a copy. When that fails, whatever was to be changed must not be changed."""
+        """Store a backup. If that fails, the workflow must not be changed."""
         return await anyio.to_thread.run_sync(self._save, workflow, reason)
 
+    async def discard(self, backup: Backup) -> None:
+        """Remove the backup of a change that was refused."""
+        await anyio.to_thread.run_sync(self._discard, backup)
+
     async def of(self, workflow_id: str | None = None) -> list[Backup]:
-        """Newest first; of one workflow, or of all."""
+        """Backups, newest first; of one workflow, or of all."""
         return await anyio.to_thread.run_sync(self._list, workflow_id)
 
     async def get(self, workflow_id: str, backup_id: str | None) -> Backup:
-        """The one that is meant, or the newest."""
-        found = await self.of(workflow_id)
-        for backup in found:
+        """The backup with this id, or the newest."""
+        backups = await self.of(workflow_id)
+        for backup in backups:
             if backup_id in (None, backup.id):
                 return backup
         wanted = (backup_id or "")[:_LONGEST_SHOWN]
@@ -59,11 +71,10 @@ class Backups:
         )
 
     def _save(self, workflow: dict[str, Any], reason: str) -> Backup:
-        encoded = msgspec.json.encode(workflow)
-        saved_at = utc_text()
+        saved_at = self._next_moment()
         stamp = re.sub(r"[-:.]", "", saved_at)
         backup = Backup(
-            id=f"{stamp}-{hashlib.sha256(encoded).hexdigest()[:8]}",
+            id=f"{stamp}-{secrets.token_hex(4)}",
             workflow_id=str(workflow["id"]),
             saved_at=saved_at,
             reason=reason,
@@ -82,20 +93,38 @@ class Backups:
             raise ToolExecutionError(message, hint="An operator must make DOGUBAKO_DATA_DIR writable.") from error
         return backup
 
+    def _next_moment(self) -> str:
+        """Now, or the next millisecond after the last backup: the order of ids is the order of backups."""
+        with self._lock:
+            self._last_ms = max(time.time_ns() // 1_000_000, self._last_ms + 1)
+            # The middle of the millisecond, so that rounding cannot leave it.
+            return utc_text((self._last_ms + 0.5) / 1000)
+
+    def _discard(self, backup: Backup) -> None:
+        try:
+            (self._folder_of(backup.workflow_id) / f"{backup.id}.json").unlink(missing_ok=True)
+        except OSError as error:
+            # One backup too many harms nobody; the refusal itself is what the caller has to see.
+            log.warning("Backup not removed", backup=backup.id, reason=error.strerror)
+
     def _list(self, workflow_id: str | None) -> list[Backup]:
         folders = [self._folder_of(workflow_id)] if workflow_id else sorted(self._folder.glob("*"))
         files = [file for folder in folders for file in folder.glob("*.json") if _NAME.fullmatch(file.stem)]
-        found = (_read(file) for file in sorted(files, key=lambda file: file.stem, reverse=True))
-        return [backup for backup in found if backup is not None]
+        backups = (_read(file) for file in sorted(files, key=lambda file: file.stem, reverse=True))
+        return [backup for backup in backups if backup is not None]
 
     def _folder_of(self, workflow_id: str) -> Path:
-        # Ids come from outside; one that is no plain word must not choose a folder.
+        # Ids come from outside; an unusual one must not choose a folder.
         name = workflow_id if _SAFE.fullmatch(workflow_id) else hashlib.sha256(workflow_id.encode()).hexdigest()
         return self._folder / name
 
 
+def is_backup_id(text: str) -> bool:
+    return _NAME.fullmatch(text) is not None
+
+
 def _read(file: Path) -> Backup | None:
-    """Nothing when the file is damaged: it must not hide the others."""
+    """Read a backup. None if the file is damaged, so that it does not hide the others."""
     try:
         return msgspec.json.decode(file.read_bytes(), type=Backup)
     except (OSError, ValueError):

@@ -1,45 +1,186 @@
-"""The service as our tools see it: one part per topic."""
+"""The settings of the n8n pack, and its client: one object for all parts of n8n's API."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+from weakref import WeakValueDictionary
 
-from dogubako.contract.pack import Host
-from dogubako.outbound.folders import OpenFolders
+import anyio
+from pydantic import SecretStr, field_validator
+
+from dogubako.contract.credentials import Credential, CredentialMode
+from dogubako.contract.errors import BusyError
+from dogubako.contract.offload import offload_if_large
+from dogubako.contract.pack import Host, setting, tables
+from dogubako.outbound.allowed_folders import OpenFolders, wrong_path
+from dogubako.outbound.bounds import MEGABYTE
 from dogubako.outbound.http import connected
-from dogubako.packs.n8n.api.executions import ExecutionsApi
-from dogubako.packs.n8n.api.lookups import LookupsApi
-from dogubako.packs.n8n.api.service import N8nService
-from dogubako.packs.n8n.api.webhooks import WebhooksApi
-from dogubako.packs.n8n.api.workflows import WorkflowsApi
+from dogubako.outbound.json_answers import decode_json
+from dogubako.outbound.service_settings import ServiceSettings
+from dogubako.packs.n8n.api.administration import AdministrationApi
+from dogubako.packs.n8n.api.executions import ExecutionsApi, WebhooksApi
+from dogubako.packs.n8n.api.mcp_endpoint import McpEndpoint
+from dogubako.packs.n8n.api.service import LookupsApi, N8nService
+from dogubako.packs.n8n.api.workflows import LARGEST_WORKFLOW, WorkflowsApi
 from dogubako.packs.n8n.backups import Backups
-from dogubako.packs.n8n.folders import WorkflowFiles
-from dogubako.packs.n8n.settings import N8nSettings
+from dogubako.packs.n8n.nodes.mcp_source import McpNodes
+from dogubako.packs.n8n.nodes.seen import SeenNodes
+from dogubako.packs.n8n.nodes.sources import InstalledNodeTypes, NodeKnowledge
+from dogubako.packs.n8n.triggers import WebhookLogin
+
+
+class N8nSettings(ServiceSettings):
+    """Settings of the n8n pack."""
+
+    example = "https://n8n.example.com"
+
+    url: str | None = setting(None, "N8N_URL", "Address of n8n, for example https://n8n.example.com")
+    api_key: SecretStr | None = setting(None, "N8N_API_KEY", "Key of n8n's public API.")
+    mcp_token: SecretStr | None = setting(
+        None, "N8N_MCP_TOKEN", "Token of n8n's own MCP server, for node types and for runs without a webhook."
+    )
+    webhook_logins: dict[str, WebhookLogin] = tables(
+        "Logins of webhooks, by name: user and password, header and value, or token."
+    )
+    node_types: Path | None = setting(
+        None,
+        "N8N_NODE_TYPES",
+        "Folder of your own n8n installation, to read its node types from. They are read at run time.",
+    )
+    ca_bundle: Path | None = setting(None, "N8N_CA_BUNDLE", "File with the CA of n8n's certificate, if it is your own.")
+    credentials: CredentialMode = setting(
+        "shared",
+        "N8N_CREDENTIALS",
+        "Whose key is used: shared (N8N_API_KEY), own (each caller needs one), or own-or-shared.",
+    )
+    credential_header: str | None = setting(
+        None, "N8N_CREDENTIAL_HEADER", "Request header in which callers send their own key, for example X-N8N-API-KEY."
+    )
+
+    @field_validator("credentials")
+    @classmethod
+    def _cannot_act_as_others(cls, value: CredentialMode) -> CredentialMode:
+        if value == "switch-user":
+            raise ValueError("n8n cannot act as another user; use own or own-or-shared")
+        return value
+
+    @field_validator("url")
+    @classmethod
+    def _without_the_api(cls, value: str | None) -> str | None:
+        # People also copy the URL of the API instead of that of the editor.
+        return value.removesuffix("/api/v1") if value else None
+
+
+# As large a workflow as n8n may answer with. A file is decoded at once, and that holds the interpreter.
+_LARGEST: Final = replace(LARGEST_WORKFLOW, most_bytes=10 * MEGABYTE)
+
+
+class WorkflowFiles:
+    """Reads exported workflows."""
+
+    def __init__(self, folders: OpenFolders) -> None:
+        self._folders = folders
+
+    async def read(self, path: str) -> dict[str, Any]:
+        """The JSON object in the file, or a ValidationError with the reason."""
+        body = await self._folders.read(path, _LARGEST.most_bytes)
+        workflow = await offload_if_large(body, _decoded, body)
+        if not isinstance(workflow, dict) or not isinstance(workflow.get("nodes"), list):
+            raise wrong_path("the file holds no workflow: it has no nodes")
+        for part in ("connections", "settings"):
+            if not isinstance(workflow.get(part), dict | None):
+                raise wrong_path(f"the file holds no workflow: its {part} are no object")
+        return workflow
+
+
+def _decoded(body: bytes) -> Any:
+    if (exceeded := _LARGEST.exceeded_by(body)) is not None:
+        raise wrong_path(f"the file has more than {exceeded}")
+    try:
+        return decode_json(body)
+    except ValueError as error:
+        raise wrong_path("the file is not valid JSON") from error
+
+
+_LOCK_SECONDS: Final = 20.0
+# Of the whole process: several clients may work with one instance. A lock lives while somebody holds or awaits it.
+_LOCKS: Final[WeakValueDictionary[tuple[str, str], anyio.Lock]] = WeakValueDictionary()
+
+
+class WorkflowLocks:
+    """One lock per workflow of one instance, within this process. A lock shared by processes needs only `hold`."""
+
+    def __init__(self, instance: str) -> None:
+        self._instance = instance
+
+    @asynccontextmanager
+    async def hold(self, workflow_id: str) -> AsyncIterator[None]:
+        """Keep other writers away while the workflow is read, changed and written."""
+        lock = _LOCKS.setdefault((self._instance, workflow_id), anyio.Lock())
+        try:
+            with anyio.fail_after(_LOCK_SECONDS):
+                await lock.acquire()
+        except TimeoutError as error:
+            message = "The workflow is being changed by other calls"
+            raise BusyError(message, hint="Try again in a few seconds.", retry_after=5) from error
+        try:
+            yield
+        finally:
+            lock.release()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class N8nClient:
-    """Everything that a tool of this pack may use."""
+    """The parts of n8n's API that tools use."""
 
     executions: ExecutionsApi
     workflows: WorkflowsApi
     lookups: LookupsApi
+    administration: AdministrationApi
     webhooks: WebhooksApi
     backups: Backups
+    locks: WorkflowLocks
     files: WorkflowFiles
+    nodes: NodeKnowledge
+    # The client of a caller that signs in with a credential of its own.
+    signed_in: Callable[[Credential], "N8nClient"]
+    # n8n's own MCP server, where there is a token for it. The token belongs to the settings, not to callers.
+    mcp: McpEndpoint | None = None
+    webhook_logins: Mapping[str, WebhookLogin] = field(default_factory=dict)
 
 
 @asynccontextmanager
 async def connect(settings: N8nSettings, host: Host) -> AsyncIterator[N8nClient]:
-    """A client for as long as the server runs."""
-    url, key = settings.address, settings.key
+    """Open a client while the server runs."""
+    url, token = settings.address, settings.mcp_token
     async with connected("n8n", url, ca_bundle=settings.ca_bundle, transport=host.transport) as http:
-        service = N8nService(http, key)
-        yield N8nClient(
-            executions=ExecutionsApi(service, host.cache, f"{url} {key}"),
-            workflows=WorkflowsApi(service),
-            lookups=LookupsApi(service),
-            webhooks=WebhooksApi(service),
-            backups=Backups(host.data_dir, url),
-            files=WorkflowFiles(OpenFolders(host.files)),
-        )
+        # Shared by all callers: they edit the same workflows.
+        locks = WorkflowLocks(url)
+        shared_mcp = McpEndpoint(http, token.get_secret_value()) if token is not None else None
+        node_types = InstalledNodeTypes(host.data_dir, settings.node_types)
+
+        def signed_in(credential: Credential, owner: str = "") -> N8nClient:
+            """Cached executions and backups belong to the owner of the credential; those of the settings to all."""
+            service = N8nService(http, credential.key, own=bool(owner))
+            executions = ExecutionsApi(service, host.cache, f"{url} {credential.key}")
+            workflows, lookups = WorkflowsApi(service), LookupsApi(service)
+            mcp = None if owner else shared_mcp
+            seen = SeenNodes(workflows, executions)
+            return N8nClient(
+                executions=executions,
+                workflows=workflows,
+                lookups=lookups,
+                administration=AdministrationApi(service),
+                webhooks=WebhooksApi(service),
+                backups=Backups(host.data_dir, f"{url} {owner}".strip()),
+                locks=locks,
+                files=WorkflowFiles(OpenFolders(host.files)),
+                nodes=NodeKnowledge(lookups, seen, McpNodes(mcp) if mcp else None, node_types),
+                signed_in=lambda other: signed_in(other, other.fingerprint),
+                mcp=mcp,
+                webhook_logins={} if owner else settings.webhook_logins,
+            )
+
+        yield signed_in(Credential(key=settings.key))

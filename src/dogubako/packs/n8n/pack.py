@@ -1,22 +1,23 @@
-"""Front door of the n8n pack."""
+"""The n8n pack: tools, resources, prompts and health checks."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Final
 
 import structlog
 
+from dogubako.contract.credentials import Credential
 from dogubako.contract.errors import ApiError
-from dogubako.contract.pack import Finding, Host, Pack, Unconfigured
-from dogubako.outbound.address import plain_text_warnings
-from dogubako.packs.n8n.client import N8nClient, connect
+from dogubako.contract.pack import HealthCheck, Host, MissingSetting, Pack
+from dogubako.outbound.service_settings import plain_text_warnings
+from dogubako.packs.n8n.client import N8nClient, N8nSettings, connect
 from dogubako.packs.n8n.resources import PROMPTS, RESOURCE_TEMPLATES
-from dogubako.packs.n8n.settings import N8nSettings
 from dogubako.packs.n8n.tools import TOOLS
 
 log = structlog.get_logger("dogubako.n8n")
 
-# What our tools cannot do without; a key with less still reads or writes what it may.
+# The scopes that our tools need; a key with fewer can still do what it may.
 _SCOPES: Final = (
     "workflow:list",
     "workflow:read",
@@ -34,17 +35,20 @@ class N8nPack(Pack[N8nSettings, N8nClient]):
     """Executions and workflows of one n8n."""
 
     name = "n8n"
+    about = "automations: build, change, run, switch on and off; why a run failed"
+    everyday_words = Path(__file__).with_name("everyday_words.tsv")
     tools = TOOLS
     settings = N8nSettings
     resource_templates = RESOURCE_TEMPLATES
     prompts = PROMPTS
     max_running = 8
+    multiple = True
 
-    def unconfigured(self, settings: N8nSettings) -> Unconfigured | None:
+    def unconfigured(self, settings: N8nSettings) -> MissingSetting | None:
         if settings.url is None:
-            return Unconfigured(reason="n8n is not configured.", setting="N8N_URL")
-        if settings.api_key is None:
-            return Unconfigured(reason="n8n needs an API key.", setting="N8N_API_KEY")
+            return MissingSetting(reason="n8n is not configured.", setting="N8N_URL")
+        if settings.api_key is None and settings.needs_key:
+            return MissingSetting(reason="n8n needs an API key.", setting="N8N_API_KEY")
         return None
 
     @asynccontextmanager
@@ -54,23 +58,33 @@ class N8nPack(Pack[N8nSettings, N8nClient]):
         async with connect(settings, host) as client:
             yield client
 
-    async def check(self, settings: N8nSettings, client: N8nClient) -> Sequence[Finding]:
-        """Is it there, is the key good, which version is it, and what may we do?"""
+    def client_as(self, client: N8nClient, credential: Credential) -> N8nClient:
+        return client.signed_in(credential)
+
+    async def check(self, settings: N8nSettings, client: N8nClient) -> Sequence[HealthCheck]:
+        """Check reachability, key, version and permissions."""
         findings = [*plain_text_warnings("n8n", settings.address)]
+        if settings.api_key is None:
+            message = f"Callers use n8n at {settings.address} with their own keys; the settings have none to check."
+            return [*findings, HealthCheck(ok=True, subject="n8n", message=message)]
         try:
             await client.workflows.page(limit=1)
             scopes, version = await client.lookups.scopes(), await client.lookups.version()
         except ApiError as error:
-            return [*findings, Finding(ok=False, subject="n8n", message=error.message, advice=error.hint)]
-        told = f"n8n {version}" if version else "n8n of an unknown version"
+            return [*findings, HealthCheck(ok=False, subject="n8n", message=error.message, advice=error.hint)]
+        description = f"n8n {version}" if version else "n8n of an unknown version"
         findings.append(
-            Finding(ok=True, subject="n8n", message=f"{told} answers at {settings.address}, the key is valid.")
+            HealthCheck(
+                ok=True, subject="n8n", message=f"{description} answers at {settings.address}, the key is valid."
+            )
         )
+        source = await client.nodes.source_name()
+        findings.append(HealthCheck(ok=True, subject="n8n nodes", message=f"Known from: {source}."))
         missing = [scope for scope in _SCOPES if scopes is not None and scope not in scopes]
         if missing:
             advice = "Make a key with these scopes under Settings → n8n API, or live without the tools that need them."
             message = f"The API key lacks {', '.join(missing)}."
-            findings.append(Finding(ok=False, subject="n8n", message=message, advice=advice, severity="warning"))
+            findings.append(HealthCheck(ok=False, subject="n8n", message=message, advice=advice, severity="warning"))
         return findings
 
 

@@ -1,53 +1,53 @@
-"""Workflows and executions as resources, and the prompt that leads through a failed execution."""
+"""Workflows and executions as resources, and the prompt for a failed execution."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from dogubako.contract.context import ToolContext
-from dogubako.contract.prompt import Prompt, PromptArgument, PromptMessage
-from dogubako.contract.resource import ResourceTemplate
+from dogubako.contract.context import Context
+from dogubako.contract.resources import Prompt, PromptArgument, PromptMessage, ResourceTemplate
 from dogubako.packs.n8n.client import N8nClient
+from dogubako.packs.n8n.formatters.facts import facts_of
 from dogubako.packs.n8n.formatters.summary import ExecutionFormatter
 from dogubako.packs.n8n.formatters.workflow import overview
 
 _SUGGESTIONS = 50
 
 
-async def _read_workflow(context: ToolContext[Any], variables: Mapping[str, str]) -> str:
+async def _read_workflow(context: Context[Any], variables: Mapping[str, str]) -> str:
     client: N8nClient = context.client
     return _json(overview(await client.workflows.get(variables["id"])))
 
 
-async def _read_execution(context: ToolContext[Any], variables: Mapping[str, str]) -> str:
+async def _read_execution(context: Context[Any], variables: Mapping[str, str]) -> str:
     client: N8nClient = context.client
-    return _json(ExecutionFormatter(await client.executions.get(variables["id"])).format_summary())
+    return _json(ExecutionFormatter(facts_of(await client.executions.get(variables["id"]))).format_summary())
 
 
-async def _workflow_ids(context: ToolContext[Any], typed: str, _: Mapping[str, str]) -> list[str]:
+async def _workflow_ids(context: Context[Any], typed: str, _: Mapping[str, str]) -> list[str]:
     client: N8nClient = context.client
     page = await client.workflows.page(limit=_SUGGESTIONS, excludePinnedData=True)
     return [str(one["id"]) for one in page["data"] if str(one["id"]).startswith(typed)]
 
 
-async def _failed_ids(context: ToolContext[Any], typed: str, _: Mapping[str, str]) -> list[str]:
+async def _failed_ids(context: Context[Any], typed: str, _: Mapping[str, str]) -> list[str]:
     client: N8nClient = context.client
     page = await client.executions.page(limit=_SUGGESTIONS, status="error")
     return [str(one["id"]) for one in page["data"] if str(one["id"]).startswith(typed)]
 
 
-async def _investigate(context: ToolContext[Any], arguments: Mapping[str, str]) -> Sequence[PromptMessage]:
-    """With the summary of the execution already in it, so that the first look costs no call."""
+async def _investigate(context: Context[Any], arguments: Mapping[str, str]) -> Sequence[PromptMessage]:
+    """The prompt includes the summary of the execution, which saves a call."""
     client: N8nClient = context.client
-    given = arguments.get("id")
-    if not given:
+    execution_id = arguments.get("id")
+    if not execution_id:
         page = await client.executions.page(limit=1, status="error")
         if not page["data"]:
             return [PromptMessage(content="No execution of this n8n has failed. Say so, and stop.")]
-        given = str(page["data"][0]["id"])
-    execution = await client.executions.get(given)
-    text = _STEPS.format(id=execution.id, summary=_json(ExecutionFormatter(execution).format_summary()))
+        execution_id = str(page["data"][0]["id"])
+    execution = await client.executions.get(execution_id)
+    text = _STEPS.format(id=execution.id, summary=_json(ExecutionFormatter(facts_of(execution)).format_summary()))
     return [PromptMessage(content=text)]
 
 
@@ -59,8 +59,9 @@ Its summary:
 1. Call diagnose_execution(id: '{id}'). It names the first place where the data went wrong.
 2. Look at that node: get_execution_by_node for what it received and gave out, get_workflow_node for how it is set up.
 3. Explain the cause in two sentences, with the item that shows it.
-4. Propose the smallest change that repairs it, as a call of update_workflow with updateNodes. Ask before you make it.
-5. After the change: run_workflow if it has a webhook, and compare. restore_workflow undoes the change."""
+4. Propose the smallest change that repairs it, as a call of edit_workflow. Ask before you make it.
+5. After the change, which is a draft until publish: true, run_workflow if it has a webhook, and compare.
+   restore_workflow undoes the change."""
 
 
 def _json(value: Any) -> str:

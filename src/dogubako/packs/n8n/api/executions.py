@@ -1,81 +1,131 @@
-"""Executions: list, look at, retry, stop, delete."""
+"""The endpoints of executions, and the webhooks that start them."""
 
 import hashlib
 from typing import Any, Final
 
-import msgspec
+import anyio
 
 from dogubako.contract.errors import ApiError
-from dogubako.contract.offload import offload
-from dogubako.contract.state import Cache
+from dogubako.contract.storage import Cache, NoCache
 from dogubako.outbound.bounds import MEGABYTE, Bound
-from dogubako.outbound.http import Asked
+from dogubako.outbound.http import Operation, ServiceResponse
+from dogubako.outbound.json_answers import UnreadableJson
 from dogubako.packs.n8n.api.service import N8nService, missing, place
-from dogubako.packs.n8n.models import MOST_NODES, MOST_RUNS, Execution, TooManyParts, read_execution
+from dogubako.packs.n8n.models import MOST_NODES, MOST_RUNS, Execution, TooManyParts, load_execution
+from dogubako.packs.n8n.triggers import TriggerRequest
+
+# A workflow that was just published gets its webhook a little later.
+REGISTRATION_SECONDS: Final = 8.0
+_PAUSE_SECONDS: Final = 0.25
+# The page that n8n shows instead of a form that is not published.
+_NO_FORM: Final = b"<title>Problem loading form</title>"
+
+
+class WebhooksApi:
+    """Calls webhooks of workflows, without the API key: webhooks have their own authentication."""
+
+    def __init__(self, service: N8nService) -> None:
+        self._service = service
+        # The value of our own header in executions that were looked at, by id: calls side by side share it.
+        self.markers: dict[str, str] = {}
+
+    async def call(self, request: TriggerRequest, operation: Operation, seconds: float) -> ServiceResponse:
+        """The workflow's answer. Retries for some seconds while the webhook is not registered yet."""
+        answer = await self._send(request, operation, seconds)
+        with anyio.move_on_after(REGISTRATION_SECONDS):
+            while nobody_listens(answer):
+                await anyio.sleep(_PAUSE_SECONDS)
+                answer = await self._send(request, operation, seconds)
+        return answer
+
+    async def _send(self, request: TriggerRequest, operation: Operation, seconds: float) -> ServiceResponse:
+        return await self._service.knock(
+            request.method,
+            request.path,
+            operation,
+            params=request.query,
+            json=request.json,
+            content=request.content,
+            headers=request.headers,
+            seconds=seconds,
+        )
+
+
+def nobody_listens(answer: ServiceResponse) -> bool:
+    """Whether n8n itself says that no webhook or form is registered. A 404 of the workflow means that it has run."""
+    if answer.status == 404 and _NO_FORM in answer.body:
+        return True
+    try:
+        body = answer.short_json()
+    except ValueError:
+        return False
+    return answer.status == 404 and isinstance(body, dict) and body.get("code") == 404 and "message" in body
+
 
 # n8n answers a retry only when the retried execution has ended.
 RETRY_SECONDS: Final = 110.0
-# With the data of every node it may be far larger than anything else. Its items stay as they come: they are decoded
-# one by one, when somebody looks at them.
+# With the data of every node it may be far larger than other answers. Items are decoded one by one, on demand.
 _LARGEST: Final = Bound(most_bytes=32 * MEGABYTE, most_values=1_200_000)
-_SHORT: Final = 64 * 1024
 _FIND_OTHERS: Final = "list_executions shows which executions there are."
 _FORGOTTEN: Final = b""
-_UNREADABLE: Final = (msgspec.DecodeError, UnicodeError, RecursionError)
+_UNREADABLE: Final = (ValueError, RecursionError)
 
 
 class ExecutionsApi:
-    """What has run, and is running. Executions that have ended never change, so they may be kept."""
+    """Executions. Those that have ended never change, so they are cached."""
 
     def __init__(self, service: N8nService, cache: Cache, scope: str) -> None:
         self._service = service
-        self._cache = cache
+        # None without a cache: then nothing is asked of it.
+        self._cache = None if isinstance(cache, NoCache) else cache
+        # Parameters that n8n ignored in ended executions, by id.
+        self.ignored: dict[str, list[dict[str, Any]]] = {}
         self._scope = hashlib.sha256(scope.encode()).hexdigest()[:16]
 
     async def page(self, **filters: Any) -> dict[str, Any]:
-        """One page, newest first: `data` and `nextCursor`. n8n shows what is still running only to those who ask."""
+        """One page, newest first: `data` and `nextCursor`. n8n lists running executions only on request."""
         page = await self._page(**filters)
         if "status" in filters or filters.get("cursor"):
             return page
         running = await self._page(**filters, status="running")
-        known = {one["id"] for one in page["data"]}
-        every = [*page["data"], *(one for one in running["data"] if one["id"] not in known)]
+        listed = {one["id"] for one in page["data"]}
+        every = [*page["data"], *(one for one in running["data"] if one["id"] not in listed)]
         return {**page, "data": sorted(every, key=lambda one: int(one["id"]), reverse=True)}
 
     async def _page(self, **filters: Any) -> dict[str, Any]:
-        return await self._service.page(place("executions"), Asked(operation="list executions"), **filters)
+        return await self._service.page(place("executions"), Operation(name="list executions"), **filters)
 
     async def get(self, execution_id: str) -> Execution:
-        """All of it, with the data of every node."""
-        asked = _asked("get execution", execution_id)
+        """The execution with the data of every node."""
+        operation = _operation("get execution", execution_id)
         if (kept := await self._kept(execution_id)) is not None:
             return kept
-        execution = await self._fetch(asked, execution_id)
+        execution = await self._fetch(operation, execution_id)
         if execution.withheld:
-            execution = await self._insist(asked, execution)
-        if execution.ended:
+            execution = await self._insist(operation, execution)
+        if execution.ended and self._cache is not None:
             await self._cache.put(self._key(execution_id), execution.received)
         return execution
 
-    async def brief(self, execution_id: str, operation: str = "get execution") -> dict[str, Any]:
-        """Without the data of its nodes: cheap, whatever its size."""
-        asked = _asked(operation, execution_id)
+    async def brief(self, execution_id: str, name: str = "get execution") -> dict[str, Any]:
+        """The execution without the data of its nodes."""
+        operation = _operation(name, execution_id)
         try:
-            answer = await self._service.ask("GET", place("executions", execution_id), asked)
+            answer = await self._service.ask("GET", place("executions", execution_id), operation)
         except ApiError as error:
-            raise _missing_if(error, asked) from error
-        return await self._service.object_in(answer, asked, "id")
+            raise _missing_if(error, operation) from error
+        return await self._service.object_in(answer, operation, "id")
 
     async def retry(self, execution_id: str, *, with_current_workflow: bool) -> dict[str, Any]:
-        """The new execution, once it has ended."""
+        """The new execution, after it has ended."""
         body = {"loadWorkflow": with_current_workflow}
-        path, asked = place("executions", execution_id, "retry"), _asked("retry execution", execution_id)
+        path, operation = place("executions", execution_id, "retry"), _operation("retry execution", execution_id)
         try:
-            answer = await self._service.ask("POST", path, asked, json=body, seconds=RETRY_SECONDS)
+            answer = await self._service.ask("POST", path, operation, json=body, seconds=RETRY_SECONDS)
         except ApiError as error:
-            raise _missing_if(error, asked) from error
+            raise _missing_if(error, operation) from error
         await self._forget(execution_id)
-        return await self._service.object_in(answer, asked, "id")
+        return await self._service.object_in(answer, operation, "id")
 
     async def stop(self, execution_id: str) -> dict[str, Any]:
         return await self._change("POST", "stop execution", execution_id, "stop")
@@ -83,66 +133,68 @@ class ExecutionsApi:
     async def delete(self, execution_id: str) -> dict[str, Any]:
         return await self._change("DELETE", "delete execution", execution_id)
 
-    async def _change(self, method: str, operation: str, execution_id: str, *more: str) -> dict[str, Any]:
-        asked = _asked(operation, execution_id)
+    async def _change(self, method: str, name: str, execution_id: str, *more: str) -> dict[str, Any]:
+        operation = _operation(name, execution_id)
         try:
-            answer = await self._service.ask(method, place("executions", execution_id, *more), asked)
+            answer = await self._service.ask(method, place("executions", execution_id, *more), operation)
         except ApiError as error:
-            raise _missing_if(error, asked) from error
+            raise _missing_if(error, operation) from error
         await self._forget(execution_id)
-        return await self._service.object_in(answer, asked)
+        return await self._service.object_in(answer, operation)
 
-    async def _fetch(self, asked: Asked, execution_id: str, **params: Any) -> Execution:
+    async def _fetch(self, operation: Operation, execution_id: str, **params: Any) -> Execution:
         path = place("executions", execution_id)
         try:
             answer = await self._service.ask(
-                "GET", path, asked, params={"includeData": True, **params}, at_most=_LARGEST
+                "GET", path, operation, params={"includeData": True, **params}, at_most=_LARGEST
             )
         except ApiError as error:
-            raise _missing_if(error, asked) from error
+            raise _missing_if(error, operation) from error
         try:
-            return await self._read(answer.body)
+            return await load_execution(answer.body)
         except TooManyParts:
-            raise self._service.too_large(asked, f"{MOST_RUNS:,} runs or {MOST_NODES:,} nodes") from None
+            raise self._service.too_large(operation, f"{MOST_RUNS:,} runs or {MOST_NODES:,} nodes") from None
+        except UnreadableJson as error:
+            raise self._service.unreadable(operation, error) from None
         except _UNREADABLE:
-            raise self._service.cut_off(asked) from None
+            raise self._service.cut_off(operation) from None
 
     async def _kept(self, execution_id: str) -> Execution | None:
+        if self._cache is None:
+            return None
         key = self._key(execution_id)
         body = await self._cache.get(key)
         if not body:
             return None
         try:
-            return await self._read(body)
-        except (TooManyParts, *_UNREADABLE):
+            return await load_execution(body)
+        except _UNREADABLE:
             await self._cache.delete(key)
             return None
 
-    async def _read(self, body: bytes) -> Execution:
-        return read_execution(body) if len(body) <= _SHORT else await offload(read_execution, body)
-
-    async def _insist(self, asked: Asked, execution: Execution) -> Execution:
-        """Newer versions hand out data above their size limit to those who insist; older ones refuse the wish."""
+    async def _insist(self, operation: Operation, execution: Execution) -> Execution:
+        """Request data above n8n's size limit: newer versions return it, older ones reject the parameter."""
         try:
-            return await self._fetch(asked, str(execution.id), ignoreDataSizeLimit=True)
+            return await self._fetch(operation, str(execution.id), ignoreDataSizeLimit=True)
         except ApiError as error:
             if error.status_code != 400:
                 raise
             return execution
 
     async def _forget(self, execution_id: str) -> None:
-        await self._cache.put(self._key(execution_id), _FORGOTTEN)
+        if self._cache is not None:
+            await self._cache.put(self._key(execution_id), _FORGOTTEN)
 
     def _key(self, execution_id: str) -> str:
-        # Two servers with other keys may share a cache, and may not see the same.
+        # Servers with different keys may share a cache, but may not see the same executions.
         return f"dogubako:n8n:{self._scope}:execution:{execution_id}"
 
 
-def _asked(operation: str, execution_id: str) -> Asked:
-    return Asked(operation=operation, resource_type="Execution", resource_id=execution_id)
+def _operation(name: str, execution_id: str) -> Operation:
+    return Operation(name=name, resource_type="Execution", resource_id=execution_id)
 
 
-def _missing_if(error: ApiError, asked: Asked) -> Exception:
-    """n8n answers 400 for an id that is no number, and 404 otherwise. Both mean: there is no such execution."""
-    not_a_number = error.status_code == 400 and not (asked.resource_id or "").isdecimal()
-    return missing(asked, _FIND_OTHERS) if error.status_code == 404 or not_a_number else error
+def _missing_if(error: ApiError, operation: Operation) -> Exception:
+    """Translate n8n's 400 (the id is no number) and 404 to "not found"."""
+    not_a_number = error.status_code == 400 and not (operation.resource_id or "").isdecimal()
+    return missing(operation, _FIND_OTHERS) if error.status_code == 404 or not_a_number else error

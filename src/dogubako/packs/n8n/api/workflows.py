@@ -8,15 +8,16 @@ import anyio
 
 from dogubako.contract.errors import ApiError, NotFoundError
 from dogubako.outbound.bounds import JSON_ANSWER
-from dogubako.outbound.http import Asked
+from dogubako.outbound.http import Operation
 from dogubako.packs.n8n.api.service import N8nService, are_objects, missing, place
 
-# What every version takes, and must be given.
+# Required by every version.
 REQUIRED: Final = ("name", "nodes", "connections", "settings")
-# What newer versions take too. A version that refuses one of these gets the body again without them.
+# Accepted by newer versions. If a version refuses one of these, the body is sent again without them.
 OPTIONAL: Final = ("pinData", "staticData", "nodeGroups", "description")
+_HAS_NO_VERSIONS: Final = (404, 405)
 
-# Settings that may be written. A GET shows more than a PUT takes.
+# Settings that may be written. A GET returns more than a PUT accepts.
 KNOWN_SETTINGS: Final = frozenset(
     {
         "availableInMCP",
@@ -35,53 +36,94 @@ KNOWN_SETTINGS: Final = frozenset(
 )
 
 # Thousands of nodes, which is more than n8n's own editor can show.
-_LARGEST: Final = replace(JSON_ANSWER, most_containers=60_000)
+LARGEST_WORKFLOW: Final = replace(JSON_ANSWER, most_containers=60_000)
 UNPUBLISH_SECONDS: Final = 10.0
-# Right after publishing and unpublishing, n8n's own bookkeeping may trip over a deletion: that is a 500.
+# Right after publishing and unpublishing, n8n may answer a deletion with a 500.
 _NOT_YET: Final = (409, 500)
 _PAUSE_SECONDS: Final = 0.25
 _FIND_OTHERS: Final = "list_workflows shows which workflows there are."
 
 
 class WorkflowsApi:
-    """Automations. Whether one exists is decided by a GET: n8n's other answers speak of permissions instead."""
+    """Workflows. A GET decides whether one exists: n8n's other answers mention permissions instead."""
 
     def __init__(self, service: N8nService) -> None:
         self._service = service
 
     async def page(self, **filters: Any) -> dict[str, Any]:
         """One page: `data` and `nextCursor`."""
-        return await self._service.page(place("workflows"), Asked(operation="list workflows"), **filters)
+        return await self._service.page(place("workflows"), Operation(name="list workflows"), **filters)
 
-    async def get(self, workflow_id: str, operation: str = "get workflow") -> dict[str, Any]:
-        asked = _asked(operation, workflow_id)
+    async def get(self, workflow_id: str, name: str = "get workflow") -> dict[str, Any]:
+        operation = _operation(name, workflow_id)
         try:
-            answer = await self._service.ask("GET", place("workflows", workflow_id), asked, at_most=_LARGEST)
+            answer = await self._service.ask(
+                "GET", place("workflows", workflow_id), operation, at_most=LARGEST_WORKFLOW
+            )
         except ApiError as error:
             if error.status_code == 404:
-                raise missing(asked, _FIND_OTHERS) from error
+                raise missing(operation, _FIND_OTHERS) from error
             raise
-        workflow = await self._service.object_in(answer, asked, "id", "nodes")
+        workflow = await self._service.object_in(answer, operation, "id", "nodes")
         if not are_objects(workflow["nodes"], "name"):
-            raise self._service.cut_off(asked)
+            raise self._service.cut_off(operation)
         return workflow
 
+    async def find(self, workflow_id: str) -> None:
+        """Raise NotFoundError if there is no workflow with this id. Its hint has the id of one with this name."""
+        try:
+            await self.get(workflow_id, "list executions")
+        except NotFoundError as error:
+            named = (await self.page(name=workflow_id, limit=5, excludePinnedData=True))["data"]
+            if named:
+                ids = " or ".join(f"'{one['id']}'" for one in named)
+                error.hint = f"That is a name. The id of such a workflow is {ids}."
+            raise
+
     async def create(self, workflow: Mapping[str, Any]) -> dict[str, Any]:
-        asked = Asked(operation="create workflow", resource_type="Workflow")
-        return await self._write("POST", place("workflows"), _bodies(workflow, workflow["settings"]), asked)
+        operation = Operation(name="create workflow", resource_type="Workflow")
+        return await self._write("POST", place("workflows"), _bodies(workflow, workflow["settings"]), operation)
 
     async def update(
         self, workflow_id: str, workflow: Mapping[str, Any], insisted: Collection[str] = ()
     ) -> dict[str, Any]:
-        """`insisted` are settings that somebody asked for: they are refused rather than left out."""
-        asked = _asked("update workflow", workflow_id)
+        """Save a draft; what is published stays. `insisted` settings may be refused, but not dropped."""
+        operation = _operation("update workflow", workflow_id)
+        path, bodies = place("workflows", workflow_id), _bodies(workflow, insisted)
         try:
-            return await self._write("PUT", place("workflows", workflow_id), _bodies(workflow, insisted), asked)
+            return await self._write("PUT", path, bodies, operation, publishIfActive="false")
         except ApiError as error:
-            raise await self._missing_or(error, asked) from error
+            raise await self._missing_or(error, operation) from error
+
+    async def history(self, workflow_id: str, limit: int, cursor: str | None = None) -> dict[str, Any] | None:
+        """One page of saved versions, newest first; None where this n8n has no history."""
+        operation, path = _operation("list versions of workflow", workflow_id), place("workflows", workflow_id)
+        try:
+            return await self._service.page(f"{path}/history", operation, key="versionId", limit=limit, cursor=cursor)
+        except ApiError as error:
+            if error.status_code not in _HAS_NO_VERSIONS:
+                raise
+            await self.get(workflow_id, operation.name)
+            return None
+
+    async def version(self, workflow_id: str, version_id: str) -> dict[str, Any]:
+        """Nodes and connections of a saved version, with its author."""
+        operation = Operation(name="get version of workflow", resource_type="Version", resource_id=version_id)
+        try:
+            answer = await self._service.ask(
+                "GET", place("workflows", workflow_id, version_id), operation, at_most=LARGEST_WORKFLOW
+            )
+        except ApiError as error:
+            if error.status_code == 404:
+                raise missing(operation, "workflow_history lists the versions that n8n still has.") from error
+            raise
+        version = await self._service.object_in(answer, operation, "versionId", "nodes", "connections")
+        if not are_objects(version["nodes"], "name"):
+            raise self._service.cut_off(operation)
+        return version
 
     async def delete(self, workflow_id: str) -> None:
-        """n8n unpublishes in the background, and refuses to delete until that is done."""
+        """Delete a workflow. n8n unpublishes in the background, and refuses to delete until that is done."""
         with anyio.move_on_after(UNPUBLISH_SECONDS):
             while (await self.get(workflow_id, "delete workflow")).get("active") is False:
                 try:
@@ -94,67 +136,75 @@ class WorkflowsApi:
                     return
         await self._change("DELETE", "delete workflow", workflow_id)
 
-    async def publish(self, workflow_id: str) -> None:
-        await self._change("POST", "activate workflow", workflow_id, "activate")
+    async def publish(self, workflow_id: str, version_id: str | None = None) -> None:
+        """Publish a version, or the draft."""
+        body = {"versionId": version_id} if version_id else None
+        await self._change("POST", "activate workflow", workflow_id, "activate", json=body)
 
     async def unpublish(self, workflow_id: str) -> None:
         await self._change("POST", "deactivate workflow", workflow_id, "deactivate")
 
+    async def archive(self, workflow_id: str, *, archived: bool) -> None:
+        name = "archive" if archived else "unarchive"
+        await self._change("POST", f"{name} workflow", workflow_id, name)
+
     async def set_tags(self, workflow_id: str, tag_ids: Sequence[str]) -> list[dict[str, Any]]:
         body = [{"id": tag_id} for tag_id in tag_ids]
-        asked = _asked("set tags of workflow", workflow_id)
+        operation = _operation("set tags of workflow", workflow_id)
         try:
-            answer = await self._service.ask("PUT", place("workflows", workflow_id, "tags"), asked, json=body)
+            answer = await self._service.ask("PUT", place("workflows", workflow_id, "tags"), operation, json=body)
         except ApiError as error:
-            raise await self._missing_or(error, asked) from error
-        tags = await self._service.decoded(answer, asked)
+            raise await self._missing_or(error, operation) from error
+        tags = await self._service.decoded(answer, operation)
         if not are_objects(tags, "name"):
-            raise self._service.cut_off(asked)
+            raise self._service.cut_off(operation)
         return tags
 
-    async def _change(self, method: str, operation: str, workflow_id: str, *more: str) -> None:
-        asked = _asked(operation, workflow_id)
+    async def _change(self, method: str, name: str, workflow_id: str, *more: str, json: Any = None) -> None:
+        operation = _operation(name, workflow_id)
         try:
-            await self._service.ask(method, place("workflows", workflow_id, *more), asked)
+            await self._service.ask(method, place("workflows", workflow_id, *more), operation, json=json)
         except ApiError as error:
-            raise await self._missing_or(error, asked) from error
+            raise await self._missing_or(error, operation) from error
 
-    async def _write(self, method: str, path: str, bodies: Iterable[dict[str, Any]], asked: Asked) -> dict[str, Any]:
-        """All that we have; else only what every version takes. The first refusal is the one worth telling."""
+    async def _write(
+        self, method: str, path: str, bodies: Iterable[dict[str, Any]], operation: Operation, **params: str
+    ) -> dict[str, Any]:
+        """Send the full body, then only what every version accepts. Report the first refusal."""
         first: ApiError | None = None
         for body in bodies:
             try:
-                answer = await self._service.ask(method, path, asked, json=body)
+                answer = await self._service.ask(method, path, operation, params=params, json=body)
             except ApiError as error:
                 if error.status_code != 400:
                     raise
                 first = first or error
             else:
-                return await self._service.object_in(answer, asked, "id")
+                return await self._service.object_in(answer, operation, "id")
         assert first is not None
         raise first
 
-    async def _missing_or(self, error: ApiError, asked: Asked) -> Exception:
+    async def _missing_or(self, error: ApiError, operation: Operation) -> Exception:
         if error.status_code not in (400, 403, 404):
             return error
         try:
-            await self.get(asked.resource_id or "", asked.operation)
+            await self.get(operation.resource_id or "", operation.name)
         except NotFoundError as absent:
             return absent
         except ApiError:
-            # What was refused first is worth more than a second failure.
+            # The first refusal is more useful than a second failure.
             return error
         return error
 
 
-def _asked(operation: str, workflow_id: str) -> Asked:
-    return Asked(operation=operation, resource_type="Workflow", resource_id=workflow_id)
+def _operation(name: str, workflow_id: str) -> Operation:
+    return Operation(name=name, resource_type="Workflow", resource_id=workflow_id)
 
 
 def _bodies(workflow: Mapping[str, Any], insisted: Collection[str]) -> Iterator[dict[str, Any]]:
-    """What to send, and what to send when that is refused."""
+    """The bodies to try, in order."""
     required = {key: workflow[key] for key in REQUIRED if key in workflow}
-    optional = {key: workflow[key] for key in OPTIONAL if workflow.get(key) not in (None, [], {})}
+    optional = {key: workflow[key] for key in OPTIONAL if workflow.get(key) is not None}
     yield required | optional
     if optional:
         yield required

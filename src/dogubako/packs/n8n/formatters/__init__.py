@@ -1,1 +1,1 @@
-"""How n8n's answers read to an agent."""
+"""Format n8n's answers for agents."""

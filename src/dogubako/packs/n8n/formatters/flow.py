@@ -1,4 +1,4 @@
-"""Where data came from: inputs are not stored, they are the outputs of others."""
+"""The data flow of an execution: what each run received, and which items an item was made from."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
-from dogubako.packs.n8n.models import Execution, Items, Run
+from dogubako.packs.n8n.models import Execution, Items, Run, read_part
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Place:
-    """One item: which node gave it out, in which run, on which output."""
+    """One item: the node, run and output that it came from."""
 
     node: str
     run: int
@@ -21,7 +21,7 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Input:
-    """What one input of a run received, and from whom. `number` is that of the input."""
+    """The items that one input of a run received, and their source. `number` is the number of the input."""
 
     number: int
     node: str
@@ -31,15 +31,15 @@ class Input:
 
 
 def inputs_of(execution: Execution, run: Run) -> list[Input]:
-    """Every input that is connected and was given something."""
-    found = []
+    """Every connected input that received items."""
+    inputs = []
     for number, source in enumerate(run.source or ()):
         if source is None:
             continue
         before, output = source.previous_node_run or 0, source.previous_node_output or 0
         items = output_items(execution, source.previous_node, before, output)
-        found.append(Input(number=number, node=source.previous_node, run=before, output=output, items=items))
-    return found
+        inputs.append(Input(number=number, node=source.previous_node, run=before, output=output, items=items))
+    return inputs
 
 
 def output_items(execution: Execution, node: str, run: int, output: int) -> Items:
@@ -49,8 +49,8 @@ def output_items(execution: Execution, node: str, run: int, output: int) -> Item
 
 
 def stored_inputs(execution: Execution, node: str) -> list[Items]:
-    """What a failing node was given, from n8n's stack: the only trace when its source kept no data."""
-    decoded = msgspec.json.decode(execution.data.execution_data) if execution.data else None
+    """The input of a failing node, from n8n's execution stack: the only record if its source kept no data."""
+    decoded = read_part(execution.data.execution_data) if execution.data else None
     stack = decoded.get("nodeExecutionStack") if isinstance(decoded, dict) else None
     for entry in stack or ():
         if entry.get("node", {}).get("name") == node:
@@ -61,30 +61,30 @@ def stored_inputs(execution: Execution, node: str) -> list[Items]:
 
 def item_at(execution: Execution, place: Place) -> dict[str, Any] | None:
     items = output_items(execution, place.node, place.run, place.output)
-    decoded = msgspec.json.decode(items[place.item]) if 0 <= place.item < len(items) else None
+    decoded = read_part(items[place.item]) if 0 <= place.item < len(items) else None
     return decoded if isinstance(decoded, dict) else None
 
 
 def before(execution: Execution, place: Place) -> Iterator[Place]:
-    """The items that this one was made from, by n8n's own pairing."""
+    """The items that this one was made from, by n8n's pairing."""
     runs = execution.runs.get(place.node, [])
     item = item_at(execution, place)
     if item is None or place.run >= len(runs):
         return
     inputs = inputs_of(execution, runs[place.run])
     for pair in _pairs(item.get("pairedItem")):
-        found = _overwritten(pair) or _given(inputs, pair)
-        if found is not None and item_at(execution, found) is not None:
-            yield found
+        place_before = _overwritten(pair) or _place_in(inputs, pair)
+        if place_before is not None and item_at(execution, place_before) is not None:
+            yield place_before
 
 
-def _given(inputs: list[Input], pair: dict[str, Any]) -> Place | None:
+def _place_in(inputs: list[Input], pair: dict[str, Any]) -> Place | None:
     one = next((one for one in inputs if one.number == (pair.get("input") or 0)), None)
     return Place(node=one.node, run=one.run, output=one.output, item=pair["item"]) if one else None
 
 
 def _overwritten(pair: dict[str, Any]) -> Place | None:
-    """A loop hands on items of its first run in later ones, and says where they really are."""
+    """The real place of an item that a loop passes on in later runs."""
     source = pair.get("sourceOverwrite")
     if not isinstance(source, dict) or "previousNode" not in source:
         return None
@@ -93,7 +93,7 @@ def _overwritten(pair: dict[str, Any]) -> Place | None:
 
 
 def _pairs(paired: Any) -> list[dict[str, Any]]:
-    """n8n writes a number, an object, or a list of either."""
+    """The pairing as a list: n8n writes a number, an object, or a list of either."""
     if isinstance(paired, list):
         return [pair for one in paired for pair in _pairs(one)]
     if isinstance(paired, int):

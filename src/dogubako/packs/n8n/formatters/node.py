@@ -1,26 +1,26 @@
-"""`NodeExecutionFormatter`: what one node received, was set to, and gave out."""
+"""`NodeExecutionFormatter`: input, parameters and output of one node."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from typing import Any, Final
 
 from dogubako.contract.errors import NotFoundError, NotFoundErrorContext
-from dogubako.contract.guidance import Guidance, example_call
-from dogubako.packs.n8n.formatters.failures import error_facts
+from dogubako.contract.output import Guidance, example_call
+from dogubako.packs.n8n.formatters.facts import error_facts
 from dogubako.packs.n8n.formatters.flow import Input, inputs_of, stored_inputs
-from dogubako.packs.n8n.formatters.items import Narrowing, fitting_items, smaller
-from dogubako.packs.n8n.formatters.shortening import tokens_of
-from dogubako.packs.n8n.formatters.summary import node_status
-from dogubako.packs.n8n.formatters.times import iso, iso_end
+from dogubako.packs.n8n.formatters.truncation import Narrowing, fitting_items, smaller, tokens_of
 from dogubako.packs.n8n.models import Execution, Items, Run
 
-# Output is what people look for; input helps to understand it.
+# Most questions are about the output; the input helps to understand it.
 _INPUT_SHARE: Final = 0.25
-# Parameters hold whole programs, errors whole pages: neither may take the room of the items.
+# Parameters hold whole programs, errors whole pages: neither may displace the items.
 _PART_SHARE: Final = 5
 _MOST_RUNS: Final = 50
-# A name that is not there is compared and repeated up to here.
+# A recovered run counts in seconds, all others in milliseconds. No execution is older than this in milliseconds.
+_EARLIEST_MILLISECONDS: Final = 100_000_000_000
+# An unknown name is compared and repeated up to this length.
 _LONGEST_SHOWN: Final = 100
 
 
@@ -37,7 +37,7 @@ class Wanted:
 
 
 class NodeExecutionFormatter:
-    """Makes `NodeExecutionData`. Counting starts at 0, as in n8n."""
+    """Builds `NodeExecutionData`. Indexes start at 0, as in n8n."""
 
     def __init__(self, execution: Execution, wanted: Wanted) -> None:
         self._execution = execution
@@ -50,36 +50,36 @@ class NodeExecutionFormatter:
         self._shown = 0
 
     def format_node_execution(self, max_tokens: int) -> dict[str, Any]:
-        """The node's data, with as many items as the tokens allow."""
+        """The node's data, with as many items as the budget allows."""
         frame = self._frame(max_tokens // _PART_SHARE)
-        # The call that shows the next items belongs to the answer; cut for want of room, items would be lost.
+        # The call for the next items is part of the answer; if it were cut, items would be lost.
         following = self.next_call(len(self._output_items))
         room = max(max_tokens - tokens_of(frame) - tokens_of(following) - 400, 200)
-        given = self._input(int(room * _INPUT_SHARE))
-        room -= tokens_of(given)
-        return {**frame, "input": given, "output": self._output(room)}
+        node_input = self._input(int(room * _INPUT_SHARE))
+        room -= tokens_of(node_input)
+        return {**frame, "input": node_input, "output": self._output(room)}
 
     def guidance(self) -> Guidance | None:
-        """The call that shows the next items, or another run."""
+        """The call for the next items, or for another run."""
         end = self._wanted.item_offset + self._shown
         total = len(self._output_items)
         if end < total:
-            said = f"Items {self._wanted.item_offset} to {end - 1} of {total:,} are shown; this shows the next."
-            return Guidance(message=said, example=self.next_call(end))
+            message = f"Items {self._wanted.item_offset} to {end - 1} of {total:,} are shown; this shows the next."
+            return Guidance(message=message, example=self.next_call(end))
         if self._run.failed:
             example = example_call("diagnose_execution", id=str(self._execution.id))
             return Guidance(message="Find the first place where the data went wrong.", example=example)
-        given = next(iter(inputs_of(self._execution, self._run)), None)
-        if given is not None:
-            return Guidance(message="Look at the node before.", example=self._call_of(given))
+        received = next(iter(inputs_of(self._execution, self._run)), None)
+        if received is not None:
+            return Guidance(message="Look at the node before.", example=self._call_of(received))
         return None
 
-    def _call_of(self, given: Input) -> str:
-        """The call that shows the very items that were received: a loop has many runs, a condition two outputs."""
-        several = len(self._execution.runs.get(given.node, ())) > 1
-        chosen = {"runIndex": given.run if several else None, "outputIndex": given.output or None}
+    def _call_of(self, received: Input) -> str:
+        """The call that shows the received items: a loop has many runs, a condition two outputs."""
+        several = len(self._execution.runs.get(received.node, ())) > 1
+        chosen = {"runIndex": received.run if several else None, "outputIndex": received.output or None}
         where = {key: value for key, value in chosen.items() if value is not None}
-        return example_call("get_execution_by_node", id=str(self._execution.id), nodeName=given.node, **where)
+        return example_call("get_execution_by_node", id=str(self._execution.id), nodeName=received.node, **where)
 
     def next_call(self, offset: int) -> str:
         wanted = self._wanted
@@ -90,8 +90,8 @@ class NodeExecutionFormatter:
             "itemLimit": wanted.item_limit,
             "fields": list(wanted.fields) or None,
         }
-        given = {key: value for key, value in chosen.items() if value is not None}
-        return example_call("get_execution_by_node", id=str(self._execution.id), nodeName=wanted.node_name, **given)
+        arguments = {key: value for key, value in chosen.items() if value is not None}
+        return example_call("get_execution_by_node", id=str(self._execution.id), nodeName=wanted.node_name, **arguments)
 
     def _frame(self, most: int) -> dict[str, Any]:
         run, node = self._run, self._execution.workflow.node(self._wanted.node_name)
@@ -101,10 +101,10 @@ class NodeExecutionFormatter:
             "executionId": str(self._execution.id),
             "nodeName": self._wanted.node_name,
             "nodeType": node.type if node else "unknown",
-            "status": run.status if run.status != "success" or not run.failed else "error",
+            "status": run.status,
             "executionTime": run.execution_time,
-            "startTime": iso(run.start_time),
-            "endTime": iso_end(run.start_time, run.execution_time),
+            "startTime": _iso(run.start_time),
+            "endTime": _iso_end(run.start_time, run.execution_time),
             "runIndex": self._run_index,
             "outputIndex": self._output_index,
             "runs": [self._run_facts(index) for index in range(len(self._runs))][:_MOST_RUNS],
@@ -117,8 +117,8 @@ class NodeExecutionFormatter:
             facts["runsOmitted"] = len(self._runs) - _MOST_RUNS
         if node is not None and node.disabled:
             facts["disabled"] = True
-        if run.metadata and isinstance(run.metadata.get("subExecution"), Mapping):
-            facts["subExecution"] = run.metadata["subExecution"]
+        if (child := run.sub_execution) is not None:
+            facts["subExecution"] = child
         return facts
 
     def _call_for_parameters(self) -> str:
@@ -127,7 +127,7 @@ class NodeExecutionFormatter:
 
     def _run_facts(self, index: int) -> dict[str, Any]:
         run = self._runs[index]
-        facts: dict[str, Any] = {"runIndex": index, "status": node_status([run])}
+        facts: dict[str, Any] = {"runIndex": index, "status": run.status}
         facts["executionTime"] = run.execution_time
         facts["items"] = [len(items or []) for items in run.outputs]
         return facts
@@ -161,7 +161,7 @@ class NodeExecutionFormatter:
         return (outputs[self._output_index] if self._output_index < len(outputs) else None) or []
 
     def _chosen_run(self) -> int:
-        """The first that failed, else the last: that is what people ask about."""
+        """The first failed run, else the last."""
         wanted = self._wanted.run_index
         if wanted is None:
             failed = (index for index, run in enumerate(self._runs) if run.failed)
@@ -189,7 +189,7 @@ class NodeExecutionFormatter:
         raise self._missing(f"Node '{name}'", hint or "get_execution shows which nodes ran.")
 
     def _why_absent(self) -> str:
-        """Why a node of the workflow has no data here."""
+        """Why a node of the workflow has no data in this execution."""
         if self._execution.withheld:
             return "It is part of the workflow, but n8n holds the data back: it is too large to be shown."
         if not self._execution.ended:
@@ -201,6 +201,19 @@ class NodeExecutionFormatter:
             operation="get execution by node", resource_type="Node", resource_id=self._wanted.node_name
         )
         return NotFoundError(f"{what} not found in execution '{self._execution.id}'", context=context, hint=hint)
+
+
+def _iso(start_time: float) -> str | None:
+    """The start time of a run."""
+    if not start_time:
+        return None
+    seconds = start_time / 1000 if start_time >= _EARLIEST_MILLISECONDS else start_time
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _iso_end(start_time: float, milliseconds: float) -> str | None:
+    scale = 1 if start_time >= _EARLIEST_MILLISECONDS else 1000
+    return _iso(start_time + milliseconds / scale) if start_time else None
 
 
 def _within(value: Any, tokens: int) -> Any:

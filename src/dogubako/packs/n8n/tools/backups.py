@@ -1,21 +1,96 @@
-"""Backups of workflows: list them, and bring one back."""
+"""List, restore, export and import workflows."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
-from dogubako.contract.errors import NotFoundError
-from dogubako.contract.guidance import Guidance, example_call
 from dogubako.contract.metadata import Effect
-from dogubako.contract.output import Message, Output
+from dogubako.contract.output import Guidance, Json, Message, example_call
 from dogubako.contract.tool import BaseTool, ToolArgs
 from dogubako.packs.n8n.backups import Backup
 from dogubako.packs.n8n.client import N8nClient
-from dogubako.packs.n8n.formatters.changes import differences
-from dogubako.packs.n8n.rewriting import Rewriting, state_of
+from dogubako.packs.n8n.drafts import unpublished_draft
+from dogubako.packs.n8n.formatters.workflow import draft_flag
+from dogubako.packs.n8n.node_changes import OF_THE_INSTANCE, carried_nodes
+from dogubako.packs.n8n.restoration import Restoration
+from dogubako.packs.n8n.rewrite import Rewrite, state_of
+from dogubako.packs.n8n.rewriting import Rewriting
+from dogubako.packs.n8n.tools.workflow_changes import ExpectedVersion, Publish, changed, created
 from dogubako.packs.n8n.tools.workflows import WorkflowId
 
-_CONTENT = ("name", "nodes", "connections", "settings", "pinData")
+FilePath = Annotated[
+    str, Field(min_length=1, description="A JSON file with an exported workflow, below a folder of DOGUBAKO_FILES.")
+]
+
+
+class CreateWorkflowFromFileArgs(ToolArgs):
+    path: FilePath
+    name: str | None = Field(None, min_length=1, description="Another name than the one in the file.")
+
+
+class CreateWorkflowFromFile(BaseTool[CreateWorkflowFromFileArgs, N8nClient]):
+    """Create a workflow from an exported JSON file."""
+
+    name = "create_workflow_from_file"
+    effect = Effect.WRITE
+    tags = ("workflows", "files")
+    keywords = {
+        "en": "import an automation from a json file; load an exported flow as a new one; "
+        "upload a template from disk; bring in somebody's export",
+        "ja": "取り込む インポート 読み込む ファイル から 作る JSON 書き出した エクスポート 新しく 登録 作成",
+    }
+
+    async def execute(self, args: CreateWorkflowFromFileArgs) -> Json:
+        content = await self.client.files.read(args.path)
+        name = args.name or content.get("name") or args.path
+        # What is wrong in a file is told and can be mended here: its credentials may be of another instance.
+        return created(await Rewriting(self.client).create({**content, "name": name}, allow_invalid=True))
+
+
+class ReplaceWorkflowFromFileArgs(ToolArgs):
+    id: WorkflowId
+    path: FilePath
+    expectedVersionId: ExpectedVersion = None
+    publish: Publish = False
+
+
+class ReplaceWorkflowFromFile(BaseTool[ReplaceWorkflowFromFileArgs, N8nClient]):
+    """Replace the draft of a workflow with an exported JSON file. It is backed up first."""
+
+    name = "replace_workflow_from_file"
+    effect = Effect.WRITE
+    idempotent = True
+    tags = ("workflows", "files")
+    keywords = {
+        "en": "overwrite an automation with a local json file; swap the contents for a file; "
+        "upload my edited version of an existing flow",
+        "ja": "上書き 差し替え 置き換え ファイル 手元 編集した 入れ替え 既存の フロー 更新 置換 インポート",
+    }
+
+    async def execute(self, args: ReplaceWorkflowFromFileArgs) -> Json:
+        content = await self.client.files.read(args.path)
+        kept: dict[str, list[str]] = {}
+        rewrite = Rewrite(
+            workflow_id=args.id,
+            change=lambda now: _replaced(now, content, kept),
+            reason="before replace_workflow_from_file",
+            expected_version=args.expectedVersionId,
+            publish=args.publish,
+            allow_invalid=True,
+        )
+        return changed(await Rewriting(self.client).apply(rewrite), kept)
+
+
+_REPLACED = ("name", "nodes", "connections", "settings", "pinData", "nodeGroups", "description")
+
+
+def _replaced(now: dict[str, Any], content: dict[str, Any], kept: dict[str, list[str]]) -> dict[str, Any]:
+    """The file's content. Exports have no credentials of this instance, so nodes keep what the file leaves out."""
+    meant = {**now, **{part: content[part] for part in _REPLACED if content.get(part) is not None}}
+    meant["nodes"], carried = carried_nodes(content["nodes"], now, OF_THE_INSTANCE)
+    kept.update(carried)
+    meant["settings"] = {**(now.get("settings") or {}), **(content.get("settings") or {})}
+    return meant
 
 
 class ListWorkflowBackupsArgs(ToolArgs):
@@ -29,17 +104,21 @@ class ListWorkflowBackups(BaseTool[ListWorkflowBackupsArgs, N8nClient]):
     effect = Effect.READ
     open_world = False
     tags = ("workflows", "backups")
-    keywords = {"ja": "バックアップ 一覧"}
+    keywords = {
+        "en": "saved old versions of automations; history of changes to a flow; earlier states; "
+        "copies from before an edit; are there backups",
+        "ja": "バックアップ 控え 前の版 古い版 履歴 コピー 残っている 以前の フロー 保存された 一覧",
+    }
 
-    async def execute(self, args: ListWorkflowBackupsArgs) -> Output:
-        found = await self.client.backups.of(args.id)
+    async def execute(self, args: ListWorkflowBackupsArgs) -> Json:
+        backups = await self.client.backups.of(args.id)
         guidance = None
-        if found:
-            example = example_call("restore_workflow", id=found[0].workflow_id, backup=found[0].id)
+        if backups:
+            example = example_call("restore_workflow", id=backups[0].workflow_id, backup=backups[0].id)
             guidance = Guidance(message="This would bring the newest back.", example=example)
-        message = Message(en=f"{len(found)} backups", ja=f"バックアップ{len(found)}件")
-        return Output(
-            data={"backups": [_row(one) for one in found]}, message=message, guidance=guidance, count=len(found)
+        message = Message(en=f"{len(backups)} backups", ja=f"バックアップ{len(backups)}件")
+        return Json(
+            data={"backups": [_row(one) for one in backups]}, message=message, guidance=guidance, count=len(backups)
         )
 
 
@@ -49,60 +128,42 @@ class RestoreWorkflowArgs(ToolArgs):
 
 
 class RestoreWorkflow(BaseTool[RestoreWorkflowArgs, N8nClient]):
-    """Bring back a workflow as it was: content, tags and whether it was published. A deleted one gets a new id."""
+    """Bring back a workflow as it was: draft, published version and tags. A deleted one gets a new id."""
 
     name = "restore_workflow"
-    # Not idempotent: a deleted workflow that is brought back twice is there twice.
+    # Not idempotent: restoring a deleted workflow twice creates it twice.
     effect = Effect.WRITE
     tags = ("workflows", "backups", "repair")
-    keywords = {"ja": "復元 元に戻す"}
+    keywords = {
+        "en": "undo a change of an automation; bring back a deleted flow; roll back; "
+        "go back to an earlier version; recover what I broke; as it was yesterday; "
+        "get back a flow that I removed by accident",
+        "ja": "元に戻す 復元 戻したい 取り消し 間違って 消した 復活 以前の状態 フロー 壊した 前の版 ロールバック "
+        "間違って消した",
+    }
 
-    async def execute(self, args: RestoreWorkflowArgs) -> Output:
+    async def execute(self, args: RestoreWorkflowArgs) -> Json:
         backup = await self.client.backups.get(args.id, args.backup)
-        workflow_id, replaced = await self._write_back(backup)
-        await self._set_state(workflow_id, backup)
-        got = await self.client.workflows.get(workflow_id, "restore workflow")
-        left = differences(_content(backup.workflow), _content(got))
+        async with self.client.locks.hold(backup.workflow_id):
+            restored = await Restoration(self.client, backup).run()
+        workflow_id = str(restored.workflow["id"])
         facts: dict[str, Any] = {
             "id": workflow_id,
             "restoredFrom": backup.id,
             "savedAt": backup.saved_at,
-            "differences": left,
+            "versionId": restored.workflow.get("versionId"),
+            "active": bool(restored.workflow.get("active")),
+            "differences": restored.differences,
+            "unpublishedDraft": await unpublished_draft(self.client, restored.workflow),
+            "newId": workflow_id if workflow_id != args.id else None,
+            "backup": restored.replaced.id if restored.replaced else None,
         }
-        if workflow_id != args.id:
-            facts["newId"] = workflow_id
-        if replaced is not None:
-            facts["backup"] = replaced
-        en = "Workflow restored" if not left else "Workflow restored, with differences"
-        return Output(
-            data=facts,
+        en = "Workflow restored" if not restored.differences else "Workflow restored, with differences"
+        return Json(
+            data={key: value for key, value in facts.items() if value is not None},
             message=Message(en=en, ja="ワークフローを復元しました"),
             guidance=Guidance(message="See it.", example=example_call("get_workflow", id=workflow_id)),
         )
-
-    async def _write_back(self, backup: Backup) -> tuple[str, str | None]:
-        content = {key: backup.workflow.get(key) for key in _CONTENT}
-        rewriting = Rewriting(self.client)
-        try:
-            outcome = await rewriting.replace(backup.workflow_id, content, "before restore_workflow")
-        except NotFoundError:
-            return str((await rewriting.create(content)).workflow["id"]), None
-        return backup.workflow_id, outcome.backup.id if outcome.backup else None
-
-    async def _set_state(self, workflow_id: str, backup: Backup) -> None:
-        state, workflows = state_of(backup.workflow), self.client.workflows
-        now = state_of(await workflows.get(workflow_id, "restore workflow"))
-        if now["tags"] != state["tags"]:
-            ids = await Rewriting(self.client).tag_ids(state["tags"], create=True)
-            await workflows.set_tags(workflow_id, ids)
-        if state["active"] and not now["active"]:
-            await workflows.publish(workflow_id)
-        elif now["active"] and not state["active"]:
-            await workflows.unpublish(workflow_id)
-
-
-def _content(workflow: dict[str, Any]) -> dict[str, Any]:
-    return {**{key: workflow.get(key) for key in _CONTENT}, **state_of(workflow)}
 
 
 def _row(backup: Backup) -> dict[str, Any]:
@@ -114,7 +175,13 @@ def _row(backup: Backup) -> dict[str, Any]:
         "reason": backup.reason,
         "nodes": len(backup.workflow.get("nodes") or []),
         **state_of(backup.workflow),
+        **draft_flag(backup.workflow),
     }
 
 
-TOOLS = (ListWorkflowBackups, RestoreWorkflow)
+TOOLS = (
+    CreateWorkflowFromFile,
+    ReplaceWorkflowFromFile,
+    ListWorkflowBackups,
+    RestoreWorkflow,
+)

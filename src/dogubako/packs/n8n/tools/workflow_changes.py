@@ -1,29 +1,49 @@
 """Create, change, publish, unpublish, delete and tag workflows."""
 
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from dogubako.contract.errors import ApiError, ApiErrorContext, ValidationError
-from dogubako.contract.guidance import Guidance, example_call
 from dogubako.contract.metadata import Effect, ToolExample
-from dogubako.contract.output import Message, Output
+from dogubako.contract.output import Guidance, Json, Message, example_call
 from dogubako.contract.tool import BaseTool, ToolArgs
+from dogubako.packs.n8n.backups import Backup
 from dogubako.packs.n8n.client import N8nClient
-from dogubako.packs.n8n.rewriting import Outcome, Rewriting, with_node_changes
+from dogubako.packs.n8n.drafts import unpublished_draft
+from dogubako.packs.n8n.node_changes import carried_nodes, with_node_changes
+from dogubako.packs.n8n.rewrite import Outcome, Rewrite
+from dogubako.packs.n8n.rewriting import Rewriting, version_to_publish
 from dogubako.packs.n8n.tools.workflows import GetWorkflowArgs, NodeName, WorkflowId
 
-Json = dict[str, Any]
+JsonObject = dict[str, Any]
 _NODES = "Nodes as n8n has them: name, type, typeVersion, position, parameters, and credentials by id and name."
+ExpectedVersion = Annotated[
+    str | None,
+    Field(
+        None,
+        min_length=1,
+        max_length=64,
+        description="The versionId that you read. If somebody saved since, both are merged or you get a conflict.",
+    ),
+]
+Publish = Annotated[bool, Field(False, description="Also publish the result. Without it only the draft changes.")]
 _CONNECTIONS = "From a node's name, by type and output, to where it leads: {'A': {'main': [[{'node': 'B', …}]]}}."
+
+
+AllowInvalid = Annotated[bool, Field(description="Save it although validation finds errors.")]
 
 
 class CreateWorkflowArgs(ToolArgs):
     name: str = Field(min_length=1, description="The workflow's name.")
-    nodes: list[Json] = Field(description=_NODES)
-    connections: Json = Field(default_factory=dict, description=_CONNECTIONS)
-    settings: Json = Field(default_factory=dict, description="Settings of the workflow, for example executionOrder.")
+    nodes: list[JsonObject] = Field(description=_NODES)
+    connections: JsonObject = Field(default_factory=dict, description=_CONNECTIONS)
+    settings: JsonObject = Field(
+        default_factory=dict, description="Settings of the workflow, for example executionOrder."
+    )
     tags: tuple[str, ...] = Field((), description="Names of tags that exist.")
+    allowInvalid: AllowInvalid = False
 
 
 class CreateWorkflow(BaseTool[CreateWorkflowArgs, N8nClient]):
@@ -32,10 +52,19 @@ class CreateWorkflow(BaseTool[CreateWorkflowArgs, N8nClient]):
     name = "create_workflow"
     effect = Effect.WRITE
     tags = ("workflows",)
-    keywords = {"ja": "ワークフロー 作成"}
+    keywords = {
+        "en": "build a new automation; make a new flow; set up a bot; automate something; "
+        "when this happens do that; design a process; connect two apps; "
+        "send a message automatically; put together a workflow with steps; "
+        "post or mail something automatically when something happens; "
+        "I want a bot that tells me when something comes in",
+        "ja": "新しい 自動化 作る 組む 作成 フロー 自動処理 新規 仕組み 自動で 送る 通知する 毎日 連携 構築 "
+        "ワークフロー",
+    }
 
-    async def execute(self, args: CreateWorkflowArgs) -> Output:
-        outcome = await Rewriting(self.client).create(args.model_dump(exclude={"tags"}), args.tags)
+    async def execute(self, args: CreateWorkflowArgs) -> Json:
+        content = args.model_dump(exclude={"tags", "allowInvalid"})
+        outcome = await Rewriting(self.client).create(content, args.tags, allow_invalid=args.allowInvalid)
         return created(outcome)
 
 
@@ -45,12 +74,17 @@ class NodeChange(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     nodeName: NodeName
-    parameters: Json | None = Field(None, description="Parameters to set; the node's others stay as they are.")
+    parameters: JsonObject | None = Field(
+        None, description="Parameters to set, merged by key at every level; all others stay as they are."
+    )
+    removeParameters: tuple[str, ...] = Field((), description="Parameters to remove, by path: 'options.timeout'.")
     disabled: bool | None = Field(None, description="Whether the node is switched off.")
     onError: Literal["stopWorkflow", "continueRegularOutput", "continueErrorOutput"] | None = Field(
         None, description="What happens after an error."
     )
-    credentials: Json | None = Field(None, description="Credentials by type: {'httpBasicAuth': {'id': …, 'name': …}}.")
+    credentials: JsonObject | None = Field(
+        None, description="Credentials by type: {'httpBasicAuth': {'id': …, 'name': …}}."
+    )
     typeVersion: float | None = Field(None, description="Version of the node type.")
     notes: str | None = Field(None, description="A note for people.")
 
@@ -61,13 +95,16 @@ class UpdateWorkflowArgs(ToolArgs):
     updateNodes: list[NodeChange] = Field(
         default_factory=list, description="Changes to single nodes; all others stay as they are. Best for repairs."
     )
-    nodes: list[Json] | None = Field(None, description=f"All nodes anew. {_NODES}")
-    connections: Json | None = Field(None, description=f"All connections anew. {_CONNECTIONS}")
-    settings: Json | None = Field(None, description="Settings to change; the others stay as they are.")
+    nodes: list[JsonObject] | None = Field(None, description=f"All nodes anew. {_NODES}")
+    connections: JsonObject | None = Field(None, description=f"All connections anew. {_CONNECTIONS}")
+    settings: JsonObject | None = Field(None, description="Settings to change; the others stay as they are.")
+    expectedVersionId: ExpectedVersion = None
+    publish: Publish = False
+    allowInvalid: AllowInvalid = False
 
 
 class UpdateWorkflow(BaseTool[UpdateWorkflowArgs, N8nClient]):
-    """Change a workflow: what you name changes, all else stays. It is backed up first and compared afterwards."""
+    """Change the draft of a workflow: what you name changes, all else stays. It is backed up and read back."""
 
     name = "update_workflow"
     effect = Effect.WRITE
@@ -82,35 +119,68 @@ class UpdateWorkflow(BaseTool[UpdateWorkflowArgs, N8nClient]):
             },
         ),
     )
-    keywords = {"ja": "ワークフロー 更新 修正 変更"}
+    keywords = {
+        "en": "change an automation; edit a flow; rename it; add a step; adjust a node; "
+        "use another address, time or schedule in it; modify a process; change the address in a step; "
+        "use another schedule; replace a value in a node",
+        "ja": "変更 編集 直す 修正 名前 変える ステップ 追加 自動化 宛先 フロー 時刻 設定 書き換える 改良 "
+        "ワークフロー 更新",
+    }
 
-    async def execute(self, args: UpdateWorkflowArgs) -> Output:
-        changes: Json = args.model_dump(exclude={"id", "updateNodes"}, exclude_none=True)
+    async def execute(self, args: UpdateWorkflowArgs) -> Json:
         if args.updateNodes and args.nodes is not None:
             message = "Invalid value for parameter updateNodes: give either updateNodes or nodes, not both"
             raise ValidationError.of("updateNodes", message)
-        if args.updateNodes:
-            workflow = await self.client.workflows.get(args.id, "update workflow")
-            updates = [one.model_dump(exclude_none=True) for one in args.updateNodes]
-            changes["nodes"] = with_node_changes(workflow, updates)
-        if not changes:
+        changes: JsonObject = args.model_dump(include={"name", "nodes", "connections", "settings"}, exclude_none=True)
+        if not changes and not args.updateNodes:
             raise ValidationError.of("id", "Nothing to change: name at least one of name, updateNodes, nodes, settings")
-        outcome = await Rewriting(self.client).replace(args.id, changes, "before update_workflow")
-        return changed(outcome)
+        kept: dict[str, list[str]] = {}
+        rewrite = Rewrite(
+            workflow_id=args.id,
+            change=lambda now: _changed(now, changes, args.updateNodes, kept),
+            reason="before update_workflow",
+            expected_version=args.expectedVersionId,
+            publish=args.publish,
+            allow_invalid=args.allowInvalid,
+        )
+        return changed(await Rewriting(self.client).apply(rewrite), kept)
+
+
+def _changed(
+    now: JsonObject, changes: JsonObject, updates: Sequence[NodeChange], kept: dict[str, list[str]]
+) -> JsonObject:
+    """The workflow with named parts replaced, and with single nodes and settings merged into what is there."""
+    meant = {**now, **changes}
+    if "nodes" in changes:
+        meant["nodes"], carried = carried_nodes(changes["nodes"], now)
+        kept.update(carried)
+    if updates:
+        meant["nodes"] = with_node_changes(now, [one.model_dump(exclude_none=True) for one in updates])
+    if "settings" in changes:
+        meant["settings"] = {**(now.get("settings") or {}), **changes["settings"]}
+    return meant
 
 
 class ActivateWorkflow(BaseTool[GetWorkflowArgs, N8nClient]):
-    """Publish a workflow: from now on its triggers and webhooks start it."""
+    """Publish the draft of a workflow: from now on its triggers and webhooks start it."""
 
     name = "activate_workflow"
     effect = Effect.WRITE
     idempotent = True
     tags = ("workflows",)
-    keywords = {"ja": "有効化 公開"}
+    keywords = {
+        "en": "turn on an automation; switch a flow on; enable it; make it live; go live; "
+        "put into production; publish it; let it run by itself; start listening for events; "
+        "unpause a bot; the bot is ready to work",
+        "ja": "自動化 有効にする オンにする 動かし始める 公開する 本番にする 稼働 フロー 使い始める 再開する "
+        "動くようにする 有効化 公開",
+    }
 
-    async def execute(self, args: GetWorkflowArgs) -> Output:
-        await self.client.workflows.publish(args.id)
-        return await _state(self.client, args.id, wanted=True)
+    async def execute(self, args: GetWorkflowArgs) -> Json:
+        async with self.client.locks.hold(args.id):
+            before = await self.client.workflows.get(args.id, "activate workflow")
+            await self.client.workflows.publish(args.id, version_to_publish(before))
+            return await state(self.client, before, wanted=True)
 
 
 class DeactivateWorkflow(BaseTool[GetWorkflowArgs, N8nClient]):
@@ -120,11 +190,20 @@ class DeactivateWorkflow(BaseTool[GetWorkflowArgs, N8nClient]):
     effect = Effect.WRITE
     idempotent = True
     tags = ("workflows",)
-    keywords = {"ja": "無効化 停止"}
+    keywords = {
+        "en": "turn off an automation; switch a flow off; disable it; pause a bot; take offline; "
+        "it should not start any more; suspend for a while; unpublish; "
+        "stop a workflow from being triggered; make a bot quit for now; no more firing; "
+        "take it off the air",
+        "ja": "自動化 止める 無効 オフ 停止 一時停止 休ませる 非公開 フロー 始まらないように 無効化 しばらく "
+        "しばらく止めておく オフにする",
+    }
 
-    async def execute(self, args: GetWorkflowArgs) -> Output:
-        await self.client.workflows.unpublish(args.id)
-        return await _state(self.client, args.id, wanted=False)
+    async def execute(self, args: GetWorkflowArgs) -> Json:
+        async with self.client.locks.hold(args.id):
+            before = await self.client.workflows.get(args.id, "deactivate workflow")
+            await self.client.workflows.unpublish(args.id)
+            return await state(self.client, before, wanted=False)
 
 
 class DeleteWorkflow(BaseTool[GetWorkflowArgs, N8nClient]):
@@ -133,12 +212,20 @@ class DeleteWorkflow(BaseTool[GetWorkflowArgs, N8nClient]):
     name = "delete_workflow"
     effect = Effect.DESTROY
     tags = ("workflows",)
-    keywords = {"ja": "ワークフロー 削除"}
+    keywords = {
+        "en": "get rid of an automation; throw a flow away; remove a bot for good; bin an old process; "
+        "an automation is no longer needed",
+        "ja": "ワークフロー フロー 自動化 消す 捨てる 削除 いらない 不要 使わない",
+    }
 
     def consequence(self, args: GetWorkflowArgs) -> str:
         return f"This would delete workflow '{args.id}' with the records of its executions. A backup of it is kept."
 
-    async def execute(self, args: GetWorkflowArgs) -> Output:
+    async def execute(self, args: GetWorkflowArgs) -> Json:
+        async with self.client.locks.hold(args.id):
+            return await self._delete(args)
+
+    async def _delete(self, args: GetWorkflowArgs) -> Json:
         workflow = await self.client.workflows.get(args.id, "delete workflow")
         if workflow.get("active"):
             hint = f"Unpublish it first: {example_call('deactivate_workflow', id=args.id)}"
@@ -147,7 +234,7 @@ class DeleteWorkflow(BaseTool[GetWorkflowArgs, N8nClient]):
         backup = await self.client.backups.save(workflow, "before delete_workflow")
         await self.client.workflows.delete(args.id)
         example = example_call("restore_workflow", id=args.id, backup=backup.id)
-        return Output(
+        return Json(
             data={"id": args.id, "name": workflow.get("name"), "deleted": True, "backup": backup.id},
             message=Message(en="Workflow deleted", ja="ワークフローを削除しました"),
             guidance=Guidance(message="This would bring it back.", example=example),
@@ -167,56 +254,73 @@ class SetWorkflowTags(BaseTool[SetWorkflowTagsArgs, N8nClient]):
     effect = Effect.WRITE
     idempotent = True
     tags = ("workflows", "tags")
-    keywords = {"ja": "タグ 設定"}
+    keywords = {
+        "en": "label an automation; put a tag on a flow; categorise a bot; mark automations; change its labels",
+        "ja": "タグ ラベル 付ける 印 分類 フロー つける 整理 目印 設定",
+    }
 
-    async def execute(self, args: SetWorkflowTagsArgs) -> Output:
+    async def execute(self, args: SetWorkflowTagsArgs) -> Json:
         ids = await Rewriting(self.client).tag_ids(args.tags, create=args.createMissing)
-        now = await self.client.workflows.set_tags(args.id, ids)
+        async with self.client.locks.hold(args.id):
+            now = await self.client.workflows.set_tags(args.id, ids)
         names = sorted(str(tag.get("name")) for tag in now)
-        return Output(data={"id": args.id, "tags": names}, message=Message(en="Tags set", ja="タグを設定しました"))
+        return Json(data={"id": args.id, "tags": names}, message=Message(en="Tags set", ja="タグを設定しました"))
 
 
-def created(outcome: Outcome) -> Output:
+def created(outcome: Outcome) -> Json:
     example = example_call("activate_workflow", id=str(outcome.workflow["id"]))
-    return Output(
-        data=outcome.told(),
+    return Json(
+        data=outcome.report(),
         message=Message(en="Workflow created", ja="ワークフローを作成しました"),
         guidance=Guidance(message="Publish it when it is ready.", example=example),
     )
 
 
-def changed(outcome: Outcome) -> Output:
+def changed(outcome: Outcome, kept: Mapping[str, Sequence[str]] | None = None) -> Json:
     workflow_id = str(outcome.workflow["id"])
-    backup = {"backup": outcome.backup.id} if outcome.backup else {}
-    example = example_call("restore_workflow", id=workflow_id, **backup)
+    data = outcome.report() | ({"kept": kept} if kept else {})
+    if not outcome.written:
+        message = Message(en="Nothing to change: the workflow is already so", ja="変更はありません")
+        return Json(data=data, message=message)
     as_meant = not outcome.differences and not outcome.unrequested
     en = "Workflow updated" if as_meant else "Workflow updated, but n8n made something else of it: see the differences"
     ja = "ワークフローを更新しました" if as_meant else "ワークフローを更新しましたが、差異があります"
-    return Output(
-        data=outcome.told(),
-        message=Message(en=en, ja=ja),
-        guidance=Guidance(message="This would undo it.", example=example),
-    )
+    if outcome.saved_since is not None:
+        en += ". Somebody saved another version right after (savedSince): see whether your change is in it"
+        ja += "（直後に別の版が保存されました：savedSince）"
+    elif outcome.live_at_once:
+        en += f". {outcome.live_at_once}"
+        ja += "（名前と設定は版に含まれないため、すぐに有効です）"
+    elif outcome.draft is not None:
+        en += ". It is a draft: the published version is unchanged"
+        ja += "（下書きのみ。公開中の版はそのままです）"
+    backup = {"backup": outcome.backup.id} if outcome.backup else {}
+    example = example_call("restore_workflow", id=workflow_id, **backup)
+    guidance = Guidance(message="This would undo it.", example=example)
+    return Json(data=data, message=Message(en=en, ja=ja), guidance=guidance)
 
 
-async def _state(client: N8nClient, workflow_id: str, *, wanted: bool) -> Output:
-    """What n8n says now, not what it was asked."""
-    workflow = await client.workflows.get(workflow_id)
+async def state(client: N8nClient, before: JsonObject, *, wanted: bool, backup: Backup | None = None) -> Json:
+    """The published state as n8n reports it now, and which version was published before."""
+    workflow = await client.workflows.get(str(before["id"]))
     active = bool(workflow.get("active"))
     if active is not wanted:
         raise ApiError(
-            f"n8n took the request, but workflow '{workflow_id}' is {'still' if active else 'not'} published"
+            f"n8n took the request, but workflow '{before['id']}' is {'still' if active else 'not'} published"
         )
-    en, ja = (
-        ("Workflow published", "ワークフローを公開しました")
-        if active
-        else (
-            "Workflow unpublished",
-            "ワークフローを非公開にしました",
-        )
-    )
-    data = {"id": workflow_id, "name": workflow.get("name"), "active": active}
-    return Output(data=data, message=Message(en=en, ja=ja))
+    published = Message(en="Workflow published", ja="ワークフローを公開しました")
+    unpublished = Message(en="Workflow unpublished", ja="ワークフローを非公開にしました")
+    facts = {
+        "id": workflow["id"],
+        "name": workflow.get("name"),
+        "active": active,
+        "publishedVersionId": workflow.get("activeVersionId"),
+        "publishedBefore": before.get("activeVersionId"),
+        "unpublishedDraft": await unpublished_draft(client, workflow),
+        "backup": backup.id if backup else None,
+    }
+    data = {key: value for key, value in facts.items() if value is not None}
+    return Json(data=data, message=published if active else unpublished)
 
 
 TOOLS = (CreateWorkflow, UpdateWorkflow, ActivateWorkflow, DeactivateWorkflow, DeleteWorkflow, SetWorkflowTags)

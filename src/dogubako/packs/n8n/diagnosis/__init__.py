@@ -1,0 +1,1 @@
+"""Diagnose an execution: rules that name a cause only with evidence in the data."""

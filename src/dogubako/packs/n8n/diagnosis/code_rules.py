@@ -1,0 +1,209 @@
+"""Rules that follow the code of a node: what its condition tested before a `throw`, what a line read from nothing."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from dogubako.packs.n8n.diagnosis.counts import too_few
+from dogubako.packs.n8n.diagnosis.evaluation import Item, Names, Read, Unknowable, Value, as_tested, evaluate, plain
+from dogubako.packs.n8n.diagnosis.failures import OF_NOTHING, Failure
+from dogubako.packs.n8n.diagnosis.guards import Block, Guard, blocks_around, declared_value, guard_of, receivers, rounds
+from dogubako.packs.n8n.diagnosis.javascript import ParseError, parse_whole
+from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT, UNKNOWN
+from dogubako.packs.n8n.diagnosis.names import CODE_TYPES
+from dogubako.packs.n8n.diagnosis.references import Reference, Step, references
+from dogubako.packs.n8n.diagnosis.scene import Cause
+from dogubako.packs.n8n.diagnosis.trace import joined_texts, shown_value, trace_missing, trace_value
+from dogubako.packs.n8n.formatters.flow import Place
+from dogubako.packs.n8n.formatters.truncation import is_absent
+
+_GLOBALS: Final = frozenset(
+    """
+    Date Math JSON Object Array Number String Boolean RegExp Set Map DateTime Buffer console this isNaN parseInt
+    parseFloat $now $today $execution $workflow $env $vars $runIndex $itemIndex $prevNode $getWorkflowStaticData
+    """.split()  # noqa: SIM905 - a list of names reads best so
+)
+# Steps of one evaluation: names stand for expressions of names, and loops lie in loops.
+_MOST_STEPS: Final = 3_000
+# Longer code is not followed.
+LONGEST_CODE_FOLLOWED: Final = 12_000
+_MOST_PLACES: Final = 1_000
+
+
+@dataclass
+class Budget:
+    """How many steps are left."""
+
+    left: int = _MOST_STEPS
+
+
+@dataclass(frozen=True)
+class CodeNames:
+    """The names in the code of a node, while it works on one item."""
+
+    failure: Failure
+    place: Place | None
+    budget: Budget
+
+    def spend(self) -> None:
+        self.budget.left -= 1
+        if self.budget.left < 0:
+            raise Unknowable
+
+    def named(self, name: str, scope: Names) -> Value:
+        if name == "$json" and self.place is not None:
+            return Value(self.json(self.place), at=(self.place, ()))
+        if name in ("items", "item") and not re.search(rf"(?:const|let|var)\s++{name}\b", self.failure.code):
+            if name == "item" and self.place is not None:
+                return Value(Item(self.place))
+            return Value(tuple(Value(Item(place)) for place in self.items(None, "all")), counted="")
+        if name in ("undefined", "NaN"):
+            return Value(ABSENT if name == "undefined" else float("nan"))
+        if name in _GLOBALS:
+            return Value(UNKNOWN)
+        return declared_value(self.failure.code, name, scope)
+
+    def items(self, node: str | None, pick: str) -> list[Place]:
+        reference = Reference(node=node, pick=pick, path=(Step("json"),))
+        return self.failure.scene.places_read(reference, self.place, self.failure.run)
+
+    def json(self, place: Place) -> Any:
+        return self.failure.scene.json(place)
+
+
+def refused_by_guard(failure: Failure) -> Cause | None:
+    """The condition before a `throw` was met because of a field: who made it."""
+    if not failure.is_code or len(failure.code) > LONGEST_CODE_FOLLOWED:
+        return None
+    guard = guard_of(failure.code, failure.line, failure.message)
+    decided = _decided(failure, guard) if guard is not None else None
+    if decided is None:
+        return None
+    if decided.counted is not None:
+        return too_few(failure, decided.counted, "throws this because of how many items it received")
+    reads = _deciding(decided)
+    return _blamed(failure, reads[0]) if len(reads) == 1 else _own(failure, reads) if reads else None
+
+
+def _decided(failure: Failure, guard: Guard) -> Value | None:
+    """The value of the condition in the first round in which it was met."""
+    doubtful: list[Value] = []
+    number = 0
+    try:
+        for names in every_round(failure, guard.around):
+            number += 1
+            left = [evaluate(one, names).truth for one in guard.exits]
+            if True in left:
+                continue
+            value = evaluate(guard.condition, names)
+            if None in left:
+                value = replace(value, value=UNKNOWN)
+            met = value.truth
+            if guard.cases is not None and met is not None:
+                met, value = plain(value) not in guard.cases, as_tested(value)
+            if met is None:
+                doubtful.append(value)
+            elif met is guard.wanted and not doubtful:
+                return value
+    except (Unknowable, ParseError, RecursionError):
+        return None
+    # What a function of the code says is not known; with only one item it must have been this one.
+    return doubtful[0] if number == 1 and doubtful else None
+
+
+def every_round(failure: Failure, around: Sequence[Block]) -> Iterator[Names]:
+    """The names as they may have been at a place of the code, for every item and every round of the loops around."""
+    each = failure.settings.get("mode") == "runOnceForEachItem" or failure.kind == "functionItem"
+    places: list[Place | None] = [*failure.places[:_MOST_PLACES]] if each else [*failure.places[:1]]
+    budget = Budget()
+    for place in places or [None]:
+        yield from rounds(failure.code, around, CodeNames(failure, place, budget))
+
+
+def read_from_nothing(failure: Failure) -> Cause | None:
+    """`Cannot read properties of undefined`: the expression on the line that was nothing, in the first round."""
+    message = OF_NOTHING.search(failure.message)
+    if message is None or message[1] is None or failure.line is None or not failure.is_code:
+        return None
+    if len(failure.code) > LONGEST_CODE_FOLLOWED:
+        return None
+    found = []
+    for place, text in receivers(failure.code, failure.line, message[1]):
+        try:
+            syntax, around = parse_whole(text), blocks_around(failure.code, place)
+            for names in every_round(failure, around):
+                value = evaluate(syntax, names)
+                if value.value is None or is_absent(value.value):
+                    found.append(value)
+                    break
+        except (Unknowable, ParseError, RecursionError):
+            return None
+    reads = [read for value in found for read in value.reads if read.path and read.is_empty]
+    return _traced(failure, reads[0]) if len({(read.place, read.path) for read in reads}) == 1 else None
+
+
+def _deciding(decided: Value) -> list[Read]:
+    """The fields that explain the result: the empty ones if there are some, else those that were tested, else all."""
+    unique = list({(read.place, read.path): read for read in decided.reads if read.path}.values())
+    empty = [read for read in unique if read.is_empty]
+    tested = [read for read in unique if read.tested]
+    return empty or tested or unique
+
+
+def _blamed(failure: Failure, read: Read) -> Cause | None:
+    """The maker of the field. A plain comparison may be a rule of the business, so data as they came are not blamed."""
+    cause = _traced(failure, read)
+    if cause.place is not None and (wrong := joined_texts(failure.scene, cause.place, cause.path)) is not None:
+        return wrong.with_problem(f"{wrong.problem}, so '{failure.node}' throws this{_line(failure)}")
+    if not (read.is_empty or read.tested or _was_changed(failure, cause, read.path[0])):
+        if not _was_computed(failure, cause, read.path[0]):
+            return _own(failure, [read])
+        cause = replace(cause, certain=False)
+    return cause.with_problem(f"{cause.problem}, so '{failure.node}' throws this{_line(failure)}")
+
+
+def _traced(failure: Failure, read: Read) -> Cause:
+    """Who made the field what it is, or lost it."""
+    listed = failure.scene.value(read.place, read.path[:-1]) if read.path[1:] else None
+    if is_absent(read.value) and isinstance(listed, list):
+        if not listed:
+            return trace_value(failure.scene, read.place, read.path[:-1], "an empty list")
+        problem = f"it reads element {read.path[-1]} of {'.'.join(read.path[:-1])}, which has {len(listed)}"
+        return Cause(node=failure.node, problem=problem, place=read.place)
+    if is_absent(read.value):
+        reference = Reference(node=None, pick="item", path=tuple(Step(name) for name in read.path))
+        return trace_missing(failure.scene, failure.node, reference, read.place, read.path)
+    return trace_value(failure.scene, read.place, read.path, "which it does not accept")
+
+
+def _was_changed(failure: Failure, cause: Cause, name: str) -> bool:
+    """Whether the node changed this field of an item that it received, or added it; not whether it brought it in."""
+    scene, place = failure.scene, cause.place
+    parents = scene.parents(place) if place is not None else []
+    if place is None or not parents:
+        return False
+    here, before = scene.json(place), scene.json(parents[0])
+    if not isinstance(here, dict) or not isinstance(before, dict) or not before:
+        return False
+    return name in before or here.keys() >= before.keys()
+
+
+def _was_computed(failure: Failure, cause: Cause, name: str) -> bool:
+    """Whether an earlier node's code made this field out of other fields that it received."""
+    scene, place = failure.scene, cause.place
+    if place is None or place.node == failure.node or scene.kind(place.node) not in CODE_TYPES:
+        return False
+    received = scene.parents(place) or scene.possible_parents(place)
+    known = {key for one in received if isinstance(data := scene.json(one), dict) for key in data}
+    read = {one.names[0] for one in references(scene.settings.get(place.node, {})) if one.node is None}
+    return name not in known and bool(known & read)
+
+
+def _own(failure: Failure, reads: list[Read]) -> Cause:
+    shown = " and ".join(f"{'.'.join(read.path)} is {shown_value(read.value)}" for read in reads[:3])
+    return Cause(node=failure.node, problem=f"its code throws this itself{_line(failure)}, because {shown}")
+
+
+def _line(failure: Failure) -> str:
+    return f" in line {failure.line}" if failure.line else ""

@@ -1,0 +1,258 @@
+"""Rules for failures that bad data explains: the value, its type, and the node that made it."""
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from dogubako.packs.n8n.diagnosis.code_rules import read_from_nothing, refused_by_guard
+from dogubako.packs.n8n.diagnosis.counts import too_few
+from dogubako.packs.n8n.diagnosis.failures import OF_NOTHING, Failure
+from dogubako.packs.n8n.diagnosis.format_rules import FORMAT_RULES
+from dogubako.packs.n8n.diagnosis.names import near_names
+from dogubako.packs.n8n.diagnosis.references import Reference, Step, references_in
+from dogubako.packs.n8n.diagnosis.scene import Cause, conditions_of
+from dogubako.packs.n8n.diagnosis.searches import found_nothing, reduced_nothing
+from dogubako.packs.n8n.diagnosis.trace import assigned, is_numeric, trace_missing, type_name
+from dogubako.packs.n8n.formatters.truncation import is_absent
+
+_DESTRUCTURED = re.compile(r"Cannot destructure property '([^']+)' of '([^']+)'")
+_NO_FUNCTION = re.compile(r"^(\S.*?)\.([\w$]+) is not a function")
+_NOT_ITERABLE = re.compile(r"^(\S+?) is not iterable|^(\S+) is not a function or its return value is not iterable")
+_WRONG_TYPE = re.compile(
+    r"Wrong type: '(.{0,200}?)' is an? (\w+) but was expecting an? (\w+) \[condition (\d+)", re.DOTALL
+)
+_WRONG_SIDES = re.compile(r"Comparison type expects an? (\w+) but")
+_FIELD_TYPE = re.compile(r"'([^']+)' expects an? (\w+) but we got '?(.*?)'?(?: \[|$)", re.DOTALL)
+_NO_FIELD = re.compile(
+    r"(?:find the|[Tt]he) field '([^']{1,200})'|'([^']{1,200})' field is missing"
+    r'|value in "([^"]{1,200})" is not set'
+)
+_GOT_NOTHING = re.compile(r"(?:[Rr]eceived|got|is|was) '?(?:undefined|null)\b")
+_TO_OBJECT = re.compile(
+    r"Cannot convert undefined or null to object|undefined is not iterable|object null is not iterable"
+)
+_CONDITION_LINES: Final = 4
+_NO_BINARY = re.compile(r"binary (?:file|data|field|property)", re.IGNORECASE)
+_BINARY_NAMED = re.compile(
+    r"binary (?:file|data|field|property)[^'\"\n]{0,40}['\"]([^'\"\n]{1,100})['\"]", re.IGNORECASE
+)
+_OF_STRINGS: Final = """
+trim trimStart trimEnd split toLowerCase toUpperCase replace replaceAll startsWith endsWith match matchAll padStart
+padEnd substring substr slice charAt charCodeAt includes indexOf concat repeat localeCompare search at
+"""
+_OF_ARRAYS: Final = """
+map filter forEach reduce find findIndex some every push join sort flatMap flat pop shift unshift splice slice includes
+indexOf concat reverse keys entries values at fill
+"""
+_OF_DATES: Final = """
+toISOString toDateString toTimeString toUTCString toLocaleDateString toLocaleTimeString getTime getFullYear getMonth
+getDate getDay getHours getMinutes getTimezoneOffset toISO toISODate toFormat toMillis plus minus diff startOf endOf
+"""
+_METHODS: Final = {
+    "string": _OF_STRINGS.split(),
+    "array": _OF_ARRAYS.split(),
+    "number": ["toFixed", "toPrecision", "toLocaleString"],
+    "date": _OF_DATES.split(),
+}
+
+
+def value_missing(failure: Failure) -> Cause | None:
+    """`Cannot read properties of null`: the reference on the line of the error that meets null there."""
+    message, taken = OF_NOTHING.search(failure.message), _DESTRUCTURED.search(failure.message)
+    if taken is not None and (quoted := failure.named(taken[2])) is not None:
+        return next((failure.trace_gap(quoted, place) for place, _ in failure.missing(quoted)), None)
+    if message is None:
+        return _only_missing(failure) if _TO_OBJECT.search(failure.message) else None
+    for reference in failure.on_line():
+        for place, path in failure.missing(reference):
+            following = reference.names[len(path)] if len(path) < len(reference.names) else None
+            if following is not None and following == message[1]:
+                return trace_missing(failure.scene, failure.node, reference, place, path)
+    return None
+
+
+def _only_missing(failure: Failure) -> Cause | None:
+    """The only reference on the line of the error that finds nothing."""
+    found = {one.names: (one, places[0][0]) for one in failure.on_line() if (places := failure.missing(one))}
+    return failure.trace_gap(*next(iter(found.values()))) if len(found) == 1 else None
+
+
+def wrong_kind(failure: Failure) -> Cause | None:
+    """`x.map is not a function`, `x is not iterable`: the value, its type and who made it."""
+    called, iterated = _NO_FUNCTION.match(failure.plain), _NOT_ITERABLE.match(failure.plain)
+    quoted = called[1] if called else (iterated[1] or iterated[2]) if iterated else None
+    reference = (failure.named(quoted) or _quoted_in(failure, quoted)) if quoted else None
+    if reference is None:
+        return None
+    method = called[2] if called else None
+    for place, value in failure.values(reference):
+        if is_absent(value) or value is None:
+            return failure.trace_gap(reference, place)
+        if method is None and not isinstance(value, (list, str)):
+            return failure.trace(reference, place, "which is no list")
+        if method is not None and method not in _METHODS.get(type_name(value), ()):
+            return _without_method(failure, reference, place, value, method)
+    return None
+
+
+def _quoted_in(failure: Failure, quoted: str) -> Reference | None:
+    """The reference that a message quotes with an intermediate value, found by its last name."""
+    last = quoted.rpartition(".")[2]
+    return next((one for one in failure.on_line() if last in one.names[-2:]), None)
+
+
+def _without_method(failure: Failure, reference: Reference, place: Any, value: Any, method: str) -> Cause:
+    """A value of the wrong type, or a method that no value has."""
+    if method in _METHODS["date"]:
+        return failure.trace(reference, place, f"no date, so it has no {method}(); between nodes a date becomes a text")
+    if any(method in known for known in _METHODS.values()):
+        return failure.trace(reference, place, f"which has no {method}()")
+    kind = type_name(value)
+    near = near_names(_METHODS.get(kind, []), method)
+    hint = f"; there is {near[0]}()" if near else ""
+    problem = f"it calls {method}() on {reference.written}, a {kind}, which has no such method{hint}"
+    return Cause(node=failure.node, problem=problem, place=place)
+
+
+def wrong_condition(failure: Failure) -> Cause | None:
+    """`Wrong type: '12' is a string but was expecting a number [condition 0, item 0]`, and its like."""
+    message, general = _WRONG_TYPE.search(failure.message), _WRONG_SIDES.search(failure.message)
+    if message is None and general is None:
+        return None
+    wanted = message[3] if message else general[1] if general else ""
+    number, conditions = int(message[4]) if message else 0, conditions_of(failure.settings)
+    for one in (message and conditions[number : number + 1]) or conditions:
+        for reference in references_in(f"{one.get('leftValue')}\n{one.get('rightValue')}"):
+            for place, value in failure.values(reference):
+                told = str(value) == message[1] if message else type_name(value) != wanted and value is not None
+                if not is_absent(value) and told:
+                    return failure.trace(reference, place, f"where a {wanted} was expected")
+        if message is not None and str(one.get("rightValue")) == message[1]:
+            problem = (
+                f"its condition {number} compares with {message[1]!r}, a {message[2]}, where a {wanted} was expected"
+            )
+            return Cause(node=failure.node, problem=problem)
+    return None
+
+
+def wrong_field(failure: Failure) -> Cause | None:
+    """`'price' expects a number but we got 'abc'`: what the expression of this field read."""
+    message = _FIELD_TYPE.search(failure.message)
+    if message is None:
+        return None
+    for reference in failure.references:
+        for place, value in failure.values(reference):
+            if isinstance(value, (str, int, float)) and str(value) == message[3]:
+                return failure.trace(reference, place, f"where a {message[2]} was expected")
+    return _no_number(failure, message[1]) if message[3] == "NaN" else None
+
+
+def _no_number(failure: Failure, field: str) -> Cause | None:
+    """What the expression of a field calculated with, if only one of its values is no number."""
+    read = references_in(assigned(failure.scene, failure.node).get(field, ""))
+    bad = [(one, place) for one in read for place, value in failure.values(one) if not is_numeric(value)]
+    return failure.trace(*bad[0], "with which cannot be calculated") if len({one for one, _ in bad}) == 1 else None
+
+
+def binary_missing(failure: Failure) -> Cause | None:
+    """The node wants a file that an earlier node dropped, or that never was there."""
+    if _NO_BINARY.search(failure.message) is None:
+        return None
+    scene = failure.scene
+    if (other := _other_binary(failure)) is not None:
+        return other
+    bare = next((place for place in failure.places if not scene.item(place).get("binary")), None)
+    if bare is None:
+        return None
+    walk = scene.walk(bare)
+    having = next((index for index, one in enumerate(walk) if scene.item(one).get("binary")), None)
+    if having is None:
+        return Cause(node=failure.node, problem="it wants binary data, and no node before gave any", place=bare)
+    lost = walk[having - 1]
+    return Cause(node=lost.node, problem="the binary data is lost here", place=lost, walk=tuple(walk[:having]))
+
+
+def _other_binary(failure: Failure) -> Cause | None:
+    """The node wants a file by a name under which there is none; the item has files by other names."""
+    named = _BINARY_NAMED.search(failure.message)
+    for place in failure.places if named else ():
+        held = failure.scene.item(place).get("binary")
+        if named and isinstance(held, dict) and held and named[1] not in held:
+            there = ", ".join(str(name) for name in list(held)[:5])
+            having = [one for one in failure.scene.walk(place) if failure.scene.item(one).get("binary")]
+            problem = f"it wants binary data called {named[1]}; the item has {there}, from '{having[-1].node}'"
+            return Cause(node=failure.node, problem=problem, place=place)
+    return None
+
+
+def thrown_for_field(failure: Failure) -> Cause | None:
+    """A message that names a field which the code tests and which is empty in the failing item."""
+    if not failure.is_code:
+        return None
+    words = {word.casefold() for word in re.findall(r"[\w$]+", failure.plain)}
+    for reference in failure.references:
+        if not any(name.casefold() in words for name in reference.names) or not _is_tested(failure, reference):
+            continue
+        for place, path in failure.missing(reference):
+            return trace_missing(failure.scene, failure.node, reference, place, path)
+        for place, value in failure.values(reference):
+            if value == "":
+                return failure.trace(reference, place, "an empty text")
+    return None
+
+
+def _is_tested(failure: Failure, reference: Reference) -> bool:
+    """Whether the condition right before the line that throws is about this field."""
+    lines = failure.code.split("\n")
+    thrown = min(failure.line or len(lines), len(lines))
+    near = range(thrown, max(0, thrown - _CONDITION_LINES), -1)
+    deciding = next((number for number in near if re.search(r"\bif\b|\?", lines[number - 1])), None)
+    return reference.line == deciding
+
+
+def field_missing(failure: Failure) -> Cause | None:
+    """A node that says itself which field its items lack."""
+    message = _NO_FIELD.search(failure.message)
+    if message is None:
+        return None
+    path = tuple(Step(name) for name in (message[1] or message[2] or message[3]).split("."))
+    reference = Reference(node=None, pick="item", path=path)
+    return next((failure.trace_gap(reference, place) for place, _ in failure.missing(reference)), None)
+
+
+def too_few_items(failure: Failure) -> Cause | None:
+    """`$input.all()[1].json` where there is only one item."""
+    message = OF_NOTHING.search(failure.message)
+    if message is None or message[1] != "json":
+        return None
+    for reference in failure.on_line():
+        picked = int(reference.pick[1:]) if reference.pick.startswith("#") else None
+        if picked is not None and not failure.read(reference):
+            return too_few(failure, reference.node or "", f"reads the item with number {picked}")
+    return None
+
+
+def got_nothing(failure: Failure) -> Cause | None:
+    """A node that says that it got nothing, if only one of its expressions found nothing."""
+    if _GOT_NOTHING.search(failure.message) is None or (failure.is_code and "throw" in failure.code):
+        return None
+    found = {one.names: (one, places[0][0]) for one in failure.references if (places := failure.missing(one))}
+    return failure.trace_gap(*next(iter(found.values()))) if len(found) == 1 else None
+
+
+DATA_RULES: Final[tuple[Callable[[Failure], Cause | None], ...]] = (
+    value_missing,
+    wrong_kind,
+    wrong_condition,
+    wrong_field,
+    *FORMAT_RULES,
+    field_missing,
+    binary_missing,
+    got_nothing,
+    too_few_items,
+    read_from_nothing,
+    found_nothing,
+    reduced_nothing,
+    refused_by_guard,
+    thrown_for_field,
+)

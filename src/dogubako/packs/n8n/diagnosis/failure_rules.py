@@ -1,0 +1,200 @@
+"""Rules for a failure, the surest first. Each names a cause only with evidence, or says nothing."""
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from dogubako.packs.n8n.diagnosis.data_rules import DATA_RULES
+from dogubako.packs.n8n.diagnosis.failures import Failure
+from dogubako.packs.n8n.diagnosis.format_rules import JSON_FAILED, value_quoted
+from dogubako.packs.n8n.diagnosis.names import near_names
+from dogubako.packs.n8n.diagnosis.references import references_in
+from dogubako.packs.n8n.diagnosis.requests import refused_request
+from dogubako.packs.n8n.diagnosis.scene import Cause
+from dogubako.packs.n8n.diagnosis.trace import joined_texts, shown_value, swallowed_before, trace_missing, trace_value
+from dogubako.packs.n8n.formatters.flow import Place
+from dogubako.packs.n8n.formatters.truncation import shortened
+
+_NO_ITEMS = re.compile(
+    r"Code doesn't return items|Unknown top-level item key|json' property isn't an object|return an? \w+"
+)
+_OWN_MISTAKE = re.compile(
+    r"Can't use \.\w+(?:\(\))? here|Do not know how to serialize a BigInt|Converting circular structure to JSON"
+    r"|Assignment to constant variable|Cannot mix BigInt|Cannot find module|Module '[^']{1,100}' is disallowed"
+    r"|Cannot access '[^']{1,100}' before initialization"
+)
+# ERR_… are mistakes of a program, but for this one.
+_NETWORK = re.compile(r"E(?!RR_)[A-Z_]+|ERR_INVALID_URL")
+_NAMED_NODE: Final = ("paired_item", "pairedItem")
+_JS_ERRORS: Final = ("TypeError", "ReferenceError", "SyntaxError", "RangeError")
+_BAD_REQUEST: Final = frozenset({"400", "404", "405", "410", "422", "ENOTFOUND", "ERR_INVALID_URL"})
+
+
+def pairing_lost(failure: Failure) -> Cause | None:
+    """n8n itself names the node that gave out items without pairing."""
+    named = failure.context.get("nodeCause")
+    told = re.search(r"Paired item data for [^'\n]{0,100}?from node '([^']{1,200})'", failure.message)
+    kind = f"{failure.context.get('type', '')} {failure.context.get('descriptionKey', '')}"
+    name = named if isinstance(named, str) and any(word in kind for word in _NAMED_NODE) else told[1] if told else None
+    if name is None or name not in failure.scene.nodes or not failure.scene.execution.runs.get(name):
+        return None
+    problem = "its items do not say which input item they were made from (pairedItem), so '{}' cannot find its pair"
+    return Cause(node=name, problem=problem.format(failure.node), place=_first_output(failure, name))
+
+
+def node_missing(failure: Failure) -> Cause | None:
+    """A reference to a node that does not exist, or that has not run."""
+    names = [one.node for one in failure.references if one.node]
+    named = failure.context.get("nodeCause")
+    wanted = [named] if isinstance(named, str) else []
+    about = re.search(
+        r"[Rr]eferenced node|hasn.t been executed|no execution data|is unexecuted|not executed", failure.message
+    )
+    if about is None and "noNodeExecutionData" not in str(failure.context.get("descriptionKey")):
+        return None
+    for name in [*wanted, *(one for one in names if f"'{one}'" in failure.message), *names]:
+        if name not in failure.scene.nodes:
+            near = near_names(list(failure.scene.nodes), name)
+            hint = f"; there is '{near[0]}'" if near else ""
+            return Cause(
+                node=failure.node, problem=f"it refers to '{name}', a node that the workflow does not have{hint}"
+            )
+        if not failure.scene.execution.runs.get(name):
+            return Cause(node=failure.node, problem=f"it reads '{name}', which did not run in this execution")
+    return None
+
+
+def service_failed(failure: Failure) -> Cause | None:
+    """A service refused, was too slow or not reached. Data is to blame only if the address was made from nothing."""
+    code = failure.http_code
+    if "Invalid URL" in failure.message or "URL parameter must be" in failure.message:
+        return _request_from_nothing(failure) or value_quoted(failure)
+    if code is None or not (_NETWORK.fullmatch(code) or (code.isdecimal() and 400 <= int(code) <= 599)):
+        return None
+    if code in _BAD_REQUEST and (cause := _request_from_nothing(failure)) is not None:
+        return cause
+    if code.startswith("4") and (cause := refused_request(failure, _service_words(code))) is not None:
+        return cause
+    return Cause(node=failure.node, problem=f"{_service_words(code)}{_address_made_from(failure, code)}")
+
+
+def _address_made_from(failure: Failure, code: str) -> str:
+    """The fields that the address was made from, where a service or host was not found there."""
+    url = failure.settings.get("url")
+    if code not in ("404", "410", "ENOTFOUND") or not isinstance(url, str):
+        return ""
+    told = []
+    for reference in references_in(url):
+        for place, value in list(failure.values(reference))[:1]:
+            if isinstance(value, (str, int, float)):
+                maker = trace_value(failure.scene, place, reference.names, "").node
+                told.append(f"{reference.written}, which is {shown_value(value)}, from '{maker}'")
+    return f"; the address is made from {' and '.join(told[:3])}" if told else ""
+
+
+def _service_words(code: str) -> str:
+    known = {
+        "401": "the service wants valid credentials (HTTP 401)",
+        "403": "the service does not permit this (HTTP 403)",
+        "404": "the service has nothing at this address (HTTP 404)",
+        "408": "the service timed out (HTTP 408)",
+        "429": "the service received too many requests (rate limit, HTTP 429)",
+        "ECONNREFUSED": "the service refused the connection (ECONNREFUSED)",
+        "ECONNABORTED": "the request timed out or was aborted (ECONNABORTED)",
+        "ETIMEDOUT": "the service did not answer in time (ETIMEDOUT)",
+        "ENOTFOUND": "the host name does not exist (ENOTFOUND)",
+    }
+    if code in known:
+        return known[code]
+    if not code.isdecimal():
+        return f"the service could not be reached ({code})"
+    return (
+        f"the service itself failed (HTTP {code})"
+        if code >= "500"
+        else f"the service refused the request (HTTP {code})"
+    )
+
+
+def _request_from_nothing(failure: Failure) -> Cause | None:
+    """The address of the request has an expression that met null or nothing."""
+    url = failure.settings.get("url")
+    if not isinstance(url, str):
+        return None
+    for reference in references_in(url):
+        for place, path in failure.missing(reference):
+            cause = trace_missing(failure.scene, failure.node, reference, place, path)
+            answer = f" ({_service_words(failure.http_code)})" if failure.http_code else ""
+            return cause.with_problem(f"{cause.problem}, and the address of the request is made from it{answer}")
+    return None
+
+
+def own_fault(failure: Failure) -> Cause | None:
+    """Failures that are known to start in the node itself: its code, its settings, its credentials."""
+    message, description = failure.plain, str(failure.raw.get("description") or "")
+    if failure.kind == "stopAndError":
+        return _stopped(failure)
+    if re.search(r"credential|not authorized|authentication", message, re.IGNORECASE):
+        return _own(failure, "its credentials are missing or not accepted")
+    if _NO_ITEMS.search(f"{message} {description}"):
+        return _own(failure, "its code does not return items")
+    if description == "ReferenceError" or message.endswith("is not defined"):
+        return _own(failure, f"its code uses a name that does not exist: {shortened(message, 120)}")
+    if description == "SyntaxError" and JSON_FAILED.search(message) is None:
+        return _own(failure, f"its code cannot be read: {shortened(message, 120)}")
+    if "JSON in response body" in message:
+        return _own(failure, "the service says that it sends JSON, but its answer is not valid JSON")
+    if (mistake := _OWN_MISTAKE.search(message)) is not None:
+        return _own(failure, f"its code cannot work like this, whatever the data: {shortened(mistake[0], 120)}")
+    if re.search(r"timed? ?out", message, re.IGNORECASE):
+        return _own(failure, f"it took too long: {shortened(message, 120)}")
+    if failure.is_code and description not in _JS_ERRORS and "throw" in failure.code:
+        return _own(failure, f"its code throws this itself{f' in line {failure.line}' if failure.line else ''}")
+    return None
+
+
+def _stopped(failure: Failure) -> Cause:
+    """A stop on purpose, and the values in its message; who made one of them wrongly is to blame."""
+    told = []
+    for reference in failure.references:
+        for place, value in list(failure.values(reference))[:1]:
+            made = trace_value(failure.scene, place, reference.names, "")
+            if made.place is not None and (wrong := joined_texts(failure.scene, made.place, made.path)) is not None:
+                return wrong
+            if isinstance(value, (str, int, float)) and made.node != failure.node:
+                told.append(f"{reference.written} is {shown_value(value)}, from '{made.node}'")
+    shown = f"; {'; '.join(told[:3])}" if told else ""
+    return _own(failure, f"it stops the workflow on purpose with this message{shown}")
+
+
+def _own(failure: Failure, problem: str) -> Cause:
+    return Cause(node=failure.node, problem=problem)
+
+
+def error_passed_on(failure: Failure) -> Cause | None:
+    """The failing item is an error that an earlier node passed on as data."""
+    if failure.item_index is None and len(failure.places) > 1:
+        return None
+    for place in failure.places[:1]:
+        if (cause := swallowed_before(failure.scene, place)) is not None:
+            return cause
+    return None
+
+
+FAILURE_RULES: Final[tuple[Callable[[Failure], Cause | None], ...]] = (
+    node_missing,
+    pairing_lost,
+    service_failed,
+    error_passed_on,
+    *DATA_RULES,
+    own_fault,
+)
+
+
+def cause_of(failure: Failure) -> Cause | None:
+    """The cause that the surest rule names."""
+    return next((cause for rule in FAILURE_RULES if (cause := rule(failure)) is not None), None)
+
+
+def _first_output(failure: Failure, name: str) -> Place | None:
+    runs = failure.scene.execution.runs.get(name, [])
+    return Place(node=name, run=len(runs) - 1, output=0, item=0) if runs else None

@@ -1,0 +1,77 @@
+"""Follow a value between an execution and those of its sub-workflows: handed down to them, or given back by them."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from dogubako.packs.n8n.diagnosis.references import Reference, Step, references_in
+from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
+from dogubako.packs.n8n.diagnosis.trace import missing_in, trace_missing, trace_value
+from dogubako.packs.n8n.formatters.flow import Place
+from dogubako.packs.n8n.formatters.truncation import is_absent
+
+_CALLED: Final = ("executeWorkflowTrigger",)
+_CALLS: Final = ("executeWorkflow", "toolWorkflow")
+
+
+def handed_down(parent: Scene, child: Scene, cause: Cause) -> Cause | None:
+    """Who in the parent made the value that the child's trigger received."""
+    place = cause.place
+    if place is None or not cause.path or child.kind(place.node) not in _CALLED or place.node != cause.node:
+        return None
+    caller = _caller(parent, str(child.execution.id))
+    if caller is None:
+        return None
+    received = child.json(place)
+    given = [one for one in parent.input_places(caller.run) if parent.json(one) == received]
+    if given:
+        return _traced(parent, caller.node, given[0], cause.path)
+    return _mapped(parent, caller, cause.path)
+
+
+def _mapped(parent: Scene, caller: RunPlace, path: tuple[str, ...]) -> Cause | None:
+    """The expression by which the calling node fills this input of the sub-workflow."""
+    inputs = parent.settings.get(caller.node, {}).get("workflowInputs")
+    values = inputs.get("value") if isinstance(inputs, Mapping) else None
+    written = values.get(path[0]) if isinstance(values, Mapping) else None
+    places = parent.input_places(caller.run)
+    for reference in references_in(written) if isinstance(written, str) else ():
+        for place, missing in missing_in(parent, reference, places[0] if len(places) == 1 else None, caller.run):
+            return trace_missing(parent, caller.node, reference, place, missing)
+    return None
+
+
+def given_back(parent: Scene, child: Scene, cause: Cause) -> Cause | None:
+    """Who in the child made, or lost, the field that its caller gave out."""
+    place = cause.place
+    run = parent.run_of(place) if place is not None else None
+    called = run.sub_execution if run is not None else None
+    if place is None or not cause.path or called is None or parent.kind(place.node) not in _CALLS:
+        return None
+    if str(called.get("executionId")) != str(child.execution.id):
+        return None
+    wanted = parent.json(place)
+    last = child.execution.result.last_node_executed
+    for at in reversed(child.runs):
+        same = [one for one in child.outputs(at) if at.node == last and child.json(one) == wanted]
+        if same:
+            return _traced(child, place.node, same[0], cause.path)
+    return None
+
+
+def _traced(scene: Scene, reader: str, place: Place, path: tuple[str, ...]) -> Cause:
+    value: Any = scene.value(place, path)
+    if is_absent(value):
+        reference = Reference(node=None, pick="item", path=tuple(Step(name) for name in path))
+        return trace_missing(scene, reader, reference, place, path)
+    return trace_value(scene, place, path, "which the sub-workflow does not accept")
+
+
+def _caller(parent: Scene, child_id: str) -> RunPlace | None:
+    """The run that called this execution."""
+    for at in parent.runs:
+        for told in (at.run.sub_execution, at.run.error):
+            if isinstance(told, Mapping) and str(told.get("executionId")) == child_id:
+                return at
+    # One that was called for each item is not named.
+    failed = [at for at in parent.runs if at.run.failed and parent.kind(at.node) in _CALLS]
+    return failed[0] if len(failed) == 1 else None

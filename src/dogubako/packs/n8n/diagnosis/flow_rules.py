@@ -1,0 +1,225 @@
+"""Rules for executions that count as a success: branches, loops and merges that got nothing."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from dogubako.packs.n8n.diagnosis.names import near_names
+from dogubako.packs.n8n.diagnosis.references import Reference, references_in
+from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene, conditions_of
+from dogubako.packs.n8n.diagnosis.trace import gap, trace_missing, trace_value, type_name
+from dogubako.packs.n8n.formatters.flow import Input, Place
+from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
+
+_FORKS: Final = frozenset({"if", "filter", "switch"})
+_NO_FIELD_HINT = re.compile(r"field '([^'\n]{1,200})' (?:does not exist in|wasn't found in) any")
+_MOST_NAMES: Final = 4
+
+
+def dried_up(scene: Scene) -> Cause | None:
+    """The first node that received items and passed none on, so that later nodes never ran."""
+    for at in scene.runs:
+        if len(scene.execution.runs[at.node]) != 1 or scene.kind(at.node) == "splitInBatches":
+            continue
+        received = [one for one in scene.inputs(at.run) if one.items]
+        connected = [number for number in range(len(at.run.outputs) or 1) if scene.behind(at.node, number)]
+        gave = any(at.run.outputs[number] for number in connected if number < len(at.run.outputs))
+        if not received or not connected or gave:
+            continue
+        idle, merges = scene.never_ran(scene.behind(at.node)), scene.left_out(at.node)
+        if idle or merges:
+            count = sum(len(one.items) for one in received)
+            head = f"it was given {count} item{'s' if count > 1 else ''} and handed on none"
+            return _with_reason(scene, at, head, _consequence(idle, merges))
+    return None
+
+
+def one_way(scene: Scene) -> Cause | None:
+    """A branch that sent all items the same way, while nodes on another way never ran."""
+    for name in dict.fromkeys(at.node for at in scene.runs):
+        if scene.kind(name) not in _FORKS:
+            continue
+        runs = scene.execution.runs[name]
+        counts = [0] * max((len(run.outputs) for run in runs), default=0)
+        for run in runs:
+            for number, items in enumerate(run.outputs):
+                counts[number] += len(items or ())
+        taken = [number for number, count in enumerate(counts) if count]
+        idle = [
+            node
+            for number, count in enumerate(counts)
+            if not count
+            for node in scene.never_ran(scene.behind(name, number))
+        ]
+        # A stop on purpose is there to be not reached.
+        idle = [node for node in idle if scene.kind(node) != "stopAndError"]
+        if len(taken) == 1 and idle and sum(counts):
+            way = _way(scene, name, taken[0])
+            head = f"all {sum(counts)} items went to {way}" if sum(counts) > 1 else f"its only item went to {way}"
+            cause = _with_reason(scene, RunPlace(node=name, index=0, run=runs[0]), head, _consequence(idle, []))
+            return replace(cause, certain=False)
+    return None
+
+
+def _way(scene: Scene, name: str, output: int) -> str:
+    if scene.kind(name) == "if":
+        return "true" if output == 0 else "false"
+    return f"output {output}"
+
+
+def _consequence(idle: list[str], merges: list[str]) -> str:
+    """What never ran, or ran without these items."""
+    names = ", ".join(f"'{name}'" for name in (idle or merges)[:_MOST_NAMES])
+    more = " and more" if len(idle or merges) > _MOST_NAMES else ""
+    return f", so {names}{more} {'never ran' if idle else 'got only the items of its other inputs'}"
+
+
+def _with_reason(scene: Scene, at: RunPlace, head: str, tail: str) -> Cause:
+    """The consequence, and the values that the condition compared."""
+    place = next(iter(scene.input_places(at.run)), None)
+    shown = Place(node=at.node, run=at.index, output=0, item=0)
+    plain = Cause(node=at.node, problem=f"{head}{tail}", place=shown, walk=(place,) if place else ())
+    for condition in conditions_of(scene.settings.get(at.node, {})):
+        for reference in references_in(str(condition.get("leftValue"))):
+            for where in scene.places_read(reference, place, at.run)[:1]:
+                return _with_condition(scene, at, plain, condition, reference, where)
+    field = scene.settings.get(at.node, {}).get("fieldToSplitOut")
+    if isinstance(field, str) and place is not None and is_absent(scene.value(place, tuple(field.split(".")))):
+        return plain.with_problem(f"{plain.problem}; it splits {field}, which the items do not have")
+    if isinstance(field, str) and place is not None and scene.value(place, tuple(field.split("."))) == []:
+        maker = trace_value(scene, place, tuple(field.split(".")), "").node
+        return plain.with_problem(f"{plain.problem}; it splits {field}, an empty list, from '{maker}'")
+    return plain.with_problem(f"{plain.problem}{_merge_reason(scene, at)}")
+
+
+def _with_condition(
+    scene: Scene, at: RunPlace, plain: Cause, condition: Mapping[str, Any], reference: Reference, where: Place
+) -> Cause:
+    """What the condition met: a field that was lost before, a wrong type, or two values to compare."""
+    value = scene.value(where, reference.names)
+    if is_absent(value):
+        path = gap(scene.json(where), reference) or reference.names
+        cause = trace_missing(scene, at.node, reference, where, path)
+        if cause.lost:
+            return cause.with_problem(f"{cause.problem}; '{at.node}' tests it: {plain.problem}")
+        return plain.with_problem(f"{plain.problem}; it tests {reference.written}, which the items do not have")
+    if (wanted := _swallowed_type(scene, at, value, condition)) is not None:
+        described = f"where '{at.node}' expected a {wanted}; it went on after that error: {plain.problem}"
+        return trace_value(scene, where, reference.names, described)
+    return plain.with_problem(f"{plain.problem}; {_compared(reference, value, condition)}")
+
+
+def _swallowed_type(scene: Scene, at: RunPlace, value: Any, condition: Mapping[str, Any]) -> str | None:
+    """The type that a strict condition wanted. A node that goes on after errors leaves no other trace of it."""
+    node, operator = scene.nodes.get(at.node), condition.get("operator")
+    wanted = operator.get("type") if isinstance(operator, Mapping) else None
+    strict = "strict" in repr(scene.settings.get(at.node, {}).get("conditions"))
+    if node is None or not node.goes_on_after_errors or not strict or wanted not in ("number", "boolean", "string"):
+        return None
+    return str(wanted) if value is not None and type_name(value) != wanted else None
+
+
+def _compared(reference: Reference, value: Any, condition: Mapping[str, Any]) -> str:
+    """The value and what it was compared with, and in what they differ if that is little."""
+    operator = condition.get("operator")
+    operation = operator.get("operation") if isinstance(operator, Mapping) else "?"
+    right = condition.get("rightValue")
+    words = f"{reference.written} is {shortened(repr(value), 60)} ({type_name(value)}), tested by '{operation}'"
+    return (
+        words if right in ("", None) else f"{words} with {shortened(repr(right), 60)}{_small_difference(value, right)}"
+    )
+
+
+def _small_difference(value: Any, right: Any) -> str:
+    if type(value) is not type(right):
+        return ": they differ only in type" if str(value) == str(right) else ""
+    if isinstance(value, str) and value != right and value.strip().casefold() == right.strip().casefold():
+        return ": they differ only in case or spaces"
+    return ""
+
+
+def _merge_reason(scene: Scene, at: RunPlace) -> str:
+    """The keys of both sides of a merge that found no pair."""
+    sides = scene.inputs(at.run) if scene.kind(at.node) == "merge" else []
+    keys = _merge_keys(scene.settings.get(at.node, {}))
+    if keys is not None and len(sides) > 1:
+        shown = [_key_values(scene, side, key) for side, key in zip(sides, keys, strict=False)]
+        return f"; no keys match: {shortened('; '.join(shown), 300)}"
+    return "".join(f"; input {one.number + 1} from '{one.node}' had {len(one.items)} items" for one in sides)
+
+
+def _merge_keys(settings: Mapping[str, Any]) -> tuple[str, str] | None:
+    """The first field by which the two sides are matched."""
+    fields = settings.get("fieldsToMatchString")
+    if isinstance(fields, str) and fields:
+        first = fields.split(",")[0].strip()
+        return first, first
+    listed = settings.get("mergeByFields")
+    pairs = listed.get("values") if isinstance(listed, Mapping) else None
+    pair = next((one for one in pairs if isinstance(one, Mapping)), None) if isinstance(pairs, list) else None
+    return (str(pair.get("field1")), str(pair.get("field2"))) if pair is not None else None
+
+
+def _key_values(scene: Scene, side: Input, key: str) -> str:
+    """Some values of the key on one side, with their types."""
+    numbers = range(min(3, len(side.items)))
+    places = (Place(node=side.node, run=side.run, output=side.output, item=number) for number in numbers)
+    values = [scene.value(place, tuple(key.split("."))) for place in places]
+    shown = ("absent" if is_absent(value) else f"{value!r} ({type_name(value)})" for value in values)
+    return f"{key} from '{side.node}': {', '.join(shown)}"
+
+
+def loop_not_reset(scene: Scene) -> Cause | None:
+    """A loop inside a loop that got new items after it had finished, and passed none of them to its body."""
+    for at in scene.runs:
+        if scene.kind(at.node) != "splitInBatches" or at.index == 0:
+            continue
+        body = scene.reached(scene.behind(at.node, 1), until=at.node)
+        fresh = [one for one in scene.inputs(at.run) if one.items and one.node not in body]
+        if fresh and not any(at.run.outputs[1:2]):
+            count = sum(len(one.items) for one in fresh)
+            problem = (
+                f"in its run {at.index} it was given {count} new items by '{fresh[0].node}', but it had finished "
+                "before and passed none of them to its body: a loop inside a loop needs the option reset"
+            )
+            return Cause(node=at.node, problem=problem, walk=tuple(scene.input_places(at.run)[:1]))
+    return None
+
+
+def merge_side_empty(scene: Scene) -> Cause | None:
+    """A merge that received nothing on one of its inputs."""
+    for at in scene.runs:
+        if scene.kind(at.node) != "merge" or len(scene.execution.runs[at.node]) != 1:
+            continue
+        inputs = scene.inputs(at.run)
+        empty = next((one for one in inputs if not one.items), None)
+        if empty is not None and any(one.items for one in inputs):
+            problem = f"it gave no items to '{at.node}', which got only those of its other inputs"
+            return Cause(node=empty.node, problem=problem)
+    return None
+
+
+def field_not_there(scene: Scene) -> Cause | None:
+    """A node that calculated without a field: n8n remarks that no item has it, and counts it as a success."""
+    for at in scene.runs:
+        for hint in at.run.hints:
+            named = _NO_FIELD_HINT.search(hint)
+            place = next(iter(scene.input_places(at.run)), None)
+            if named is None or place is None:
+                continue
+            data = scene.json(place)
+            near = near_names([str(key) for key in data], named[1]) if isinstance(data, Mapping) else []
+            there = f"; they have {near[0]}" if near else ""
+            problem = f"it reads {named[1]}, which no item has{there}"
+            return Cause(node=at.node, problem=problem, place=place, walk=(place,))
+    return None
+
+
+FLOW_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
+    loop_not_reset,
+    dried_up,
+    one_way,
+    merge_side_empty,
+    field_not_there,
+)

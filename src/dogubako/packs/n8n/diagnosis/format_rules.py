@@ -1,0 +1,188 @@
+"""Rules for texts that do not parse: JSON, dates, and the JSON body of a request."""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Final
+
+from dogubako.packs.n8n.diagnosis.failures import Failure
+from dogubako.packs.n8n.diagnosis.names import is_html
+from dogubako.packs.n8n.diagnosis.references import Reference, Step, only_reference, references_in
+from dogubako.packs.n8n.diagnosis.scene import Cause
+from dogubako.packs.n8n.formatters.truncation import is_absent
+
+JSON_FAILED = re.compile(r"Unexpected (?:token|end of|non-whitespace)|in JSON at position|valid JSON")
+_BAD_DATE = re.compile(r"Invalid time value|Invalid date|unparsable|not a valid date", re.IGNORECASE)
+# The argument of a call, with at most one call inside. Bounded, because code may be hostile.
+_ARGUMENT: Final = r"\s*+\(([^()]{0,300}+(?:\([^()]{0,300}+\))?[^()]{0,300}+)\)"
+_DATE_READ = re.compile(rf"(?:new Date|Date\.parse|DateTime\.from\w++|moment|parseISO|toDateTime){_ARGUMENT}")
+_PARSED = re.compile(rf"JSON\.parse{_ARGUMENT}")
+_ISO_DATE = re.compile(r"\s*+(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?!\d)")
+_SLASHED_DATE = re.compile(r"\s*+(\d{1,4})[/.](\d{1,2})[/.](\d{1,4})(?!\d)")
+_MONTH: Final = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
+_NAMED_DATE = re.compile(rf"{_MONTH}[a-z]{{0,6}}\.? \d|\d {_MONTH}", re.IGNORECASE)
+_EXPRESSION = re.compile(r"\{\{(?:[^{}]++|\{(?!\{)|\}(?!\}))*+\}\}")
+_BAD_XML = re.compile(r"close tag|Unclosed root tag|Non-whitespace|Invalid character|Unencoded|Unexpected end")
+# What the language says, and the calls whose argument it is about.
+_REFUSALS: Final = tuple(
+    (told, re.compile(rf"{call}{_ARGUMENT}"))
+    for told, call in (
+        ("Invalid array length", r"(?<![\w$.])Array"),
+        ("Invalid typed array length", r"(?<![\w$.])\w+Array"),
+        ("URI malformed", r"(?:de|en)codeURI(?:Component)?"),
+        ("Invalid count value", r"\.repeat"),
+        ("digits argument must be", r"\.to(?:Fixed|Exponential)"),
+        ("precision argument must be", r"\.toPrecision"),
+        ("Invalid code point", r"fromCodePoint"),
+        ("Cannot convert", r"(?<![\w$.])BigInt"),
+        ("Invalid regular expression", r"(?<![\w$.])RegExp"),
+    )
+)
+_QUOTES = re.compile(
+    r"(?:Invalid|Incorrect|Unknown|Unsupported)[^:\n]{0,60}\s?:\s*+(\S.{0,199}?)(?:\.? URL must.{0,80})?$"
+)
+_LONGEST_TEMPLATE: Final = 20_000
+
+
+def body_broken(failure: Failure) -> Cause | None:
+    """A JSON body that is written wrongly, or that a value breaks."""
+    if "JSON" not in failure.message:
+        return None
+    for key, text in failure.settings.items():
+        if isinstance(text, str) and "json" in key.lower() and text.startswith("=") and len(text) < _LONGEST_TEMPLATE:
+            if not _is_json(_filled(text[1:])):
+                return Cause(node=failure.node, problem=f"the JSON in its parameter {key} is written wrongly")
+            return _breaking_value(failure, text)
+    return None
+
+
+def _breaking_value(failure: Failure, text: str) -> Cause | None:
+    for reference in references_in(text):
+        for place, value in failure.values(reference):
+            if is_absent(value) or value is None:
+                return failure.trace_gap(reference, place)
+            if isinstance(value, (list, dict)) and _is_put_in(text, reference):
+                return failure.trace(reference, place, "which is no text; JSON.stringify() would write it as JSON")
+            if isinstance(value, str) and re.search(r'["\\\n\r\t]', value):
+                return failure.trace(reference, place, "whose quotes or line breaks make the JSON invalid")
+    return None
+
+
+def _is_put_in(text: str, reference: Reference) -> bool:
+    """Whether an expression inside a longer text consists of this reference alone."""
+    return text[1:].strip() not in _EXPRESSION.findall(text) and any(
+        only_reference(f"={one}") == reference for one in _EXPRESSION.findall(text)
+    )
+
+
+def _filled(template: str) -> str:
+    """The template with a harmless value for every expression, inside quotes or outside."""
+
+    def harmless(match: re.Match[str]) -> str:
+        return "x" if template.count('"', 0, match.start()) % 2 else "0"
+
+    return _EXPRESSION.sub(harmless, template)
+
+
+def unreadable_json(failure: Failure) -> Cause | None:
+    """A text that `JSON.parse` or a node could not read."""
+    if JSON_FAILED.search(f"{failure.message} {failure.raw.get('description') or ''}") is None:
+        return None
+    parsed = [one for text in _PARSED.findall(failure.code) for one in _resolved(failure, text)]
+    for reference in parsed or failure.on_line():
+        for place, value in failure.values(reference):
+            if isinstance(value, str) and not _is_json(value):
+                what = "HTML, not JSON" if is_html(value) else "which is not valid JSON"
+                return failure.trace(reference, place, what)
+            if parsed and (is_absent(value) or value is None):
+                return failure.trace_gap(reference, place)
+            if parsed and isinstance(value, (dict, list)):
+                return failure.trace(reference, place, "already parsed: JSON.parse wants a text")
+    return None
+
+
+def bad_date(failure: Failure) -> Cause | None:
+    """A date that does not parse."""
+    if _BAD_DATE.search(f"{failure.message} {failure.raw.get('description') or ''}") is None:
+        return None
+    dated = [one for text in _DATE_READ.findall(failure.code) for one in _resolved(failure, text)]
+    for reference in dated or failure.on_line():
+        for place, value in failure.values(reference):
+            if dated and (is_absent(value) or value is None):
+                return failure.trace_gap(reference, place)
+            if isinstance(value, str) and not looks_like_date(value):
+                return failure.trace(reference, place, "which is no date that can be parsed")
+    return None
+
+
+def broken_xml(failure: Failure) -> Cause | None:
+    """A text that an XML node could not read."""
+    if failure.kind != "xml" or _BAD_XML.search(failure.message) is None:
+        return None
+    field = failure.settings.get("dataPropertyName") or "data"
+    reference = Reference(node=None, pick="item", path=tuple(Step(name) for name in str(field).split(".")))
+    found = [(place, value) for place, value in failure.values(reference) if isinstance(value, str)]
+    what = "HTML, not XML" if found and is_html(found[0][1]) else "which is not well-formed XML"
+    return failure.trace(reference, found[0][0], what) if len(found) == 1 else None
+
+
+def value_not_taken(failure: Failure) -> Cause | None:
+    """A function of the language that refused its argument: `Invalid array length`, `URI malformed`."""
+    call = next((pattern for told, pattern in _REFUSALS if told in failure.plain), None)
+    if call is None:
+        return None
+    read = [one for text in call.findall(failure.code) for one in _resolved(failure, text)]
+    unique = list({(one.node, one.pick, one.names): one for one in read}.values())
+    for reference in unique if len(unique) == 1 else ():
+        found = list(failure.values(reference))
+        for place, value in found if len(found) == 1 else ():
+            if isinstance(value, (str, int, float)):
+                return failure.trace(reference, place, "which the function does not take")
+    return None
+
+
+def value_quoted(failure: Failure) -> Cause | None:
+    """A message that ends with the value that it complains about: `Invalid time zone specified: Berlin`."""
+    quoted = _QUOTES.match(failure.plain)
+    # What code throws itself may be a rule of the business.
+    if quoted is None or "throw" in failure.code:
+        return None
+    for reference in [*failure.on_line(), *failure.references]:
+        for place, value in failure.values(reference):
+            if isinstance(value, (str, int, float)) and not isinstance(value, bool) and str(value) == quoted[1]:
+                return failure.trace(reference, place, "which is not valid there")
+    return None
+
+
+def looks_like_date(text: str) -> bool:
+    """Whether JavaScript would parse it: an ISO date, or day, month and year with numbers in their ranges."""
+    if (iso := _ISO_DATE.match(text)) is not None:
+        return 1 <= int(iso[2]) <= 12 and 1 <= int(iso[3] or 1) <= 31
+    if (slashed := _SLASHED_DATE.match(text)) is not None:
+        month, day = (slashed[2], slashed[3]) if len(slashed[1]) == 4 else (slashed[1], slashed[2])
+        return 1 <= int(month) <= 12 and 1 <= int(day) <= 31
+    return _NAMED_DATE.search(text) is not None
+
+
+def _resolved(failure: Failure, text: str) -> list[Reference]:
+    """The references in an argument, also if it is only the name of an alias."""
+    named = failure.named(text)
+    return references_in(text) or ([named] if named else [])
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+FORMAT_RULES: Final[tuple[Callable[[Failure], Cause | None], ...]] = (
+    body_broken,
+    unreadable_json,
+    bad_date,
+    broken_xml,
+    value_not_taken,
+    value_quoted,
+)

@@ -1,0 +1,207 @@
+"""A field that no node sets: misspelt, deeper in the item, or not in what a service or a trigger gave."""
+
+import re
+from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
+from itertools import pairwise
+from typing import Any, Final
+
+from dogubako.contract.redaction import visible
+from dogubako.packs.n8n.diagnosis.references import Reference, references
+from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
+from dogubako.packs.n8n.formatters.flow import Place
+from dogubako.packs.n8n.formatters.truncation import is_absent, shortened, value_at
+
+_NEAR: Final = 0.7
+_NEAR_OTHER_SCRIPTS: Final = 0.6
+_DEEPEST_KEY: Final = 4
+# Nodes that put an answer from outside in place of the item.
+_ANSWERS: Final = frozenset({"httpRequest", "graphql", "executeWorkflow"})
+CODE_TYPES: Final = frozenset({"code", "function", "functionItem"})
+_LONGEST_VALUE: Final = 80
+_HTML = re.compile(r"\s*+<(?:!doctype html|html|head|body)\b", re.IGNORECASE)
+
+Path = tuple[str, ...]
+
+
+def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk: list[Place]) -> Cause:
+    """Nobody wrote this name: a misspelling, a field that lies elsewhere, or data that came without it."""
+    name, nearest, last = ".".join(path), walk[0], walk[-1]
+    data = scene.json(nearest)
+    if data == {}:
+        empty = next(place for place in reversed(walk) if scene.json(place) == {})
+        return Cause(
+            node=empty.node, problem=f"it gave out an empty item, so there is no {name}", place=empty, walk=tuple(walk)
+        )
+    if path[0].isdecimal() and isinstance(data, Mapping):
+        problem = f"it reads element {path[0]} of an item, but a list that a node gives out becomes items, one for each"
+        return Cause(node=reader, problem=problem, place=nearest, walk=(nearest,))
+    if (answer := _odd_answer(scene, name, walk)) is not None:
+        return answer
+    if (off := _switched_off(scene, path, walk)) is not None:
+        return off
+    elsewhere = _dotted(data, path) or _elsewhere(data, path[-1])
+    if elsewhere is not None and elsewhere != path:
+        problem = f"it reads {_written(path)}, but the item has it as {_written(elsewhere)}"
+        return Cause(node=reader, problem=problem, place=nearest, walk=(nearest,))
+    near = _near_name(value_at(data, path[:-1]) if path[:-1] else data, path[-1])
+    if near is not None:
+        return _misnamed(scene, reader, path, near, walk)
+    source = _source(scene, walk)
+    if source != last or _is_start(scene, last):
+        problem = _from_nothing(scene, source, path) or (
+            f"no node before '{reader}' sets {name}; the items that come from here do not have it"
+        )
+        way = tuple(walk[: walk.index(source) + 1])
+        return Cause(node=source.node, problem=problem, place=source, walk=way, path=path)
+    problem = f"there is no {name}, and n8n does not tell what this item was made from"
+    return Cause(node=last.node, problem=problem, place=last, walk=tuple(walk), certain=False, path=path)
+
+
+def _from_nothing(scene: Scene, source: Place, path: Path) -> str | None:
+    """Code that does write the field, from one that it read as nothing and did not mind: `name: $json.a?.b`."""
+    if scene.kind(source.node) not in CODE_TYPES:
+        return None
+    for parent in scene.parents(source)[:1]:
+        for one in references(scene.settings.get(source.node, {})):
+            names = one.names
+            size = next((n for n in range(1, len(names) + 1) if is_absent(scene.value(parent, names[:n]))), None)
+            if one.node is None and not one.called and names[-1:] == path[-1:] and size is not None:
+                missing = ".".join(names[:size])
+                return f"its code makes {'.'.join(path)} from {'.'.join(names)}, and '{parent.node}' gave no {missing}"
+    return None
+
+
+def _written(path: Path) -> str:
+    """The path for people; a name with a dot in it is shown as one name."""
+    return ".".join(f"['{name}']" if "." in name else name for name in path)
+
+
+def _dotted(data: Any, path: Path) -> Path | None:
+    """The same field with its dots read the other way: a Set node makes `user.name` a field of `user`."""
+    apart, joined = tuple(part for name in path for part in name.split(".")), (".".join(path),)
+    return next((one for one in (apart, joined) if one != path and not is_absent(value_at(data, one))), None)
+
+
+def _switched_off(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
+    """A disabled node on the way that would have made the field."""
+    for place in walk:
+        node = scene.nodes.get(place.node)
+        if node is not None and node.disabled and path[0] in _written_names(scene, place.node):
+            problem = f"it is disabled, so it does not make {'.'.join(path)}"
+            return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk[: walk.index(place) + 1]))
+    return None
+
+
+def _odd_answer(scene: Scene, name: str, walk: list[Place]) -> Cause | None:
+    """An answer of a service that is a page, or that says why it has no data."""
+    for place in walk:
+        data = scene.json(place)
+        if scene.kind(place.node) not in ("httpRequest", "graphql") or not isinstance(data, Mapping):
+            continue
+        if any(isinstance(value, str) and is_html(value) for value in data.values()):
+            problem = f"it received an HTML page instead of JSON, so there is no {name}"
+            return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk[: walk.index(place) + 1]))
+        if (held := _in_text(data, name)) is not None:
+            problem = f"its answer came as text, not as JSON: {name} lies in the text {held}"
+            return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk[: walk.index(place) + 1]))
+        said = next((data[key] for key in ("error", "errors", "message", "detail") if data.get(key)), None)
+        if said is not None:
+            problem = f"its answer has no {name}, but says: {shortened(str(said), _LONGEST_VALUE)}"
+            return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk[: walk.index(place) + 1]))
+    return None
+
+
+def _in_text(data: Mapping[str, Any], name: str) -> str | None:
+    """The field whose text is JSON that has the name in it."""
+    for key, value in list(data.items())[:20]:
+        if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") and f'"{name.partition(".")[0]}"' in value:
+            return str(key)
+    return None
+
+
+def is_html(text: str) -> bool:
+    return _HTML.match(text) is not None
+
+
+def _misnamed(scene: Scene, reader: str, path: Path, near: str, walk: list[Place]) -> Cause:
+    """No node wrote `customer`, but one wrote `custmer`.
+
+    A node in the middle that made up the name is to blame. A name that came in with the data, or that others read
+    too, is right, and the reader is to blame.
+    """
+    other, name = (*path[:-1], near), ".".join(path)
+    having = []
+    for place in walk:
+        if is_absent(scene.value(place, other)):
+            break
+        having.append(place)
+    writer = having[-1] if having else walk[0]
+    made_up = near in _written_names(scene, writer.node) and writer != _source(scene, walk)
+    if made_up and not _is_read_elsewhere(scene, other, reader):
+        problem = f"there is no {name}, but a field called {'.'.join(other)}, first written here"
+        return Cause(node=writer.node, problem=problem, place=writer, walk=tuple(having))
+    has = visible(".".join(other))
+    unseen = ", whose name has characters that do not show" if has != ".".join(other) else ""
+    problem = f"it reads {name}, which no node sets; the item has {has}, from '{writer.node}'{unseen}"
+    return Cause(node=reader, problem=problem, place=walk[0], walk=(walk[0],))
+
+
+def _written_names(scene: Scene, node: str) -> str:
+    """The text of a node that makes fields itself; of others it is what came from outside."""
+    makers = {"set", "code", "function", "functionItem", "renameKeys", "aggregate", "summarize"}
+    return repr(scene.settings.get(node, {})) if scene.kind(node) in makers else ""
+
+
+def _is_read_elsewhere(scene: Scene, path: Path, reader: str) -> bool:
+    return any(
+        one.names[: len(path)] == path
+        for name, settings in scene.settings.items()
+        if name != reader
+        for one in references(settings)
+    )
+
+
+def _source(scene: Scene, walk: list[Place]) -> Place:
+    """Where the item comes from: an answer from outside, or the last place that shares a field with the items after."""
+    for here, before in pairwise(walk):
+        if scene.kind(here.node) in _ANSWERS or not _keys(scene.json(here)) & _keys(scene.json(before)):
+            return here
+    return walk[-1]
+
+
+def _keys(data: Any) -> set[str]:
+    return set(data) if isinstance(data, Mapping) else set()
+
+
+def _is_start(scene: Scene, place: Place) -> bool:
+    run = scene.run_of(place)
+    return run is not None and not scene.inputs(run)
+
+
+def _elsewhere(data: Any, name: str, path: Path = ()) -> Path | None:
+    """Where a field of this name lies deeper in the item."""
+    if not isinstance(data, Mapping) or len(path) >= _DEEPEST_KEY:
+        return None
+    for key, value in list(data.items())[:200]:
+        if key == name and path:
+            return (*path, key)
+        if (found := _elsewhere(value, name, (*path, str(key)))) is not None:
+            return found
+    return None
+
+
+def _near_name(data: Any, wanted: str) -> str | None:
+    return next(iter(near_names([str(key) for key in data], wanted)), None) if isinstance(data, Mapping) else None
+
+
+def near_names(names: Sequence[str], wanted: str) -> list[str]:
+    """Names that are spelt alike, the most alike first."""
+    scored = sorted(((_nearness(name, wanted), name) for name in names[:500] if name != wanted), reverse=True)
+    enough = _NEAR if wanted.isascii() else _NEAR_OTHER_SCRIPTS
+    return [name for score, name in scored if score >= enough]
+
+
+def _nearness(one: str, other: str) -> float:
+    plain, wanted = (text.casefold().replace("_", "").replace("-", "").replace(" ", "") for text in (one, other))
+    return 1.0 if plain == wanted else SequenceMatcher(None, plain[:100], wanted[:100]).ratio()

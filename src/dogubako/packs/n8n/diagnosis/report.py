@@ -1,0 +1,259 @@
+"""`Diagnosis`: the small answer of `diagnose_execution`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from dogubako.contract.output import Guidance, example_call
+from dogubako.packs.n8n.diagnosis.failure_rules import cause_of
+from dogubako.packs.n8n.diagnosis.failures import Failure, failure_of, failure_of_item
+from dogubako.packs.n8n.diagnosis.families import given_back, handed_down
+from dogubako.packs.n8n.diagnosis.flow_rules import FLOW_RULES
+from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
+from dogubako.packs.n8n.diagnosis.text_rules import TEXT_RULES
+from dogubako.packs.n8n.diagnosis.trace import went_on
+from dogubako.packs.n8n.formatters.truncation import shortened, small_json, smaller, tokens_of
+from dogubako.packs.n8n.models import Execution
+
+# Limits, so that the answer is small for any items and messages.
+_ITEM_TOKENS: Final = 400
+_LONGEST_TEXT: Final = 200
+_LONGEST_PROBLEM: Final = 600
+_PATH_END: Final = 8
+_MOST_OTHERS: Final = 2
+
+
+class Diagnosis:
+    """Finds the cause of an execution's failure and reports it in a small answer.
+
+    `children` are the diagnoses of its sub-workflows: a failure in one of them is explained there.
+    """
+
+    def __init__(self, execution: Execution, children: Sequence["Diagnosis"] = ()) -> None:
+        self._execution = execution
+        self._scene = Scene(execution)
+        self._failure = failure_of(self._scene)
+        self._causes = list(self._find())
+        self._child = self._guilty_child(children)
+        self._children = children
+        # The cause, and the diagnosis of the execution in which it lies.
+        self._found = self._located()
+
+    def _located(self) -> "tuple[Diagnosis, Cause] | None":
+        """Go on from the trigger of a child to who filled it, and from a call to who in the child made its answer."""
+        child = self._child
+        if child is None:
+            return self._descended(self.cause) if self.cause is not None else None
+        found = child._found
+        if found is not None and found[0] is child:
+            above = handed_down(self._scene, child._scene, found[1])
+            return (self, above) if above is not None else found
+        return found
+
+    def _descended(self, cause: Cause) -> "tuple[Diagnosis, Cause]":
+        for child in self._children:
+            if (inside := given_back(self._scene, child._scene, cause)) is not None:
+                return child._descended(inside)
+        return self, cause
+
+    @property
+    def cause(self) -> Cause | None:
+        return self._causes[0] if self._causes else None
+
+    @property
+    def is_clean(self) -> bool:
+        return self._failure is None and not self._causes and self._child is None
+
+    def report(self) -> dict[str, Any]:
+        execution = self._execution
+        child = self._child
+        facts: dict[str, Any] = {
+            "executionId": str(execution.id),
+            "workflowId": execution.workflow_id or execution.workflow.id,
+            "workflowName": execution.workflow.name,
+            "status": execution.status,
+            "failure": self._told_failure(),
+            "origin": self._told_origin(),
+            "path": self._path(),
+            "explanation": self._explanation(),
+            "alsoNoticed": []
+            if child
+            else [f"'{one.node}': {_cut(one.problem)}" for one in self._causes[1 : _MOST_OTHERS + 1]],
+            "childExecution": _told_child(child) if child else None,
+        }
+        return {key: value for key, value in facts.items() if value not in (None, [])}
+
+    def guidance(self) -> Guidance:
+        """Where to repair it, or where to look if no cause was found."""
+        owner, cause = self._found or (self._child or self, None)
+        if owner is not self and cause is None:
+            return owner.guidance()
+        execution = owner._execution
+        workflow_id = execution.workflow_id or execution.workflow.id
+        name = cause.node if cause else self._failure.node if self._failure else None
+        if name is not None and workflow_id is not None and execution.workflow.node(name) is not None:
+            example = example_call("get_workflow_node", id=workflow_id, nodeName=name)
+            return Guidance(message="See how this node is set up; update_workflow can change it.", example=example)
+        return Guidance(message="See what ran.", example=example_call("get_execution", id=str(execution.id)))
+
+    def _find(self) -> Sequence[Cause]:
+        if self._failure is not None and self._execution.status != "success":
+            cause = cause_of(self._failure)
+            return [cause] if cause else []
+        if self._execution.status != "success":
+            return []
+        passed_on = self._passed_on()
+        found = [cause for rule in (*TEXT_RULES, *FLOW_RULES) if (cause := rule(self._scene)) is not None]
+        return [*([passed_on] if passed_on else []), *found]
+
+    def _passed_on(self) -> Cause | None:
+        """The first error that was passed on as data, traced to its cause."""
+        failure = self._failure
+        if failure is None:
+            first = next(iter(self._scene.facts.swallowed), None)
+            failure = failure_of_item(self._scene, first) if first else None
+        if failure is None:
+            return None
+        self._failure = failure
+        cause = cause_of(failure)
+        if cause is not None:
+            return cause
+        return Cause(node=failure.node, problem=went_on(failure.message), place=failure.passed_on, certain=False)
+
+    def _guilty_child(self, children: Sequence["Diagnosis"]) -> "Diagnosis | None":
+        """The sub-workflow's execution in which the failure happened, or that shows a trace of a fault."""
+        if self._failure is not None:
+            wanted = self._failure.child_execution
+            if wanted is None and self._failure.kind == "executeWorkflow":
+                return next((one for one in children if one._failure is not None), None)
+            return next((one for one in children if str(one._execution.id) == wanted), None)
+        if self.cause is not None and self._scene.kind(self.cause.node) != "executeWorkflow":
+            return None
+        return next((one for one in children if not one.is_clean), None)
+
+    def _told_failure(self) -> dict[str, Any] | None:
+        failure = self._failure
+        error = self._scene.facts.error
+        if failure is not None and failure.swallowed:
+            error = {"node": failure.node, "message": failure.message, "wentOn": True}
+        if error is None:
+            return None
+        run = {"runIndex": failure.index} if failure else {}
+        item = self._failing_item()
+        return {**{key: small_json(value) for key, value in error.items()}, **run, **({"item": item} if item else {})}
+
+    def _failing_item(self) -> Any:
+        """The item that the failing node was working on, where it is known and is not shown anyway."""
+        failure = self._failure
+        shown = self.cause is not None and self.cause.place is not None
+        if failure is None or shown or (failure.item_index is None and len(failure.places) != 1):
+            return None
+        return _glance(self._scene.json(failure.places[0])) if failure.places else None
+
+    def _told_origin(self) -> dict[str, Any] | None:
+        if self._found is None:
+            return None
+        owner, cause = self._found
+        where = {"executionId": str(owner._execution.id)} if owner is not self else {}
+        return owner._told_cause(cause) | where
+
+    def _told_cause(self, cause: Cause) -> dict[str, Any]:
+        node = self._execution.workflow.node(cause.node)
+        facts: dict[str, Any] = {"nodeName": cause.node, "nodeType": node.type if node else "unknown"}
+        place = cause.place
+        if place is not None and place.node == cause.node:
+            facts |= {"runIndex": place.run, "outputIndex": place.output}
+        facts["problem"] = _cut(cause.problem)
+        source = next(iter(cause.walk), None)
+        if place is not None and self._scene.item(place):
+            facts |= {"itemIndex": place.item, "item": _glance(self._scene.json(place))}
+            source = next(iter(self._scene.parents(place)), None)
+        if source is not None and source != place and self._scene.item(source):
+            facts["madeFrom"] = {"nodeName": source.node, "item": _glance(self._scene.json(source))}
+        return facts
+
+    def _path(self) -> list[str] | None:
+        """The nodes from the origin to the failing node."""
+        if self.cause is None or self._failure is None or self._child is not None:
+            return None
+        names = [place.node for place in reversed(self.cause.walk)]
+        path = list(dict.fromkeys([self.cause.node, *names, self._failure.node]))
+        middle = path[_PATH_END:-_PATH_END]
+        return [*path[:_PATH_END], f"… [{len(middle)} more]", *path[-_PATH_END:]] if len(middle) > 1 else path
+
+    def _explanation(self) -> str:
+        cause, failure = self.cause, self._failure
+        if self._child is not None:
+            return self._child_words(self._child)
+        if cause is not None and failure is not None:
+            return self._failure_words(cause, failure) + self._inside_words()
+        if cause is not None:
+            look = "but look at" if cause.certain else "and no node failed. If more was expected, look at"
+            return f"The execution counts as a success, {look} '{cause.node}': {_cut(cause.problem)}."
+        if failure is not None:
+            message = shortened(failure.message, _LONGEST_TEXT)
+            which = self._which_item(failure)
+            return f"'{failure.node}' failed ({message}). No earlier cause was found in the data{which}."
+        return self._state_words()
+
+    def _failure_words(self, cause: Cause, failure: Failure) -> str:
+        message = shortened(failure.message, _LONGEST_TEXT)
+        failed = f"'{failure.node}' failed ({message})"
+        if self._execution.status == "success":
+            failed = f"The execution counts as a success, but '{failure.node}' failed and was told to go on ({message})"
+        if cause.node != failure.node:
+            probably = "" if cause.certain else "probably "
+            return f"{failed} {probably}because of what '{cause.node}' gave out: {_cut(cause.problem)}."
+        if cause.certain:
+            which = self._which_item(failure)
+            return f"{failed}: {_cut(cause.problem)}. No earlier cause was found in the data{which}."
+        return f"{failed}. No earlier cause was found in the data."
+
+    def _which_item(self, failure: Failure) -> str:
+        if failure.item_index is not None and failure.places:
+            return f"; it was working on item {failure.item_index}"
+        count = len(failure.places)
+        return f"; it had {count} items, and n8n does not tell which one" if count > 1 else ""
+
+    def _child_words(self, child: "Diagnosis") -> str:
+        where = f"sub-workflow '{child._execution.workflow.name}' (execution {child._execution.id})"
+        if self._failure is not None:
+            told = f"'{self._failure.node}' failed because its {where} did: {child._explanation()}"
+            if self._found is None or self._found[0] is not self:
+                return told
+            return f"{told} It was called with what '{self._found[1].node}' gave out: {_cut(self._found[1].problem)}."
+        return f"The {where} shows something: {child._explanation()}"
+
+    def _inside_words(self) -> str:
+        """The node of a sub-workflow that made what its caller gave out."""
+        if self._found is None or self._found[0] is self:
+            return ""
+        owner, cause = self._found
+        where = f"sub-workflow '{owner._execution.workflow.name}' (execution {owner._execution.id})"
+        return f" In its {where} look at '{cause.node}': {_cut(cause.problem)}."
+
+    def _state_words(self) -> str:
+        execution = self._execution
+        if execution.withheld:
+            return "n8n holds the data of this execution back, so nothing can be told from it."
+        if execution.status == "success":
+            return "Nothing went wrong that the data would show."
+        return f"The execution is {execution.status}; no node of it has failed."
+
+
+def _told_child(child: Diagnosis) -> dict[str, Any]:
+    report = child.report()
+    kept = ("executionId", "workflowId", "workflowName", "status", "failure", "path")
+    return {key: report[key] for key in kept if key in report}
+
+
+def _cut(problem: str) -> str:
+    return shortened(problem, _LONGEST_PROBLEM)
+
+
+def _glance(data: Any) -> Any:
+    """A shortened item; only the field names of one with very many fields."""
+    view = small_json(data)
+    if tokens_of(view) <= _ITEM_TOKENS:
+        return view
+    keys = [str(key) for key in data] if isinstance(data, Mapping) else []
+    return smaller(view, _ITEM_TOKENS) or {"fields": small_json(keys)}

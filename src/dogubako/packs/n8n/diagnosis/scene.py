@@ -1,0 +1,224 @@
+"""One index of an execution for all rules: runs in order, items in and out, parents of items, nodes that never ran."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final
+
+from dogubako.packs.n8n.diagnosis.references import Reference
+from dogubako.packs.n8n.formatters.facts import ExecutionFacts, facts_of
+from dogubako.packs.n8n.formatters.flow import Input, Place, before, inputs_of, item_at, output_items
+from dogubako.packs.n8n.formatters.truncation import value_at
+from dogubako.packs.n8n.models import Execution, Node, Run
+
+_MOST_ITEMS: Final = 2_000
+_LONGEST_WALK: Final = 200
+_MOST_KEPT: Final = 5_000
+_STICKY: Final = "n8n-nodes-base.stickyNote"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunPlace:
+    """One run of one node."""
+
+    node: str
+    index: int
+    run: Run
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cause:
+    """A node that is to blame, and the evidence: the item that shows it and the way to the failing node."""
+
+    node: str
+    problem: str
+    place: Place | None = None
+    walk: tuple[Place, ...] = ()
+    certain: bool = True
+    lost: bool = False
+    """Whether the node dropped a field that its input had."""
+    path: tuple[str, ...] = ()
+    """The field of `place` that is bad or missing, if it is one field."""
+
+    def with_problem(self, problem: str) -> "Cause":
+        return replace(self, problem=problem)
+
+
+class Scene:
+    """What the rules ask an execution for. Items are decoded once."""
+
+    def __init__(self, execution: Execution) -> None:
+        self.execution = execution
+        self._items: dict[Place, dict[str, Any]] = {}
+
+    @cached_property
+    def facts(self) -> ExecutionFacts:
+        return facts_of(self.execution)
+
+    @cached_property
+    def nodes(self) -> dict[str, Node]:
+        return {node.name: node for node in self.execution.workflow.nodes}
+
+    @cached_property
+    def settings(self) -> dict[str, dict[str, Any]]:
+        """The parameters of every node, decoded."""
+        return {name: node.settings for name, node in self.nodes.items()}
+
+    @cached_property
+    def runs(self) -> list[RunPlace]:
+        """Every run in the order of execution."""
+        every = [
+            RunPlace(node=name, index=index, run=run)
+            for name, own in self.execution.runs.items()
+            for index, run in enumerate(own)
+        ]
+        return sorted(every, key=lambda one: one.run.execution_index)
+
+    def kind(self, name: str) -> str:
+        """The type of a node without its package: `httpRequest`."""
+        node = self.nodes.get(name)
+        return node.type.rpartition(".")[2] if node else "unknown"
+
+    def item(self, place: Place) -> dict[str, Any]:
+        if place not in self._items:
+            if len(self._items) >= _MOST_KEPT:
+                self._items.clear()
+            self._items[place] = item_at(self.execution, place) or {}
+        return self._items[place]
+
+    def json(self, place: Place) -> Any:
+        return self.item(place).get("json")
+
+    def value(self, place: Place, path: tuple[str, ...]) -> Any:
+        return value_at(self.json(place), path)
+
+    def inputs(self, run: Run) -> list[Input]:
+        return inputs_of(self.execution, run)
+
+    def input_places(self, run: Run, index: int | None = None) -> list[Place]:
+        """The items that a run received; only the one that the error names, if it names one."""
+        places = []
+        for one in self.inputs(run):
+            wanted = range(min(len(one.items), _MOST_ITEMS)) if index is None else (index,)
+            places += [
+                Place(node=one.node, run=one.run, output=one.output, item=number)
+                for number in wanted
+                if number < len(one.items)
+            ]
+        return places
+
+    def outputs(self, at: RunPlace) -> Iterator[Place]:
+        for output, items in enumerate(at.run.outputs):
+            for number in range(min(len(items or ()), _MOST_ITEMS)):
+                yield Place(node=at.node, run=at.index, output=output, item=number)
+
+    def run_of(self, place: Place) -> Run | None:
+        own = self.execution.runs.get(place.node, [])
+        return own[place.run] if 0 <= place.run < len(own) else None
+
+    def parents(self, place: Place) -> list[Place]:
+        """The items that this one was made from; empty where n8n does not tell it."""
+        return list(before(self.execution, place))
+
+    def possible_parents(self, place: Place) -> list[Place]:
+        """All items that the run received, for an item whose pairing is unknown."""
+        run = self.run_of(place)
+        return self.input_places(run) if run is not None else []
+
+    def walk(self, place: Place) -> list[Place]:
+        """This item and the items that it was made from, nearest first."""
+        walk = [place]
+        while len(walk) < _LONGEST_WALK:
+            parent = next(iter(self.parents(walk[-1])), None)
+            if parent is None or parent in walk:
+                break
+            walk.append(parent)
+        return walk
+
+    def places_read(self, reference: Reference, place: Place | None, run: Run) -> list[Place]:
+        """The items that a reference reads while this item is processed."""
+        if reference.node is None:
+            return self._own_places(reference.pick, place, run)
+        if reference.pick == "item" and place is not None:
+            paired = next((one for one in self.walk(place) if one.node == reference.node), None)
+            if paired is not None:
+                return [paired]
+        return self._picked(reference)
+
+    def _own_places(self, pick: str, place: Place | None, run: Run) -> list[Place]:
+        if pick == "item" and place is not None:
+            return [place]
+        places = self.input_places(run)
+        if pick in ("all", "item"):
+            return places
+        number = 0 if pick == "first" else -1 if pick == "last" else int(pick[1:])
+        return places[number : number + 1] if number >= 0 else places[-1:]
+
+    def _picked(self, reference: Reference) -> list[Place]:
+        """Items of another node, of its latest run."""
+        own = self.execution.runs.get(reference.node or "", [])
+        if not own:
+            return []
+        places = [
+            place
+            for place in self.outputs(RunPlace(node=reference.node or "", index=len(own) - 1, run=own[-1]))
+            if place.output == 0 or not output_items(self.execution, place.node, place.run, 0)
+        ]
+        if reference.pick == "last":
+            return places[-1:]
+        if reference.pick.startswith("#"):
+            number = int(reference.pick[1:])
+            return places[number : number + 1]
+        return places if reference.pick == "all" else places[:1]
+
+    @cached_property
+    def _targets(self) -> dict[str, list[list[str]]]:
+        """The nodes behind every output of a node."""
+        return {
+            name: [[link.node for link in links or ()] for links in channels.get("main") or ()]
+            for name, channels in self.execution.workflow.connections.items()
+        }
+
+    def behind(self, name: str, output: int | None = None) -> list[str]:
+        """The nodes that an output leads to, or that any output leads to."""
+        outputs = self._targets.get(name, [])
+        chosen = outputs if output is None else outputs[output : output + 1]
+        return list(dict.fromkeys(target for targets in chosen for target in targets))
+
+    def leading_to(self, name: str) -> list[str]:
+        """The nodes that lead directly to this one."""
+        return [source for source in self._targets if name in self.behind(source)]
+
+    def left_out(self, name: str) -> list[str]:
+        """Merges behind this node that ran without any item of it."""
+        return [one for one in self.behind(name) if self.kind(one) == "merge" and self.execution.runs.get(one)]
+
+    def reached(self, starts: list[str], until: str | None = None) -> list[str]:
+        """These nodes and all behind them, in the order of the connections; not further than `until`."""
+        waiting, seen = list(starts), dict.fromkeys(starts)
+        while waiting:
+            name = waiting.pop(0)
+            for target in self.behind(name) if name != until else ():
+                if target not in seen:
+                    seen[target] = None
+                    waiting.append(target)
+        return list(seen)
+
+    def never_ran(self, starts: list[str]) -> list[str]:
+        """The nodes from these on that did not run."""
+        ran = self.execution.runs
+        return [name for name in self.reached(starts) if not ran.get(name) and not self._is_off(name)]
+
+    def _is_off(self, name: str) -> bool:
+        node = self.nodes.get(name)
+        return node is None or node.disabled or node.type == _STICKY
+
+
+def conditions_of(settings: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The conditions of an IF, a Filter or a Switch."""
+    holders = [settings.get("conditions")]
+    rules = settings.get("rules")
+    listed = rules.get("values") if isinstance(rules, Mapping) else None
+    holders += [one.get("conditions") for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
+    found = [one.get("conditions") for one in holders if isinstance(one, Mapping)]
+    return [each for one in found if isinstance(one, list) for each in one if isinstance(each, Mapping)]

@@ -1,0 +1,253 @@
+"""Rules for executions that count as a success: pages for data, broken texts, expressions that became null."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from dogubako.packs.n8n.diagnosis.names import is_html
+from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references, references_in, texts
+from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
+from dogubako.packs.n8n.diagnosis.trace import (
+    assigned,
+    gap,
+    is_numeric,
+    joined_texts,
+    missing_in,
+    trace_missing,
+    trace_value,
+    type_name,
+)
+from dogubako.packs.n8n.formatters.flow import Place
+from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
+
+_BROKEN = re.compile(
+    r"\[object Object\]|(?<![A-Za-z0-9_])(?:NaN|undefined|Infinity)(?![A-Za-z0-9_])|Invalid Date(?:Time)?"
+)
+_BROKEN_BYTES = re.compile(rb"\[object Object\]|NaN|undefined|Infinity|Invalid Date")
+_MAKERS: Final = frozenset(
+    {"set", "code", "function", "functionItem", "dateTime", "html", "markdown", "summarize", "aggregate", "itemLists"}
+)
+_ANSWERS: Final = frozenset({"httpRequest", "graphql"})
+_CHOOSES_NULL = re.compile(r"\bnull\b|\?\?|\|\||\?[^.]|\bundefined\b|isEmpty|ifEmpty|\$if\(")
+_CALCULATES = re.compile(r"[\w$)\]]\s*[*/%-]\s*[\w$(]")
+_MOST_ITEMS: Final = 200
+_MOST_FIELDS: Final = 20
+_LONGEST_FOLLOWED: Final = 12_000
+
+
+def page_for_data(scene: Scene) -> Cause | None:
+    """A service answered with a page, and a later node reads fields that a page does not have."""
+    for at in scene.runs:
+        if scene.kind(at.node) not in _ANSWERS:
+            continue
+        for place in _some(scene.outputs(at)):
+            data = scene.json(place)
+            if isinstance(data, Mapping) and any(isinstance(one, str) and is_html(one) for one in data.values()):
+                wanted = _read_later(scene, at, data)
+                if wanted is not None:
+                    problem = f"it received an HTML page instead of JSON, so there is no {wanted[1]} for '{wanted[0]}'"
+                    return Cause(node=at.node, problem=problem, place=place)
+    return None
+
+
+def _read_later(scene: Scene, at: RunPlace, data: Mapping[str, Any]) -> tuple[str, str] | None:
+    """A node behind this one, and a field that it reads in vain."""
+    for later in scene.runs:
+        if later.run.execution_index <= at.run.execution_index or later.node == at.node:
+            continue
+        for reference in references(scene.settings.get(later.node, {})):
+            if reference.node not in (None, at.node) or reference.names[0] in data:
+                continue
+            for place in scene.input_places(later.run)[:1]:
+                absent = is_absent(scene.value(place, reference.names[:1]))
+                if absent and any(one.node == at.node for one in scene.walk(place)):
+                    return later.node, reference.names[0]
+    return None
+
+
+def broken_text(scene: Scene) -> Cause | None:
+    """A text with `[object Object]`, `NaN`, `undefined` or an invalid date that this node made."""
+    for at in scene.runs:
+        if scene.kind(at.node) not in _MAKERS or not scene.inputs(at.run):
+            continue
+        for place in _some(scene.outputs(at)):
+            if _BROKEN_BYTES.search(bytes(at.run.outputs[place.output][place.item])) is None:  # type: ignore[index]
+                continue
+            for path, text, word in _broken_in(scene.json(place)):
+                if not _was_there(scene, at, text, word):
+                    return _explain_text(scene, at, place, path, text, word)
+    return None
+
+
+def _broken_in(data: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str, str]]:
+    if isinstance(data, str):
+        if len(path) and (found := _BROKEN.search(data)) is not None:
+            yield path, data, found[0]
+    elif isinstance(data, Mapping):
+        for key, value in data.items():
+            yield from _broken_in(value, (*path, str(key)))
+    elif isinstance(data, list):
+        for index, value in enumerate(data[:100]):
+            yield from _broken_in(value, (*path, str(index)))
+
+
+def _was_there(scene: Scene, at: RunPlace, text: str, word: str) -> bool:
+    """Whether the word came in with the items, or stands as it is in the parameters."""
+    if any(text in written for written in texts(scene.settings.get(at.node, {}))):
+        return True
+    return any(word.encode() in bytes(item) for one in scene.inputs(at.run) for item in one.items[:_MOST_ITEMS])
+
+
+def _explain_text(scene: Scene, at: RunPlace, place: Place, path: tuple[str, ...], text: str, word: str) -> Cause:
+    """The node that made the text, or the one that lost the value which the text needs."""
+    source = next(iter(scene.parents(place)), None)
+    written = assigned(scene, at.node).get(path[0])
+    read = references_in(written) if written else references(scene.settings.get(at.node, {}))
+    told = f"{'.'.join(path)} is {shortened(repr(text), 80)}"
+    bad = [(one, value) for one in read for value in _bad_values(scene, one, source, at, word)]
+    if len({(one.node, one.names) for one, _ in bad}) == 1:
+        reference, (where, value) = bad[0]
+        if is_absent(value):
+            cause = trace_missing(
+                scene, at.node, reference, where, gap(scene.json(where), reference) or reference.names
+            )
+            if cause.lost:
+                return cause.with_problem(f"{cause.problem}, so '{at.node}' writes {shortened(text, 60)}")
+            return _made(at, place, f"{told}: there is no {reference.written}")
+        if word == "NaN":
+            return trace_value(scene, where, reference.names, f"no number, so '{at.node}' writes {shortened(text, 60)}")
+        return _made(at, place, f"{told}: {reference.written} is an {type_name(value)}, so name one of its fields")
+    return _made(at, place, told)
+
+
+def _bad_values(
+    scene: Scene, reference: Reference, source: Place | None, at: RunPlace, word: str
+) -> Iterator[tuple[Place, Any]]:
+    """The values of a reference that can have made this word."""
+    names = reference.names[:-1] if reference.called else reference.names
+    for place in scene.places_read(reference, source, at.run)[:_MOST_ITEMS] if names else ():
+        value = scene.value(place, names)
+        if _can_make(word, value):
+            yield place, value
+
+
+def _can_make(word: str, value: Any) -> bool:
+    """Whether such a value in a text or a calculation gives this word."""
+    if word == "[object Object]":
+        return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(one, dict) for one in value))
+    if word in ("NaN", "Infinity") and not is_absent(value):
+        return not is_numeric(value)
+    return is_absent(value)
+
+
+def expression_became_null(scene: Scene) -> Cause | None:
+    """A Set node's expression that raised: n8n makes null of it and goes on."""
+    for at in scene.runs:
+        for field, written in assigned(scene, at.node).items():
+            if _CHOOSES_NULL.search(written):
+                continue
+            for place in _some(scene.outputs(at)):
+                value = scene.value(place, tuple(field.split(".")))
+                if (value is None or is_absent(value)) and (cause := _why_null(scene, at, place, field, written)):
+                    return cause
+    return None
+
+
+def _why_null(scene: Scene, at: RunPlace, place: Place, field: str, written: str) -> Cause | None:
+    source = next(iter(scene.parents(place)), None)
+    whole = only_reference(written)
+    for reference in references_in(written):
+        for where, path in missing_in(scene, reference, source, at.run):
+            value = scene.value(where, path)
+            # A field that is null and is only copied is data, not a fault.
+            if whole is not None and not is_absent(value):
+                return None
+            cause = trace_missing(scene, at.node, reference, where, path)
+            if cause.node != at.node and not cause.lost:
+                return _made(at, place, f"{field} is null: its expression reads {'.'.join(path)}, and {cause.problem}")
+            return cause.with_problem(f"{cause.problem}, so {field} becomes null in '{at.node}'")
+    if whole is not None:
+        return None
+    return _made(
+        at, place, f"{field} is null: its expression {shortened(written, 80)} fails, and n8n makes null of that"
+    )
+
+
+def calculated_from_nothing(scene: Scene) -> Cause | None:
+    """A field that code calculated with a value that is not there: NaN, of which n8n makes null."""
+    for at in scene.runs:
+        code = scene.settings.get(at.node, {}).get("jsCode") if scene.kind(at.node) == "code" else None
+        if not isinstance(code, str) or len(code) > _LONGEST_FOLLOWED or not scene.inputs(at.run):
+            continue
+        looked_at: set[str] = set()
+        for place in _some(scene.outputs(at)):
+            data = scene.json(place)
+            nulls = {str(key) for key, value in data.items() if value is None} if isinstance(data, Mapping) else set()
+            for name in sorted(nulls - looked_at)[: _MOST_FIELDS - len(looked_at)]:
+                looked_at.add(name)
+                if (cause := _why_no_number(scene, at, place, name, code)) is not None:
+                    return cause
+    return None
+
+
+def _why_no_number(scene: Scene, at: RunPlace, place: Place, field: str, code: str) -> Cause | None:
+    written = re.search(rf"(?<![\w$.]){re.escape(field)}\s*+:\s*+(?=[\w$(])([^,;{{}}\n]{{1,300}})", code)
+    if written is None or _CALCULATES.search(written[1]) is None or _CHOOSES_NULL.search(written[1]):
+        return None
+    source = next(iter(scene.parents(place)), None)
+    line = code.count("\n", 0, written.start(1)) + 1
+    for reference in references(code):
+        if reference.line == line and not reference.called and reference.names[-1] in written[1]:
+            for where, path in missing_in(scene, reference, source, at.run):
+                cause = trace_missing(scene, at.node, reference, where, path)
+                told = f"so {field} is no number in '{at.node}', and n8n makes null of it"
+                if cause.lost:
+                    return cause.with_problem(f"{cause.problem}, {told}")
+                return _made(at, place, f"it calculates {field} with {'.'.join(path)}, which is not there, {told}")
+    return None
+
+
+def date_from_nothing(scene: Scene) -> Cause | None:
+    """A Date & Time node that was given an empty value: it makes 1970 or today of it."""
+    for at in scene.runs:
+        if scene.kind(at.node) != "dateTime":
+            continue
+        for reference in references(scene.settings.get(at.node, {}).get("date")):
+            for place in _some(scene.outputs(at)):
+                source = next(iter(scene.parents(place)), None)
+                for where in scene.places_read(reference, source, at.run)[:1]:
+                    value = scene.value(where, reference.names)
+                    if value is None or value == "" or is_absent(value):
+                        return _made(at, place, f"it makes a date of {reference.written}, which is empty")
+    return None
+
+
+def _made(at: RunPlace, place: Place, problem: str) -> Cause:
+    return Cause(node=at.node, problem=problem, place=place)
+
+
+def _some(places: Iterator[Place]) -> Iterator[Place]:
+    for number, place in enumerate(places):
+        if number >= _MOST_ITEMS:
+            return
+        yield place
+
+
+def texts_joined(scene: Scene) -> Cause | None:
+    """A number that is two texts in a row, because a Set node added them."""
+    for at in scene.runs:
+        for field in assigned(scene, at.node):
+            for place in _some(scene.outputs(at)):
+                if (cause := joined_texts(scene, place, (field,))) is not None:
+                    return cause
+    return None
+
+
+TEXT_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
+    page_for_data,
+    broken_text,
+    expression_became_null,
+    calculated_from_nothing,
+    date_from_nothing,
+    texts_joined,
+)

@@ -1,0 +1,344 @@
+"""Trace a value back through the items that it was made from, to the node that made it null, lost or wrong."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from dogubako.packs.n8n.diagnosis.names import Path, near_names, never_set
+from dogubako.packs.n8n.diagnosis.references import (
+    ELEMENT,
+    Reference,
+    Step,
+    only_reference,
+    references_in,
+)
+from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
+from dogubako.packs.n8n.formatters.facts import item_error
+from dogubako.packs.n8n.formatters.flow import Place
+from dogubako.packs.n8n.formatters.truncation import is_absent, shortened, value_at
+
+_LONGEST_WALK: Final = 200
+_DEEPEST_FOLLOW: Final = 6
+_LONGEST_VALUE: Final = 80
+_MOST_ELEMENTS: Final = 500
+_LONGEST_RAW: Final = 20_000
+_IN_RAW_JSON = re.compile(r'"([^"\\]{1,100})"\s*+:\s*+\{\{([^{}]{1,500})\}\}\s*+[,}]')
+_ADDS = re.compile(r"=\s*+\{\{[^{}+]{1,200}+(?:\+[^{}+]{1,200}+){1,9}+\}\}\s*+")
+_OF_TEXTS: Final = frozenset({"length"})
+
+
+def trace_missing(scene: Scene, reader: str, reference: Reference, place: Place, path: Path, depth: int = 0) -> Cause:
+    """Who made this field null or lost it, or who reads a name that does not exist."""
+    value = scene.value(place, path)
+    if (swallowed := swallowed_before(scene, place)) is not None:
+        return swallowed
+    if not is_absent(value):
+        return trace_value(scene, place, path, "null", depth)
+    holder = scene.value(place, path[:-1]) if path[1:] else None
+    if isinstance(holder, (str, int, float)) or (isinstance(holder, list) and holder and not path[-1].isdecimal()):
+        listed = "a list, " if isinstance(holder, list) else ""
+        return trace_value(scene, place, path[:-1], f"{listed}so there is no {path[-1]} in it", depth)
+    walk = [place]
+    while len(walk) < _LONGEST_WALK:
+        here = walk[-1]
+        parents = scene.parents(here)
+        known = parents or scene.possible_parents(here)
+        having = next((one for one in known if not is_absent(scene.value(one, path))), None)
+        if having is not None:
+            return _lost(scene, here, path, walk)
+        if (alone := _without_partner(scene, here, path, walk) or _without_side(scene, here, path, walk)) is not None:
+            return alone
+        if not known or known[0] in walk:
+            break
+        walk.append(known[0])
+    return never_set(scene, reader, reference, path, walk)
+
+
+def trace_value(scene: Scene, place: Place, path: Path, described: str, depth: int = 0) -> Cause:
+    """The node that first gave out this value, which is bad for a reason that `described` names."""
+    value = scene.value(place, path)
+    walk = _walk_while(scene, place, lambda one: _same(scene.value(one, path), value))
+    made_at = walk[-1]
+    followed = _through_expression(scene, made_at, path, value, described, walk, depth)
+    followed = followed or _through_split(scene, made_at, path, value, described, walk, depth)
+    if followed is not None:
+        return followed
+    name = ".".join(path)
+    problem = f"{name} is null" if value is None else f"{name} is {shown_value(value)}, {described}"
+    return Cause(node=made_at.node, problem=problem, place=made_at, walk=tuple(walk), path=path)
+
+
+def joined_texts(scene: Scene, place: Place, path: Path) -> Cause | None:
+    """A number that a Set node's `a + b` made of texts: they were joined, not added."""
+    value, run = scene.value(place, path), scene.run_of(place)
+    if run is None or len(path) != 1 or isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    written = assigned(scene, place.node).get(path[0], "")
+    read = references_in(written) if _ADDS.fullmatch(written) else []
+    source = next(iter(scene.parents(place)), None)
+    found = [scene.value(at, one.names) for one in read for at in scene.places_read(one, source, run)[:1]]
+    texts = [one for one in found if isinstance(one, str) and is_numeric(one)]
+    if len(found) < 2 or len(texts) != len(found) or "".join(texts) != str(value):
+        return None
+    shown = " and ".join(f"{one.written} {text!r}" for one, text in zip(read, texts, strict=True))
+    problem = f"{path[0]} is {value}, because {shown} are texts: + joins them and does not add"
+    return Cause(node=place.node, problem=problem, place=place, walk=(place,), path=path)
+
+
+def swallowed_before(scene: Scene, place: Place) -> Cause | None:
+    """An error that a node passed on as data. Elsewhere `error` is an ordinary field."""
+    walk = scene.walk(place)
+    count = next((index for index, one in enumerate(walk) if item_error(scene.item(one)) is None), len(walk))
+    if count == 0:
+        return None
+    at = walk[count - 1]
+    node, message = scene.nodes.get(at.node), item_error(scene.item(at))
+    if node is None or message is None or not node.goes_on_after_errors:
+        return None
+    return Cause(node=at.node, problem=went_on(message), place=at, walk=tuple(walk[:count]))
+
+
+def went_on(message: str) -> str:
+    return f"it failed for this item and was told to go on: {shortened(message, 200)}"
+
+
+def is_numeric(value: Any) -> bool:
+    """Whether JavaScript can calculate with it."""
+    if isinstance(value, str):
+        if not value.isascii():
+            return False
+        try:
+            float(value.strip() or "0")
+        except ValueError:
+            return False
+        return True
+    return value is None or isinstance(value, (int, float))
+
+
+def type_name(value: Any) -> str:
+    """What JavaScript calls it, with lists and null told apart."""
+    if value is None:
+        return "null"
+    if is_absent(value):
+        return "undefined"
+    names = {bool: "boolean", int: "number", float: "number", str: "string", list: "array", dict: "object"}
+    return names.get(type(value), "object")
+
+
+def shown_value(value: Any) -> str:
+    text = f'"{value}"' if isinstance(value, str) else str(value)
+    return f"{shortened(text, _LONGEST_VALUE)} ({type_name(value)})"
+
+
+def _walk_while(scene: Scene, place: Place, holds: Callable[[Place], bool]) -> list[Place]:
+    """This item and its ancestors for as long as they have the value too."""
+    walk = [place]
+    while len(walk) < _LONGEST_WALK:
+        parents = scene.parents(walk[-1]) or scene.possible_parents(walk[-1])
+        further = next((one for one in parents if holds(one) and one not in walk), None)
+        if further is None:
+            break
+        walk.append(further)
+    return walk
+
+
+def _same(one: Any, other: Any) -> bool:
+    return not is_absent(one) and type(one) is type(other) and one == other
+
+
+def _through_expression(
+    scene: Scene, place: Place, path: Path, value: Any, described: str, walk: list[Place], depth: int
+) -> Cause | None:
+    """What a Set node's expression read when it made this value, if that explains it."""
+    written = assigned(scene, place.node).get(path[0])
+    run = scene.run_of(place)
+    if run is None or written is None or depth >= _DEEPEST_FOLLOW:
+        return None
+    source = next(iter(scene.parents(place)), None)
+    whole = only_reference(written)
+    if whole is not None:
+        return _follow(scene, place.node, whole, source, path[1:], value, described, walk, depth)
+    if value is not None:
+        return None
+    for reference in references_in(written):
+        missing = next(iter(missing_in(scene, reference, source, run)), None)
+        if missing is not None:
+            cause = trace_missing(scene, place.node, reference, *missing, depth + 1)
+            return _extended(cause, walk)
+    problem = (
+        f"{path[0]} is null: its expression {shortened(written, _LONGEST_VALUE)} fails, and n8n makes null of that"
+    )
+    return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk))
+
+
+def _through_split(
+    scene: Scene, place: Place, path: Path, value: Any, described: str, walk: list[Place], depth: int
+) -> Cause | None:
+    """The list from which a Split Out node took this item."""
+    field = scene.settings.get(place.node, {}).get("fieldToSplitOut")
+    source = next(iter(scene.parents(place)), None)
+    if scene.kind(place.node) not in ("splitOut", "itemLists") or source is None or not isinstance(field, str):
+        return None
+    names = tuple(field.split("."))
+    elements = scene.value(source, names)
+    for index in (
+        range(min(len(elements), _MOST_ELEMENTS)) if isinstance(elements, list) and depth < _DEEPEST_FOLLOW else ()
+    ):
+        inner = (*names, str(index), *path)
+        if _same(scene.value(source, inner), value):
+            return _extended(trace_value(scene, source, inner, described, depth + 1), walk)
+    return None
+
+
+def _follow(
+    scene: Scene,
+    node: str,
+    reference: Reference,
+    source: Place | None,
+    rest: Path,
+    value: Any,
+    described: str,
+    walk: list[Place],
+    depth: int,
+) -> Cause | None:
+    run = scene.run_of(walk[-1])
+    if run is None:
+        return None
+    missing = next(iter(missing_in(scene, reference, source, run)), None)
+    if missing is not None:
+        return _extended(trace_missing(scene, node, reference, *missing, depth + 1), walk)
+    for place in scene.places_read(reference, source, run)[:1]:
+        path = (*reference.names, *rest)
+        if _same(scene.value(place, path), value) or (value is None and scene.value(place, path) is None):
+            return _extended(trace_value(scene, place, path, described, depth + 1), walk)
+    return None
+
+
+def _extended(cause: Cause, walk: list[Place]) -> Cause:
+    return replace(cause, walk=(*walk, *cause.walk))
+
+
+def missing_in(scene: Scene, reference: Reference, place: Place | None, run: Any) -> list[tuple[Place, Path]]:
+    """The items in which this reference meets null or nothing, with the path that is missing there."""
+    found = []
+    for one in scene.places_read(reference, place, run):
+        path = gap(scene.json(one), reference)
+        if path is not None:
+            found.append((one, path))
+    return found
+
+
+def gap(data: Any, reference: Reference) -> Path | None:
+    """The part of the path that is null or absent; None where everything is there or may be missing."""
+    # The last step of a call is a method, not a field.
+    path = reference.path[:-1] if reference.called else reference.path
+    return _gap(data, path, reference.path, ())
+
+
+def _gap(data: Any, path: tuple[Step, ...], whole: tuple[Step, ...], before: Path) -> Path | None:
+    for size in range(len(before) + 1, len(path) + 1):
+        names = (*before, *(step.name for step in path[len(before) : size]))
+        if names[-1] == ELEMENT:
+            elements = value_at(data, names[:-1])
+            count = min(len(elements), _MOST_ELEMENTS) if isinstance(elements, list) else 0
+            inner = (_gap(data, path, whole, (*names[:-1], str(index))) for index in range(count))
+            return next((one for one in inner if one is not None), None)
+        value = value_at(data, names)
+        if is_absent(value) or value is None:
+            optional = size < len(whole) and whole[size].optional
+            return None if optional else names
+        into_list = isinstance(value, list) and size < len(path) and _is_index(path[size].name)
+        if (
+            isinstance(value, (str, int, float))
+            and size < len(path)
+            and size + 1 < len(whole)
+            and path[size].name not in _OF_TEXTS
+        ):
+            # A field of a text or a number is nothing, and the step behind it fails.
+            return None if whole[size + 1].optional else (*names, path[size].name)
+        if isinstance(value, list) and size < len(path) and not into_list and path[size].name not in _OF_TEXTS:
+            # A list has no such field.
+            return None if size + 1 < len(whole) and whole[size + 1].optional else (*names, path[size].name)
+        if not isinstance(value, Mapping) and not into_list:
+            # The next step is a property of strings, numbers or lists.
+            return None
+    return None
+
+
+def _is_index(name: str) -> bool:
+    return name == ELEMENT or name.isdecimal()
+
+
+def assigned(scene: Scene, node: str) -> dict[str, str]:
+    """The expressions by which a Set node fills its fields."""
+    settings = scene.settings.get(node, {}) if scene.kind(node) == "set" else {}
+    if settings.get("mode") == "raw" and isinstance(settings.get("jsonOutput"), str):
+        return {name: f"={{{{{body}}}}}" for name, body in _IN_RAW_JSON.findall(settings["jsonOutput"][:_LONGEST_RAW])}
+    holder = settings.get("assignments")
+    listed = holder.get("assignments") if isinstance(holder, Mapping) else None
+    values = settings.get("values")
+    older = (
+        [one for kind in values.values() if isinstance(kind, list) for one in kind]
+        if isinstance(values, Mapping)
+        else []
+    )
+    entries = [one for one in [*(listed if isinstance(listed, list) else []), *older] if isinstance(one, Mapping)]
+    return {
+        str(one.get("name")): one["value"]
+        for one in entries
+        if isinstance(one.get("value"), str) and one["value"].startswith("=")
+    }
+
+
+def _without_partner(scene: Scene, here: Place, path: Path, walk: list[Place]) -> Cause | None:
+    """A join whose other side gives the field, to other items than this one."""
+    run = scene.run_of(here)
+    inputs = scene.inputs(run) if run is not None else []
+    if len(inputs) < 2 or run is None:
+        return None
+    giving = next((one for one in scene.input_places(run) if not is_absent(scene.value(one, path))), None)
+    if giving is None:
+        return None
+    problem = f"{'.'.join(path)} comes from '{giving.node}', and this item found no partner there"
+    return Cause(node=here.node, problem=problem, place=here, walk=tuple(walk), lost=True)
+
+
+def _without_side(scene: Scene, here: Place, path: Path, walk: list[Place]) -> Cause | None:
+    """A merge to which one of its sides gave nothing: the field may have come from there."""
+    run = scene.run_of(here)
+    if run is None or scene.kind(here.node) != "merge":
+        return None
+    giving = {one.node for one in scene.inputs(run) if one.items}
+    for name in scene.leading_to(here.node):
+        runs = scene.execution.runs.get(name, [])
+        if name in giving or not runs:
+            continue
+        held = next((one for one in scene.input_places(runs[-1]) if not is_absent(scene.value(one, path))), None)
+        data = scene.json(walk[0])
+        if held is None and near_names(list(data) if isinstance(data, Mapping) else [], path[0]):
+            # The name is rather misspelt.
+            continue
+        field = ".".join(path)
+        had = (
+            f"{field}, which came from '{held.node}', is"
+            if held
+            else f"whatever would come from there, such as {field}, is"
+        )
+        problem = f"it passed on no items to '{here.node}', so {had} missing"
+        return Cause(node=name, problem=problem, walk=tuple(walk), certain=held is not None)
+    return None
+
+
+def _lost(scene: Scene, here: Place, path: Path, walk: list[Place]) -> Cause:
+    kind, settings = scene.kind(here.node), scene.settings.get(here.node, {})
+    why, node = "", scene.nodes.get(here.node)
+    if scene.json(here) == {} and node is not None and node.always_output_data:
+        problem = "it passed on nothing, and then an empty item, because it is set to always output data"
+        told = f"{problem}; so there is no {'.'.join(path)}"
+        return Cause(node=here.node, problem=told, place=here, walk=tuple(walk), lost=True)
+    if kind == "set" and not settings.get("includeOtherFields"):
+        why = ": this node keeps only the fields that it sets"
+    elif kind in ("httpRequest", "executeWorkflow"):
+        why = ": this node puts its own answer in place of the item"
+    return Cause(node=here.node, problem=f"{'.'.join(path)} is lost here{why}", place=here, walk=tuple(walk), lost=True)

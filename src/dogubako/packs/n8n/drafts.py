@@ -1,0 +1,66 @@
+"""The draft of a workflow beside its published version: whether they differ, and who saved the draft."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from dogubako.contract.errors import ApiError
+from dogubako.packs.n8n.merging import normal_form
+
+if TYPE_CHECKING:
+    from dogubako.packs.n8n.client import N8nClient
+
+JsonObject = dict[str, Any]
+
+GRAPH: Final = ("nodes", "connections")
+_RECENT: Final = 20
+
+
+def published_graph(workflow: Mapping[str, Any]) -> JsonObject | None:
+    """Nodes and connections of the published version; None if nothing is published."""
+    version = workflow.get("activeVersion")
+    if not workflow.get("active") or not isinstance(version, Mapping):
+        return None
+    return {part: version.get(part) for part in GRAPH}
+
+
+def same_graph(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    left, right = (normal_form({part: each.get(part) for part in GRAPH}) for each in (one, other))
+    return left == right
+
+
+def has_unpublished_changes(workflow: Mapping[str, Any]) -> bool:
+    """Whether the draft is not what runs. Two versions may have the same content."""
+    if workflow.get("versionId") == workflow.get("activeVersionId"):
+        return False
+    published = published_graph(workflow)
+    return published is not None and not same_graph(workflow, published)
+
+
+async def unpublished_draft(client: "N8nClient", workflow: Mapping[str, Any]) -> JsonObject | None:
+    """Which version is published, and who saved the draft that is not; None if nothing waits."""
+    if not has_unpublished_changes(workflow):
+        return None
+    draft, published = workflow.get("versionId"), workflow.get("activeVersion") or {}
+    saved = await _saved(client, workflow)
+    facts = {
+        "versionId": draft,
+        "savedBy": saved.get("authors"),
+        "savedAt": saved.get("createdAt") or workflow.get("updatedAt"),
+        "publishedVersionId": workflow.get("activeVersionId"),
+        "publishedVersionSavedAt": published.get("createdAt"),
+    }
+    return {key: value for key, value in facts.items() if value is not None}
+
+
+async def _saved(client: "N8nClient", workflow: Mapping[str, Any]) -> JsonObject:
+    rows = await recent_versions(client, str(workflow["id"]))
+    return next((row for row in rows if row["versionId"] == workflow.get("versionId")), {})
+
+
+async def recent_versions(client: "N8nClient", workflow_id: str) -> list[JsonObject]:
+    """The newest versions; none if n8n does not tell. A write that succeeded must not fail for want of its history."""
+    try:
+        page = await client.workflows.history(workflow_id, _RECENT)
+    except ApiError:
+        return []
+    return list(page["data"]) if page else []

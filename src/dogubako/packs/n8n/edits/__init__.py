@@ -1,0 +1,1 @@
+"""Patch operations: small changes to a workflow, applied together or not at all."""

@@ -1,0 +1,258 @@
+"""Describe a node type: a line per parameter, narrowed to one resource and operation."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from dogubako.packs.n8n.formatters.truncation import shortened, tokens_of
+from dogubako.packs.n8n.nodes.descriptions import Conditions, NodeDescription, Property, Summary
+from dogubako.packs.n8n.nodes.display import Values, displayed, resolve
+
+JsonObject = dict[str, Any]
+
+TOKENS: Final = 1_300
+_TAG: Final = re.compile(r"<[^>]{1,200}>")
+_LONGEST_TEXT: Final = 90
+_LONGEST_DEFAULT: Final = 40
+_MOST_CHOICES: Final = 10
+_MOST_LISTED: Final = 12
+# Parameters that only show something.
+_NOT_SET: Final = frozenset({"notice", "callout", "button", "curlImport", "credentials"})
+
+
+def row(summary: Summary) -> JsonObject:
+    """One result of a search."""
+    facts = {
+        "type": summary.type,
+        "title": summary.title,
+        "description": _plain(summary.description, 140),
+        "version": summary.version,
+        "trigger": summary.trigger or None,
+        "asTool": f"{summary.type}Tool" if summary.usable_as_tool else None,
+        "resources": _some(summary.resources),
+        "operations": _some(summary.operations) if not summary.resources else None,
+    }
+    return {key: value for key, value in facts.items() if value not in (None, "", [])}
+
+
+class NodeTypeFormatter:
+    """One description at one version, with the values that narrow it."""
+
+    def __init__(self, description: NodeDescription, version: float, chosen: Mapping[str, str]) -> None:
+        self._description = description
+        self._version = version
+        self._chosen = chosen
+        frame = Values(here={}, version=version, tool=description.type.endswith("Tool"))
+        self._values = resolve(description.properties, chosen, frame, defaults=True)
+
+    def overview(self, versions: Sequence[float]) -> JsonObject:
+        """The type, its credentials, its resources and operations, and its parameters as far as they fit."""
+        facts = self._frame(versions)
+        if missing := self._undecided():
+            facts |= missing
+            return facts
+        parameters = [one for one in self._shown() if one.name not in self._chosen]
+        parameters.sort(key=lambda one: (self._unmet(one) is not None, not one.required))
+        lines = [line(one, self._unmet(one)) for one in parameters]
+        fitting = within(lines, TOKENS, frame=facts)
+        facts["parameters"] = lines[:fitting]
+        if fitting < len(lines):
+            left = list(dict.fromkeys(one.name for one in parameters[fitting:]))
+            facts["moreParameters"] = _some(left, 40)
+        return facts
+
+    def parameter(self, name: str) -> list[Property]:
+        """The definitions of one parameter, those that are shown first."""
+        found = [one for one in self._description.properties if one.name == name]
+        return sorted(found, key=lambda one: displayed(one, self._values) is False)
+
+    def names(self) -> list[str]:
+        return list(dict.fromkeys(one.name for one in self._description.properties if one.type not in _NOT_SET))
+
+    def _frame(self, versions: Sequence[float]) -> JsonObject:
+        one = self._description
+        facts = {
+            "type": one.type,
+            "title": one.title,
+            "description": _plain(one.description, 200),
+            "version": self._version,
+            "versions": [*versions] if len(versions) > 1 else None,
+            "trigger": one.trigger or None,
+            "inputs": one.inputs if one.inputs not in (None, ["main"]) else None,
+            "outputs": one.outputs if one.outputs not in (None, ["main"]) else None,
+            "credentials": [use.name for use in one.credentials if displayed(use, self._values) is not False] or None,
+            "chosen": dict(self._chosen) or None,
+        }
+        return {key: value for key, value in facts.items() if value not in (None, "")}
+
+    def _undecided(self) -> JsonObject:
+        """The resources or operations to choose from, if the description needs a choice."""
+        resources = self._description.values_of("resource")
+        if "resource" not in self._chosen and len(resources) > 1:
+            return {"resources": {name: self._operations(name) for name in resources}}
+        operations = self._operations(self._chosen.get("resource"))
+        if "operation" not in self._chosen and len(operations) > 1:
+            return {"operations": operations}
+        return {}
+
+    def _operations(self, resource: str | None) -> list[str]:
+        chosen = dict(self._chosen) | ({"resource": resource} if resource else {})
+        values = resolve(self._description.properties, chosen, self._values, defaults=True)
+        named = (one for one in self._description.properties if one.name == "operation")
+        shown = (one for one in named if displayed(one, values) is not False)
+        return list(dict.fromkeys(str(choice.value) for one in shown for choice in one.choices))
+
+    def _shown(self) -> Iterator[Property]:
+        """Parameters that can be set with the chosen values, if only under a condition."""
+        for one in self._description.properties:
+            if one.type not in _NOT_SET and one.type != "hidden" and self._possible(one):
+                yield one
+
+    def _possible(self, one: Property) -> bool:
+        """Whether no condition on a chosen value, or on the version, rules a parameter out."""
+        fixed = {*self._chosen, "@version", "@tool"}
+        show = {key: value for key, value in (one.show or {}).items() if key.removeprefix("/") in fixed}
+        hide = {key: value for key, value in (one.hide or {}).items() if key.removeprefix("/") in fixed}
+        return displayed(Property(name=one.name, show=show, hide=hide), self._values) is not False
+
+    def _unmet(self, one: Property) -> Conditions | None:
+        """The conditions that the other parameters do not meet yet."""
+        if displayed(one, self._values) is not False:
+            return None
+        fixed = {*self._chosen, "@version", "@tool"}
+        return {key: value for key, value in (one.show or {}).items() if key.removeprefix("/") not in fixed} or None
+
+
+def line(one: Property, conditions: Conditions | None = None) -> str:
+    """`url*: string — The URL to make the request to`. A star marks what is required."""
+    text = f"{one.name}{'*' if one.required else ''}: {_kind(one)}{_default(one)}"
+    if conditions:
+        text += f" [{', '.join(f'{key}={_values(value)}' for key, value in conditions.items())}]"
+    description = _plain(one.description or one.title, _LONGEST_TEXT)
+    return f"{text} — {description}" if description and description.lower() != one.name.lower() else text
+
+
+def details(one: Property, version: float) -> JsonObject:
+    """One parameter whole: all its choices, and what is inside of it."""
+    at_version = Values(here={}, version=version)
+
+    def lines(children: Sequence[Property]) -> list[str]:
+        return [line(child, _other_conditions(child)) for child in children if _exists(child, at_version)]
+
+    facts: JsonObject = {"parameter": line(one), "description": _plain(one.description, 200) or None}
+    if one.show or one.hide:
+        facts["shownWhen"], facts["hiddenWhen"] = _other_conditions(one) or None, one.hide
+    if one.choices:
+        facts["choices"] = {str(choice.value): choice.title for choice in one.choices}
+    if one.modes:
+        facts["modes"] = one.modes
+    if one.children:
+        facts["options"] = lines(one.children)
+    if one.groups:
+        facts["entries"] = {f"{name}[]" if one.many else name: lines(group) for name, group in one.groups.items()}
+    return {key: value for key, value in facts.items() if value is not None}
+
+
+def _exists(one: Property, at_version: Values) -> bool:
+    """Whether a version has a parameter at all, whatever the other values are."""
+    show, hide = (
+        {key: value for key, value in (part or {}).items() if key == "@version"} for part in (one.show, one.hide)
+    )
+    return displayed(Property(name=one.name, show=show, hide=hide), at_version) is not False
+
+
+def _other_conditions(one: Property) -> Conditions:
+    return {key: value for key, value in (one.show or {}).items() if key != "@version"}
+
+
+def _kind(one: Property, depth: int = 0) -> str:
+    if one.choices and one.type in ("options", "multiOptions"):
+        every = list(dict.fromkeys(str(choice.value) for choice in one.choices))
+        values = "|".join(every[:_MOST_CHOICES])
+        more = f"|… ({len(every)})" if len(every) > _MOST_CHOICES else ""
+        return f"[{values}{more}]" if one.type == "multiOptions" else f"{values}{more}"
+    if one.type == "resourceLocator":
+        return f"{{__rl: true, mode: {'|'.join(one.modes) or 'id'}, value}}"
+    if one.children:
+        return f"{{{_inside(one.children, depth)}}}"
+    if one.groups:
+        many = "[]" if one.many else ""
+        return "{" + ", ".join(f"{name}{many}: {{{_inside(group, depth)}}}" for name, group in one.groups.items()) + "}"
+    return _SHAPES.get(one.type, one.type)
+
+
+_SHAPES: Final = {
+    "filter": "{conditions: [{leftValue, rightValue, operator: {type, operation}}], combinator: and|or}",
+    "assignmentCollection": "{assignments: [{name, value, type}]}",
+    "resourceMapper": "{mappingMode: defineBelow|autoMapInputData, value: {…}}",
+    "collection": "{}",
+    "fixedCollection": "{}",
+}
+
+
+def _inside(children: Sequence[Property], depth: int) -> str:
+    names = list(dict.fromkeys(child.name for child in children))
+    if depth:
+        return ", ".join(names[:_MOST_LISTED])
+    shown = [f"{name}{_brief_kind(next(one for one in children if one.name == name))}" for name in names[:_MOST_LISTED]]
+    return ", ".join(shown) + (f", … ({len(names)})" if len(names) > _MOST_LISTED else "")
+
+
+def _brief_kind(one: Property) -> str:
+    if one.children or one.groups:
+        return ": {…}"
+    if one.choices and len(one.choices) <= 4:
+        return ": " + "|".join(str(choice.value) for choice in one.choices)
+    return "" if one.type == "string" else f": {_SHAPES.get(one.type, one.type)}"
+
+
+def _default(one: Property) -> str:
+    if one.default in (None, "", {}, []) or one.is_container or isinstance(one.default, dict):
+        return ""
+    return f" = {shortened(msgspec.json.encode(one.default).decode(), _LONGEST_DEFAULT)}"
+
+
+def _values(values: Any) -> str:
+    listed = values if isinstance(values, list) else [values]
+    words = [msgspec.json.encode(one).decode().strip('"') for one in listed[:4]]
+    return "|".join(words) + ("|…" if len(listed) > 4 else "")
+
+
+def _plain(text: str, longest: int) -> str:
+    flat = " ".join(_TAG.sub("", text).split())
+    return flat if len(flat) <= longest else f"{flat[: longest - 1]}…"
+
+
+def _some(names: Sequence[str], most: int = _MOST_LISTED) -> list[str]:
+    return [*names[:most], f"… [{len(names) - most} more]"] if len(names) > most else list(names)
+
+
+def within(lines: Sequence[str], tokens: int, *, frame: Mapping[str, Any] | None = None) -> int:
+    """How many lines fit beside the frame."""
+    room = tokens - (tokens_of(frame) if frame else 0)
+    for index, one in enumerate(lines):
+        room -= tokens_of(one) + 1
+        if room < 0:
+            return index
+    return len(lines)
+
+
+def parameter_of(definition: str, name: str) -> list[str]:
+    """The lines of one parameter in a TypeScript definition, with the comment before it."""
+    lines = definition.splitlines()
+    starts = [index for index, one in enumerate(lines) if one.lstrip().startswith((f"{name}?:", f"{name}:"))]
+    found: list[str] = []
+    for start in starts[:3]:
+        depth = 0
+        for end in range(start, len(lines)):
+            depth += lines[end].count("{") - lines[end].count("}")
+            if depth <= 0:
+                break
+        before = [lines[start - 1]] if start and lines[start - 1].strip().startswith("//") else []
+        found += [*before, *lines[start : end + 1]]
+    return found or [f"// there is no parameter {name[:100]} here"]
+
+
+__all__ = ["TOKENS", "NodeTypeFormatter", "details", "line", "parameter_of", "row", "within"]

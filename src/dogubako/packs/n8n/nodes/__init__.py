@@ -1,0 +1,1 @@
+"""What is known about node types, and checks of workflows against it."""

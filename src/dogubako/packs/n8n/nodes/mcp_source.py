@@ -1,0 +1,192 @@
+"""Node types as the instance itself tells them over its MCP endpoint, with community nodes.
+
+It describes types in TypeScript. Its own check of nodes takes unknown types, versions and parameters as good, so the
+first two are looked up; and it refuses some good nodes, so only missing parameters count as certain.
+"""
+
+import html
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from dogubako.outbound.http import Operation
+from dogubako.packs.n8n.api.mcp_endpoint import McpEndpoint
+from dogubako.packs.n8n.nodes.descriptions import NodeDescription, Summary
+from dogubako.packs.n8n.nodes.problems import Problem
+
+JsonObject = dict[str, Any]
+
+_CODE: Final = re.compile(r"```typescript\n(.*?)```", re.DOTALL)
+_HEADING: Final = re.compile(r"^- (?P<type>[^\s.]++\.\S++)(?P<marks>.*)$")
+_ENTRY: Final = re.compile(r"^\s{4,}- (\w+):?$")
+_COMMENT: Final = re.compile(r"/\*\*((?:[^*]++|\*(?!/))*+)(?:\*/\n?|\Z)")
+_PARAMS: Final = re.compile(
+    r"^export (?:interface|type) \w+Params\b[^\n{]*+\{\n(.*?)(?:^\}|\Z)", re.DOTALL | re.MULTILINE
+)
+_MISSING: Final = re.compile(r'Required field "parameters\.([\w.\[\]]+)" is missing')
+_NO_TYPE: Final = re.compile(r"Node type '([^']+)' not found")
+_NO_VERSION: Final = re.compile(r"Version '([^']+)' not found for node '([^']+)'")
+# n8n checks so many nodes at once.
+_MOST_NODES: Final = 50
+_LONGEST_COMMENT: Final = 100
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Definition:
+    """What the instance says about a node type: code, or why there is none."""
+
+    code: str = ""
+    refusal: str = ""
+    unknown_type: bool = False
+
+
+class McpNodes:
+    """Asks the instance. The definitions are text for the reader; checks are made by the instance."""
+
+    name = "n8n's own MCP endpoint"
+    complete = True
+    certain = False
+
+    def __init__(self, endpoint: McpEndpoint) -> None:
+        self._endpoint = endpoint
+
+    async def search(self, query: str, limit: int) -> Sequence[Summary]:
+        found = await self._endpoint.call("search_nodes", {"queries": [query]}, Operation(name="search nodes"))
+        return list(_summaries(str(found.get("results") or found.get("text") or "")))[:limit]
+
+    async def names(self) -> Sequence[str]:
+        return ()
+
+    async def describe(self, node_type: str) -> Sequence[NodeDescription]:
+        """Whether the type exists. Its parameters are in the definition, as text."""
+        text = await self._types([{"nodeId": node_type}])
+        known = _NO_TYPE.search(text) is None
+        return [NodeDescription(type=node_type, complete=False)] if known else []
+
+    async def definition(self, wanted: Mapping[str, str]) -> Definition:
+        """The TypeScript of a node type, or n8n's own sentence that says what to choose first."""
+        text = await self._types([dict(wanted)])
+        code = _CODE.search(text)
+        if code is not None:
+            return Definition(code=condensed(code[1]))
+        refusal = text.partition("# Errors")[2].strip().removeprefix("Error: ")
+        return Definition(refusal=refusal or text.strip(), unknown_type=_NO_TYPE.search(text) is not None)
+
+    async def check(self, nodes: Sequence[Mapping[str, Any]]) -> list[Problem]:
+        """Unknown types and versions, and what n8n's own check finds."""
+        asked = {(str(node.get("type")), node.get("typeVersion", 1)) for node in nodes}
+        requests = [{"nodeId": kind, "version": f"{version:g}"} for kind, version in asked if _is_number(version)]
+        text = await self._types(requests) if requests else ""
+        gone = set(_NO_TYPE.findall(text))
+        versions = {(kind, version) for version, kind in _NO_VERSION.findall(text)}
+        problems = list(_unknown(nodes, gone, versions))
+        known = [node for node in nodes if node.get("type") not in gone]
+        for begin in range(0, len(known), _MOST_NODES):
+            problems += await self._checked(known[begin : begin + _MOST_NODES])
+        return problems
+
+    async def _types(self, requests: Sequence[JsonObject]) -> str:
+        found = await self._endpoint.call(
+            "get_node_types", {"nodeIds": list(requests)}, Operation(name="describe node")
+        )
+        return str(found.get("definitions") or found.get("text") or "")
+
+    async def _checked(self, nodes: Sequence[Mapping[str, Any]]) -> list[Problem]:
+        sent: list[JsonObject] = [
+            {
+                "name": str(node.get("name")),
+                "type": str(node.get("type")),
+                "typeVersion": node.get("typeVersion", 1) if _is_number(node.get("typeVersion", 1)) else 1,
+                "parameters": node.get("parameters") if isinstance(node.get("parameters"), Mapping) else {},
+            }
+            for node in nodes
+        ]
+        found = await self._endpoint.call("validate_node_config", {"nodes": sent}, Operation(name="validate workflow"))
+        results = found.get("results")
+        disabled = {str(node.get("name")) for node in nodes if node.get("disabled")}
+        return [one for one in _reported(results if isinstance(results, list) else []) if one.node not in disabled]
+
+
+def condensed(code: str) -> str:
+    """The interface of the parameters, with comments as single lines."""
+    body = _PARAMS.search(code)
+    return _COMMENT.sub(_one_line, body[1] if body else code).rstrip()
+
+
+def _one_line(comment: re.Match[str]) -> str:
+    """`// what it is (default x) [when a: ["b"]]`; advice to builders is left out."""
+    words, default, when = [], "", ""
+    for part in re.split(r"\n[ \t]*+(?:\*[ \t]*+)?(?=@)|\A[ \t]*+(?:\*[ \t]*+)?(?=@)", comment[1]):
+        text = " ".join(re.sub(r"^[ \t]*+\* ?", "", part, flags=re.MULTILINE).split())
+        if text.startswith("@default"):
+            default = f" (default {text.removeprefix('@default').strip()})"
+        elif text.startswith("@displayOptions.show"):
+            when = f" [when {text.removeprefix('@displayOptions.show').strip()}]"
+        elif not text.startswith("@"):
+            words.append(text)
+    said = html.unescape(" ".join(words))
+    said = said if len(said) <= _LONGEST_COMMENT else f"{said[: _LONGEST_COMMENT - 1]}…"
+    return f"// {said}{default[:60]}{when}\n"
+
+
+def _summaries(text: str) -> Iterator[Summary]:
+    """The results of a search: a heading per node, its facts, and its operations."""
+    current: Summary | None = None
+    for line in text.splitlines():
+        if heading := _HEADING.match(line):
+            if current is not None:
+                yield current
+            current = Summary(type=heading["type"], trigger="[TRIGGER]" in heading["marks"])
+        elif current is not None:
+            _read_fact(current, line)
+    if current is not None:
+        yield current
+
+
+def _read_fact(summary: Summary, line: str) -> None:
+    name, _, value = line.strip().partition(": ")
+    if name == "Display Name":
+        summary.title = value
+    elif name == "Description":
+        summary.description = value
+    elif name == "Version" and re.fullmatch(r"\d+(\.\d+)?", value):
+        summary.version = float(value)
+    elif entry := _ENTRY.match(line):
+        listed = summary.resources if line.rstrip().endswith(":") else summary.operations
+        if entry[1] not in listed:
+            listed.append(entry[1])
+
+
+def _unknown(nodes: Sequence[Mapping[str, Any]], gone: set[str], versions: set[tuple[str, str]]) -> Iterator[Problem]:
+    for node in nodes:
+        kind, version = str(node.get("type")), node.get("typeVersion", 1)
+        if kind in gone:
+            message = f"There is no node type '{kind[:100]}' in this instance."
+            yield Problem(kind="unknownType", path="type", message=message).of(str(node.get("name")))
+        elif _is_number(version) and (kind, f"{version:g}") in versions:
+            message = f"{kind[:100]} has no version {version:g} in this instance."
+            # n8n takes any version of some types, and this source does not tell of which.
+            yield Problem(kind="unknownVersion", path="typeVersion", message=message, certain=False).of(
+                str(node.get("name"))
+            )
+
+
+def _reported(results: Sequence[Any]) -> Iterator[Problem]:
+    for result in results:
+        errors = result.get("errors") if isinstance(result, Mapping) else None
+        for error in errors if isinstance(errors, list) else ():
+            message = str(error.get("message"))[:300] if isinstance(error, Mapping) else ""
+            path = str(error.get("path") or "").removeprefix("parameters.") if isinstance(error, Mapping) else ""
+            missing = _MISSING.search(message)
+            yield Problem(
+                kind="missingParameter" if missing else "unknownOption",
+                node=str(result.get("name")),
+                path=missing[1] if missing else path or None,
+                message=f"n8n says: {message}",
+                certain=missing is not None,
+            )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,69 @@
+"""A finding of a check: certain ones refuse a write, doubtful ones are told."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher, get_close_matches
+from typing import Any, Final, Literal
+
+Kind = Literal[
+    "unknownType",
+    "unknownVersion",
+    "unknownParameter",
+    "hiddenParameter",
+    "unknownOption",
+    "missingParameter",
+    "wrongShape",
+    "unknownNode",
+    "brokenExpression",
+    "unconnectedNode",
+    "unknownCredential",
+    "wrongCredential",
+    "missingCredential",
+    "duplicateName",
+    "noTrigger",
+    "unknownOutput",
+    "unknownInput",
+]
+# An unknown name is compared and repeated up to this length.
+_LONGEST_SHOWN: Final = 100
+_MOST_NEAR: Final = 3
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Problem:
+    """One problem of one node. `certain` means that n8n ignores or refuses it, whatever the data is."""
+
+    kind: Kind
+    message: str
+    node: str | None = None
+    path: str | None = None
+    certain: bool = True
+    near: tuple[str, ...] = ()
+
+    def shown(self) -> dict[str, Any]:
+        facts = {"node": self.node, "path": self.path, "problem": self.kind, "message": self.message}
+        facts["didYouMean"] = list(self.near) or None  # type: ignore[assignment]
+        return {key: value for key, value in facts.items() if value is not None}
+
+    def doubtful(self) -> "Problem":
+        return replace(self, certain=False)
+
+    def of(self, node: str) -> "Problem":
+        return replace(self, node=node[:_LONGEST_SHOWN])
+
+
+def near_names(name: str, names: Iterable[str]) -> tuple[str, ...]:
+    """The known names that resemble one, best first. Case and what stands before a dot do not matter."""
+    known = {one.rpartition(".")[2].lower(): one for one in reversed(list(names))}
+    wanted = name[:_LONGEST_SHOWN].rpartition(".")[2].lower()
+    return tuple(known[one] for one in get_close_matches(wanted, known, n=_MOST_NEAR, cutoff=0.6))
+
+
+def is_likely_typo(name: str, known: str) -> bool:
+    """Whether two names are almost the same. Different ones such as `form` and `formTrigger` are not."""
+    short, other = (one[:_LONGEST_SHOWN].rpartition(".")[2].lower() for one in (name, known))
+    return SequenceMatcher(None, short, other).ratio() >= 0.85
+
+
+def quoted(name: str) -> str:
+    return f"'{name[:_LONGEST_SHOWN]}'"

@@ -1,0 +1,205 @@
+"""Choose the best available source of node types."""
+
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import anyio
+import structlog
+
+from dogubako.contract.errors import ApiError
+from dogubako.contract.offload import offload
+from dogubako.packs.n8n.api.service import LookupsApi
+from dogubako.packs.n8n.nodes.descriptions import Choice, NodeDescription, NodeSource, Property, Summary
+from dogubako.packs.n8n.nodes.index import NodeIndex, NoNodeTypes, downloaded, index_of, installed_packages
+from dogubako.packs.n8n.nodes.mcp_source import McpNodes
+from dogubako.packs.n8n.nodes.ranking import ranked
+from dogubako.packs.n8n.nodes.seen import SeenNodes
+from dogubako.packs.n8n.nodes.validation import Validation, Validator, same_nodes
+
+log = structlog.get_logger("dogubako.n8n")
+
+_TOOL, _APPROVAL_TOOL = "Tool", "HitlTool"
+ResultT = TypeVar("ResultT")
+_LOOK_AGAIN_SECONDS: Final = 60.0
+
+
+class IndexedNodes:
+    """Node types from the user's own installation, or from the download command."""
+
+    complete = True
+
+    def __init__(self, index: NodeIndex, origin: str, version: str, instance: str | None) -> None:
+        self._index = index
+        self.certain = instance in (None, version) or not version
+        self.name = f"node types of n8n {version or 'of an unknown version'} ({origin})"
+        if not self.certain:
+            self.name += f"; the instance runs {instance}, so the findings are only warnings"
+
+    async def search(self, query: str, limit: int) -> Sequence[Summary]:
+        return await offload(lambda: ranked(self._index.summaries(), query, limit))
+
+    async def names(self) -> Sequence[str]:
+        return [one.type for one in await offload(self._index.summaries)]
+
+    async def describe(self, node_type: str) -> Sequence[NodeDescription]:
+        return await offload(self._describe, node_type)
+
+    def _describe(self, node_type: str) -> Sequence[NodeDescription]:
+        if found := self._index.descriptions(node_type):
+            return found
+        if node_type.endswith(_APPROVAL_TOOL):
+            return [_approval_tool(one, node_type) for one in self._base(node_type, _APPROVAL_TOOL)]
+        if node_type.endswith(_TOOL):
+            return [_as_tool(one, node_type) for one in self._base(node_type, _TOOL) if one.usable_as_tool]
+        return ()
+
+    def _base(self, node_type: str, suffix: str) -> Sequence[NodeDescription]:
+        return self._index.descriptions(node_type.removesuffix(suffix))
+
+
+class InstalledNodeTypes:
+    """Finds the node types on this machine when they are needed, once for all callers."""
+
+    def __init__(self, folder: Path, node_types: Path | None) -> None:
+        self._folder = folder / "n8n-nodes"
+        self._node_types = node_types
+        self._lock = anyio.Lock()
+        self._indexed: IndexedNodes | None = None
+        self._look_again = 0.0
+
+    async def get(self, lookups: LookupsApi) -> IndexedNodes | None:
+        """The node types of the version that the instance runs, if there are any."""
+        async with self._lock:
+            if self._indexed is None and time.monotonic() >= self._look_again:
+                # Somebody may download them while we run.
+                self._look_again = time.monotonic() + _LOOK_AGAIN_SECONDS
+                self._indexed = await offload(self._find, await lookups.version())
+            return self._indexed
+
+    def _find(self, instance: str | None) -> IndexedNodes | None:
+        """The index of the operator's folder, else the downloaded one of the instance's version."""
+        try:
+            if self._node_types is not None:
+                packages = installed_packages(self._node_types)
+                if packages:
+                    index = index_of(packages, self._folder)
+                    return IndexedNodes(index, packages[0].origin, index.version(), instance)
+                log.warning("No node types in N8N_NODE_TYPES", advice="Name the folder of an n8n installation.")
+            if instance is not None and (path := downloaded(self._folder, instance)).is_file():
+                index = NodeIndex(path)
+                return IndexedNodes(index, "downloaded", index.version(), index.version())
+        except (NoNodeTypes, OSError) as error:
+            log.warning("The node types cannot be read", reason=str(error)[:200])
+        return None
+
+
+class NodeKnowledge:
+    """Chooses the best source for each question."""
+
+    def __init__(
+        self, lookups: LookupsApi, seen: SeenNodes, mcp: McpNodes | None, installed: InstalledNodeTypes
+    ) -> None:
+        self._lookups = lookups
+        self._seen = seen
+        self._mcp = mcp
+        self._mcp_again = 0.0
+        self._installed = installed
+
+    async def ask(self, work: Callable[[NodeSource], Awaitable[ResultT]]) -> ResultT:
+        """Do something with the best source: the instance itself if we have a token, node types, or what was seen."""
+        if (mcp := self._mcp_if_well()) is not None:
+            try:
+                return await work(mcp)
+            except ApiError as error:
+                self._blame(error)
+        return await work(await self._installed.get(self._lookups) or self._seen)
+
+    async def source_name(self) -> str:
+        """The words by which answers name the best source."""
+
+        async def name_of(source: NodeSource) -> str:
+            if source is not self._seen:
+                await source.search("set", 1)
+            return source.name
+
+        return await self.ask(name_of)
+
+    async def validate(self, workflow: Mapping[str, Any]) -> Validation:
+        """Check a workflow. Node types find more than the instance's own check, so they come first here."""
+        indexed = await self._installed.get(self._lookups)
+        if indexed is None and (mcp := self._mcp_if_well()) is not None:
+            try:
+                return await Validator(mcp, self._lookups, mcp.check).check(workflow)
+            except ApiError as error:
+                self._blame(error)
+        return await Validator(indexed or self._seen, self._lookups).check(workflow)
+
+    async def validate_change(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> Validation | None:
+        """The problems that a change makes; None if they cannot be found out now. A write asks n8n for little."""
+        indexed = await self._installed.get(self._lookups)
+        mcp = self._mcp_if_well() if indexed is None else None
+        validator = Validator(indexed or mcp or NO_SOURCE, self._lookups, mcp.check if mcp is not None else None)
+        try:
+            found = await validator.check(after)
+            old = await validator.check(before) if found.problems and before else None
+        except ApiError as error:
+            log.warning("A workflow was not validated before it was written", reason=error.message)
+            return None
+        return found if old is None else found.new_since(old, same_nodes(before, after))
+
+    def _mcp_if_well(self) -> McpNodes | None:
+        return self._mcp if time.monotonic() >= self._mcp_again else None
+
+    def _blame(self, error: ApiError) -> None:
+        """Leave the MCP endpoint alone for a while: the other sources still answer."""
+        log.warning("n8n's MCP endpoint failed", reason=error.message, advice=error.hint)
+        self._mcp_again = time.monotonic() + _LOOK_AGAIN_SECONDS
+
+
+class _NoSource:
+    """Knows no node types: links, expressions and credentials can still be checked."""
+
+    name = "no node types"
+    complete = False
+    certain = False
+
+    async def search(self, query: str, limit: int) -> Sequence[Summary]:
+        return ()
+
+    async def names(self) -> Sequence[str]:
+        return ()
+
+    async def describe(self, node_type: str) -> Sequence[NodeDescription]:
+        return ()
+
+
+NO_SOURCE: Final = _NoSource()
+
+_DESCRIPTION_KIND: Final = Property(
+    name="descriptionType", type="options", default="auto", choices=[Choice(value="auto"), Choice(value="manual")]
+)
+_TOOL_DESCRIPTION: Final = Property(name="toolDescription", description="What the tool does, for the language model.")
+
+
+def _as_tool(base: NodeDescription, node_type: str) -> NodeDescription:
+    """The variant for agents that n8n makes of nodes: it has a description for the model besides."""
+    return NodeDescription(
+        type=node_type,
+        title=f"{base.title} Tool",
+        description=base.description,
+        versions=base.versions,
+        default_version=base.default_version,
+        inputs=[],
+        outputs=["ai_tool"],
+        credentials=base.credentials,
+        properties=[_DESCRIPTION_KIND, _TOOL_DESCRIPTION, *base.properties],
+    )
+
+
+def _approval_tool(base: NodeDescription, node_type: str) -> NodeDescription:
+    """The variant that asks a person: n8n makes its parameters at run time, so they are not checked."""
+    tool = _as_tool(base, node_type)
+    tool.complete = False
+    return tool

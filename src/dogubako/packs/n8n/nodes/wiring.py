@@ -1,0 +1,93 @@
+"""Check that connections use outputs and inputs that their nodes have. n8n saves others and never follows them."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, Literal
+
+from dogubako.packs.n8n.formatters.workflow import connections
+from dogubako.packs.n8n.nodes.descriptions import NodeDescription
+from dogubako.packs.n8n.nodes.problems import Problem, quoted
+
+JsonObject = Mapping[str, Any]
+
+_MAIN: Final = "main"
+_BASE: Final = "n8n-nodes-base."
+# Inputs and outputs of common nodes, the most of all their versions, for sources that do not tell them.
+_COMMON: Final[Mapping[str, tuple[int, int]]] = {
+    **dict.fromkeys(
+        ("set", "code", "httpRequest", "noOp", "splitOut", "aggregate", "executeWorkflow", "wait", "dateTime"), (1, 1)
+    ),
+    **dict.fromkeys(("limit", "sort", "removeDuplicates", "summarize", "renameKeys", "html"), (1, 1)),
+    **dict.fromkeys(("if", "splitInBatches"), (1, 2)),
+    **dict.fromkeys(("formTrigger", "manualTrigger", "scheduleTrigger", "executeWorkflowTrigger"), (0, 1)),
+    "stopAndError": (1, 0),
+    "compareDatasets": (2, 4),
+}
+
+
+def check_wiring(
+    workflow: JsonObject, nodes: Sequence[JsonObject], described: Callable[[JsonObject], NodeDescription | None]
+) -> Iterator[Problem]:
+    """Connections from an output, or to an input, that the node does not have."""
+    ends = {str(node.get("name")): _ends(node, described(node)) for node in nodes}
+    for link in connections(workflow):
+        if link["type"] != _MAIN:
+            continue
+        outputs, inputs = ends.get(str(link["from"]), (None, None))[1], ends.get(str(link["to"]), (None, None))[0]
+        if outputs is not None and link["output"] >= outputs:
+            yield _problem("output", link["output"], str(link["from"]), outputs)
+        if inputs is not None and isinstance(link["input"], int) and link["input"] >= inputs:
+            yield _problem("input", link["input"], str(link["to"]), inputs)
+
+
+def _problem(end: Literal["output", "input"], number: int, name: str, count: int) -> Problem:
+    has = f"It has {count}, counted from 0." if count else "It has none."
+    message = f"A connection uses {end} {number} of {quoted(name)}, which does not exist. {has}"
+    return Problem(
+        kind="unknownOutput" if end == "output" else "unknownInput", node=name, path=f"{end} {number}", message=message
+    )
+
+
+def _ends(node: JsonObject, description: NodeDescription | None) -> tuple[int | None, int | None]:
+    """How many inputs and outputs a node has; None where that is not known."""
+    kind = str(node.get("type")).removeprefix(_BASE)
+    common = _COMMON.get(kind, (None, None))
+    inputs, outputs = (_count(description.inputs), _count(description.outputs)) if description else (None, None)
+    parameters = node.get("parameters")
+    chosen_inputs, chosen_outputs = _chosen(kind, parameters if isinstance(parameters, Mapping) else {})
+    inputs = inputs if inputs is not None else chosen_inputs if chosen_inputs is not None else common[0]
+    outputs = outputs if outputs is not None else chosen_outputs if chosen_outputs is not None else common[1]
+    if kind == "filter" and outputs is not None:
+        # The items that it drops are an output that its description does not name.
+        outputs = 2
+    has_error_output = node.get("onError") == "continueErrorOutput"
+    return inputs, outputs + has_error_output if outputs is not None else None
+
+
+def _count(channels: Sequence[str] | None) -> int | None:
+    return sum(one == _MAIN for one in channels) if channels is not None else None
+
+
+def _chosen(kind: str, parameters: JsonObject) -> tuple[int | None, int | None]:
+    """Nodes whose parameters say how many inputs or outputs they have."""
+    if kind == "merge":
+        number = parameters.get("numberInputs", 2)
+        return (number, 1) if isinstance(number, int) else (None, 1)
+    if kind == "switch":
+        return 1, _cases(parameters)
+    if kind == "webhook":
+        methods = parameters.get("httpMethod")
+        return 0, len(methods) if isinstance(methods, list) else 1
+    return None, None
+
+
+def _cases(parameters: JsonObject) -> int | None:
+    if parameters.get("mode") == "expression":
+        number = parameters.get("numberOutputs", 4)
+        return number if isinstance(number, int) else None
+    rules, options = parameters.get("rules"), parameters.get("options")
+    values = rules.get("values", rules.get("rules")) if isinstance(rules, Mapping) else None
+    if not isinstance(values, list):
+        return None
+    # Older versions name the number of the output for all that fits nothing.
+    fallback = options.get("fallbackOutput") if isinstance(options, Mapping) else None
+    return None if "fallbackOutput" in parameters else len(values) + (fallback == "extra")

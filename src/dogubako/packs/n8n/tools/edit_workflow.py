@@ -1,0 +1,165 @@
+"""Change a workflow by operations, with a preview."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from dogubako.contract.metadata import Effect, ToolExample
+from dogubako.contract.offload import offload_if_large
+from dogubako.contract.output import Guidance, Json, Message, example_call
+from dogubako.contract.tool import BaseTool, ToolArgs
+from dogubako.packs.n8n.client import N8nClient
+from dogubako.packs.n8n.edits.editor import WorkflowEditor
+from dogubako.packs.n8n.edits.operations import Operation, check_fields, described
+from dogubako.packs.n8n.formatters.diff import workflow_diff
+from dogubako.packs.n8n.rewrite import Outcome, Rewrite
+from dogubako.packs.n8n.rewriting import Rewriting
+from dogubako.packs.n8n.tools.workflow_changes import AllowInvalid, ExpectedVersion, Publish
+from dogubako.packs.n8n.tools.workflows import WorkflowId
+
+JsonObject = dict[str, Any]
+
+_OPERATIONS = (
+    "All are applied in order, or none. Fields by op: "
+    + described()
+    + ". node, from, to: names of nodes. type: of the node ('set' or 'n8n-nodes-base.set'), credential or connection. "
+    "path: 'options.timeout', 'values[0].name'. value: of the parameter; items to pin; a credential's id or name; "
+    "new ends {to: 'B'} of a connection; null removes. addNode with from and to goes between them."
+)
+
+
+class EditWorkflowArgs(ToolArgs):
+    id: WorkflowId
+    operations: Annotated[tuple[Operation, ...], Field(min_length=1, max_length=100, description=_OPERATIONS)]
+    expectedVersionId: ExpectedVersion = None
+    dryRun: bool = Field(False, description="Only show what would change.")
+    allowInvalid: AllowInvalid = False
+    publish: Publish = False
+
+
+_GOING_LIVE = ("alsoPublished", "wouldAlsoPublish")
+
+
+class EditWorkflow(BaseTool[EditWorkflowArgs, N8nClient]):
+    """Change the draft of a workflow by small operations, and show the difference. Best for repairs and building."""
+
+    name = "edit_workflow"
+    keywords = {
+        "en": "fix one step of an automation; change a setting of a node; "
+        "add a step between two others; rename a step; connect two steps; switch a step off; "
+        "build a flow piece by piece; swap one step for another; put a wait between two steps; "
+        "use another login in a step; small change in a flow",
+        "ja": "直す 修正 変更 ノードを追加 ステップ つなぐ 名前を変える 設定を変える 組み立てる 一部 差分 "
+        "部分的に 待ち時間を入れる 入れ替える ステップを足す 差し替える",
+    }
+    effect = Effect.WRITE
+    tags = ("workflows", "repair")
+    examples = (
+        ToolExample(
+            description="Repair one parameter",
+            parameters={
+                "id": "bFqp5KICynapnI7k",
+                "operations": [
+                    {"op": "setParameter", "node": "HTTP Request", "path": "options.timeout", "value": 30000}
+                ],
+            },
+        ),
+        ToolExample(
+            description="Put a node between two others, and look first",
+            parameters={
+                "id": "bFqp5KICynapnI7k",
+                "operations": [{"op": "addNode", "name": "Wait", "type": "wait", "from": "Webhook", "to": "Send"}],
+                "dryRun": True,
+            },
+        ),
+    )
+
+    async def execute(self, args: EditWorkflowArgs) -> Json:
+        check_fields(args.operations)
+        warnings: list[str] = []
+        credentials = await self._credentials(args)
+        rewriting = Rewriting(self.client)
+
+        def change(now: JsonObject) -> JsonObject:
+            editor = WorkflowEditor(now, credentials)
+            changed = editor.apply(args.operations)
+            warnings[:] = editor.loose_references()
+            return changed
+
+        rewrite = Rewrite(
+            workflow_id=args.id,
+            change=change,
+            reason="before edit_workflow",
+            expected_version=args.expectedVersionId,
+            publish=args.publish,
+            dry_run=args.dryRun,
+            allow_invalid=args.allowInvalid or args.dryRun,
+            tag_ids=await self._tag_ids(args, rewriting),
+        )
+        return await self._report(await rewriting.apply(rewrite), args, warnings)
+
+    async def _credentials(self, args: EditWorkflowArgs) -> list[JsonObject]:
+        wanted = any(one.op == "setCredential" and one.value is not None for one in args.operations)
+        return await self.client.lookups.credentials() if wanted else []
+
+    async def _tag_ids(self, args: EditWorkflowArgs, rewriting: Rewriting) -> list[str] | None:
+        """The ids of the tags that the last operation sets; None if there is none."""
+        tags = [one.tags for one in args.operations if one.op == "setTags"]
+        return await rewriting.tag_ids(tags[-1] or ()) if tags else None
+
+    async def _report(self, outcome: Outcome, args: EditWorkflowArgs, warnings: list[str]) -> Json:
+        after = outcome.workflow if outcome.written else outcome.meant
+        diff = await offload_if_large(after, workflow_diff, outcome.before, after)
+        told = outcome.report()
+        kept = (
+            "id",
+            "name",
+            "active",
+            "versionId",
+            "mergedWith",
+            "savedSince",
+            "unpublishedDraft",
+            *_GOING_LIVE,
+            "backup",
+        )
+        data = {key: told[key] for key in kept if key in told} | {"diff": diff}
+        # Both lists are for what should alarm; an empty one would only cost tokens.
+        data |= {key: told[key] for key in ("differences", "unrequested") if told[key]}
+        found = [f"{one.get('node') or 'workflow'}: {one['message']}" for one in outcome.warnings]
+        if warnings or found:
+            data["warnings"] = [*warnings, *found]
+        return Json(data=data, message=_message(outcome, args, bool(diff)), guidance=_guidance(outcome, args))
+
+
+def _message(outcome: Outcome, args: EditWorkflowArgs, differs: bool) -> Message:
+    if args.dryRun:
+        return Message(en="Preview: nothing was saved", ja="プレビュー：保存していません")
+    if not outcome.written or not differs:
+        return Message(en="Nothing to change: the workflow is already so", ja="変更はありません")
+    if outcome.differences or outcome.unrequested:
+        return Message(
+            en="Saved, but n8n made something else of it: see the differences", ja="保存しましたが、差異があります"
+        )
+    if outcome.saved_since is not None:
+        return Message(
+            en="Saved, but somebody saved another version right after (savedSince): see whether your change is in it",
+            ja="保存しましたが、直後に別の版が保存されました（savedSince）",
+        )
+    if outcome.live_at_once:
+        ja = "保存しました（名前と設定は版に含まれないため、すぐに有効です）"
+        return Message(en=f"Saved. {outcome.live_at_once}", ja=ja)
+    if outcome.draft is not None:
+        return Message(
+            en="Saved as a draft; what is published is unchanged", ja="下書きとして保存しました（公開版は変わりません）"
+        )
+    return Message(en="Workflow edited", ja="ワークフローを編集しました")
+
+
+def _guidance(outcome: Outcome, args: EditWorkflowArgs) -> Guidance | None:
+    if not outcome.written or outcome.backup is None:
+        return None
+    example = example_call("restore_workflow", id=args.id, backup=outcome.backup.id)
+    return Guidance(message="This would undo it.", example=example)
+
+
+TOOLS = (EditWorkflow,)

@@ -1,0 +1,308 @@
+"""Run a workflow through whichever trigger it has, and tell how the execution went."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, Literal
+
+import anyio
+from pydantic import Field
+
+from dogubako.contract.errors import ApiError, ApiErrorContext, ValidationError
+from dogubako.contract.metadata import Effect, ToolExample
+from dogubako.contract.output import Guidance, Json, Message, example_call
+from dogubako.contract.tool import BaseTool, ToolArgs
+from dogubako.outbound.http import Operation, ServiceResponse
+from dogubako.packs.n8n.api.executions import nobody_listens
+from dogubako.packs.n8n.client import N8nClient
+from dogubako.packs.n8n.formatters.truncation import small_json
+from dogubako.packs.n8n.nodes.ignored import ignored_parameters, told_ignored
+from dogubako.packs.n8n.nodes.problems import near_names
+from dogubako.packs.n8n.tools.workflows import WorkflowId
+from dogubako.packs.n8n.trigger_calls import PAUSE_SECONDS, TriggerCall
+from dogubako.packs.n8n.triggers import CALLABLE, Call, Trigger, request_for, triggers_of
+
+JsonObject = dict[str, Any]
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]
+
+# Above this an execution is not read again only to compare its parameters.
+_LARGEST_COMPARED: Final = 1_000_000
+_SHORTEST_SECRET: Final = 4
+_MASK: Final = "***"
+_LISTED: Final = 10
+
+
+class RunWorkflowArgs(ToolArgs):
+    id: WorkflowId
+    trigger: str | None = Field(None, max_length=200, description="Name of the trigger node, if there are several.")
+    data: JsonObject = Field(
+        default_factory=dict,
+        description="Body of a webhook (query of a GET), fields of a form by label, or {chatInput} of a chat.",
+    )
+    query: JsonObject = Field(default_factory=dict, description="Query of the webhook's address.")
+    headers: dict[str, str] = Field(default_factory=dict, description="Headers for the webhook. Not shown again.")
+    pathParameters: dict[str, str] = Field(default_factory=dict, description="Values of :parameters in its path.")
+    method: Method | None = Field(None, description="If the webhook takes several.")
+    authentication: str | None = Field(
+        None, max_length=200, description="Name of a login in the settings. Without it: that of the node's credential."
+    )
+    pinData: dict[str, list[JsonObject]] | None = Field(
+        None, description="Test the draft with these items as the output of nodes, by name. Needs N8N_MCP_TOKEN."
+    )
+    wait: bool = Field(True, description="Wait until it has ended; the webhook's answer needs it.")
+    waitSeconds: int = Field(60, ge=1, le=100, description="How long to wait at most. It runs on.")
+
+
+class RunWorkflow(BaseTool[RunWorkflowArgs, N8nClient]):
+    """Run a workflow and tell how it went: a published webhook, form or chat; any trigger with N8N_MCP_TOKEN."""
+
+    name = "run_workflow"
+    effect = Effect.WRITE
+    tags = ("workflows", "executions")
+    timeout = 115_000
+    examples = (ToolExample(description="Call its webhook", parameters={"id": "bFqp5KICynapnI7k", "data": {"a": 1}}),)
+    keywords = {
+        "en": "start an automation now; kick it off; trigger by hand; execute a flow; launch a bot; "
+        "fire the webhook; fire a bot once with these inputs; do the report now",
+        "ja": "今すぐ 実行 走らせる 動かす 起動 開始 手動 処理 フロー 試しに 回す 呼び出す ワークフロー 手で起動 "
+        "走らせて",
+    }
+
+    async def execute(self, args: RunWorkflowArgs) -> Json:
+        workflow = await self.client.workflows.get(args.id, "run workflow")
+        operation = Operation(name="run workflow", resource_type="Workflow", resource_id=args.id)
+        if args.pinData is not None:
+            return await self._test(workflow, args, operation)
+        trigger = _chosen(workflow, args.trigger)
+        if trigger.kind in CALLABLE and workflow.get("active"):
+            return await self._call(workflow, trigger, args, operation)
+        return await self._start(workflow, trigger, args, operation)
+
+    async def _call(self, workflow: JsonObject, trigger: Trigger, args: RunWorkflowArgs, operation: Operation) -> Json:
+        """Call the published address."""
+        until = anyio.current_time() + args.waitSeconds
+        call = Call(data=args.data, query=args.query, path_parameters=args.pathParameters, method=args.method)
+        request = request_for(trigger, call)
+        login = self._login(trigger, args)
+        sent = replace(request, headers={**args.headers, **login, **request.headers})
+        called = await TriggerCall(self.client, args.id, trigger, sent).run(
+            operation, wait=args.wait, seconds=args.waitSeconds
+        )
+        answer, execution = called.answer, called.execution
+        if answer is not None and nobody_listens(answer):
+            reason = "its webhook is not registered"
+            raise _cannot(reason, "Publish it again, and look whether another workflow has its path.")
+        if answer is not None and execution is None and not called.candidates and answer.status in (401, 403):
+            raise _cannot("its webhook refused the login", _LOGIN_HINT)
+        if execution is not None and args.wait:
+            execution = await self._ended(str(execution["id"]), max(until - anyio.current_time(), 0))
+        secrets = [*args.headers.values(), *login.values()]
+        response = None
+        if answer is not None:
+            response = {"status": answer.status, "body": masked(await _shown_body(answer), secrets)}
+        facts: JsonObject = {"response": response, "trigger": trigger.name}
+        if called.candidates:
+            facts["candidates"] = [_listed(one) for one in called.candidates]
+        return await self._report(workflow, execution, facts)
+
+    def _login(self, trigger: Trigger, args: RunWorkflowArgs) -> dict[str, str]:
+        """The headers of the login that the settings have for this webhook."""
+        names = [args.authentication] if args.authentication is not None else trigger.credential_names
+        known = self.client.webhook_logins
+        for name in names:
+            if name in known:
+                return known[name].headers()
+        if args.authentication is not None:
+            near = near_names(args.authentication, known)
+            advice = f" Did you mean {' or '.join(near)}?" if near else ""
+            message = f"Invalid value for parameter authentication: the settings have no such login.{advice}"
+            raise ValidationError.of("authentication", message)
+        if trigger.asks_for_login is not None and not args.headers:
+            reason = f"its webhook asks for credentials ({trigger.asks_for_login}) that we do not have"
+            raise _cannot(reason, _LOGIN_HINT)
+        return {}
+
+    async def _start(self, workflow: JsonObject, trigger: Trigger, args: RunWorkflowArgs, operation: Operation) -> Json:
+        """Run the draft over n8n's MCP server, which can start what has no published address."""
+        if self.client.mcp is None:
+            raise _not_startable(workflow, trigger)
+        arguments: JsonObject = {"workflowId": args.id, "executionMode": "manual", "triggerNodeName": trigger.name}
+        inputs = _inputs(trigger, args)
+        try:
+            result = await self.client.mcp.call("execute_workflow", arguments | inputs, operation)
+        except ApiError as error:
+            raise without_secrets(error, list(args.headers.values())) from None
+        result = masked(result, list(args.headers.values()))
+        execution_id = _started(result, args.id)
+        found = {"id": execution_id, "status": "running"}
+        execution = await self._ended(execution_id, args.waitSeconds) if args.wait else found
+        return await self._report(workflow, execution, {"trigger": trigger.name, "ran": "draft"})
+
+    async def _test(self, workflow: JsonObject, args: RunWorkflowArgs, operation: Operation) -> Json:
+        """Run the draft with pinned data instead of its outside world."""
+        if self.client.mcp is None:
+            raise _cannot("pinned data needs n8n's own MCP server", "An operator has to set N8N_MCP_TOKEN.")
+        pinned = {name: [_item(one) for one in items] for name, items in (args.pinData or {}).items()}
+        trigger = _chosen(workflow, args.trigger, nodes=workflow["nodes"])
+        if args.data:
+            pinned.setdefault(trigger.name, [{"json": args.data}])
+        arguments: JsonObject = {"workflowId": args.id, "pinData": pinned, "triggerNodeName": trigger.name}
+        arguments["timeout"] = args.waitSeconds
+        result = await self.client.mcp.call("test_workflow", arguments, operation, seconds=args.waitSeconds + 10.0)
+        execution = await self._ended(_started(result, args.id), args.waitSeconds)
+        return await self._report(
+            workflow, execution, {"trigger": trigger.name, "ran": "draft", "pinned": list(pinned)}
+        )
+
+    async def _ended(self, execution_id: str, seconds: float) -> JsonObject:
+        execution = await self.client.executions.brief(execution_id, "run workflow")
+        with anyio.move_on_after(seconds):
+            while execution.get("status") in ("new", "running"):
+                await anyio.sleep(PAUSE_SECONDS)
+                execution = await self.client.executions.brief(execution_id, "run workflow")
+        return execution
+
+    async def _report(self, workflow: JsonObject, execution: JsonObject | None, facts: JsonObject) -> Json:
+        workflow_id = str(workflow["id"])
+        facts = {"workflowId": workflow_id, **facts}
+        if execution is None:
+            return _not_found(workflow_id, facts)
+        facts["execution"] = _listed(execution)
+        if execution.get("workflowVersionId") not in (None, workflow.get("versionId"), workflow.get("activeVersionId")):
+            facts["note"] = "This was another version of the workflow: n8n had not published the newest. Run it again."
+        facts |= await self._ignored(execution)
+        number, status = str(execution["id"]), str(execution.get("status"))
+        message = Message(en=f"Execution {number} is {status}", ja=f"実行{number}の状態: {status}")
+        tool = "diagnose_execution" if status in ("error", "crashed") else "get_execution"
+        guidance = Guidance(message="See how it went.", example=example_call(tool, id=number))
+        return Json(data=facts, message=message, guidance=guidance)
+
+    async def _ignored(self, execution: JsonObject) -> JsonObject:
+        ended = execution.get("status") in ("success", "error")
+        if not ended or (execution.get("jsonSizeBytes") or _LARGEST_COMPARED) >= _LARGEST_COMPARED:
+            return {}
+        whole = await self.client.executions.get(str(execution["id"]))
+        whole.ignored = await ignored_parameters(self.client.executions, self.client.workflows, whole)
+        return told_ignored(whole)
+
+
+_LOGIN_HINT: Final = (
+    "An operator can add the login to dogubako.toml, as [n8n.webhook_logins.NAME] with the name of the credential; "
+    "or give headers."
+)
+
+
+def _chosen(workflow: Mapping[str, Any], name: str | None, nodes: Sequence[Mapping[str, Any]] | None = None) -> Trigger:
+    """The named trigger, or the only one that fits. Published ones count where the workflow is published."""
+    published = workflow.get("activeVersion")
+    live = published.get("nodes") if workflow.get("active") and isinstance(published, Mapping) else None
+    found = triggers_of(nodes or live or workflow.get("nodes") or ())
+    if name is not None:
+        for one in found:
+            if one.name == name:
+                return one
+        listed = ", ".join(one.name for one in found[:_LISTED]) or "none"
+        raise ValidationError.of("trigger", f"Invalid value for parameter trigger: the triggers are {listed}")
+    callable_ones = [one for one in found if one.kind in CALLABLE]
+    candidates = callable_ones or found
+    if len(candidates) > 1:
+        listed = ", ".join(f"'{one.name[:100]}' ({one.kind})" for one in candidates[:_LISTED])
+        raise ValidationError.of("trigger", f"Required parameter missing: trigger. The workflow has {listed}")
+    if not candidates:
+        raise _cannot("it has no trigger", "Add a Webhook node as its trigger.")
+    return candidates[0]
+
+
+def _not_startable(workflow: Mapping[str, Any], trigger: Trigger) -> ApiError:
+    if trigger.kind not in CALLABLE:
+        hint = "Add a Webhook node as its trigger, start it in n8n's editor, or let an operator set N8N_MCP_TOKEN."
+        return _cannot("it has no webhook, and n8n lets nobody start other workflows from outside", hint)
+    hint = f"Publish it first: {example_call('activate_workflow', id=str(workflow.get('id')))}"
+    return _cannot("it is not published, and only published workflows have webhooks", hint)
+
+
+def _listed(execution: Mapping[str, Any]) -> JsonObject:
+    return {key: execution.get(key) for key in ("id", "status", "startedAt", "stoppedAt")}
+
+
+def _not_found(workflow_id: str, facts: JsonObject) -> Json:
+    """Tell that the execution is not known. A workflow may store none, or n8n shows nothing to tell ours by."""
+    facts["execution"] = None
+    example = example_call("list_executions", workflowId=workflow_id)
+    message = Message(en="Called; n8n shows no execution of it", ja="呼び出しましたが、実行記録がありません")
+    guidance = Guidance(message="Look again.", example=example)
+    if facts.get("candidates"):
+        message = Message(
+            en="Called; which of the candidates is its execution cannot be told",
+            ja="呼び出しましたが、どの候補がその実行かは分かりません",
+        )
+        guidance = Guidance(message="See what they did; others may have called it at the same time.", example=example)
+    return Json(data=facts, message=message, guidance=guidance)
+
+
+def _inputs(trigger: Trigger, args: RunWorkflowArgs) -> JsonObject:
+    """What n8n's MCP server takes as the trigger's data."""
+    match trigger.kind:
+        case "webhook":
+            query = {key: str(value) for key, value in args.query.items()}
+            data = {"query": query, "body": args.data, "headers": args.headers}
+            return {"inputs": {"webhookData": data | ({"method": args.method} if args.method else {})}}
+        case "form":
+            return {"inputs": {"formData": args.data}}
+        case "chat":
+            return {"inputs": {"chatInput": str(args.data.get("chatInput") or "")}}
+        case _:
+            return {}
+
+
+def _started(result: Mapping[str, Any], workflow_id: str) -> str:
+    """The id of the execution, or an error with n8n's own reason."""
+    if result.get("executionId") is None:
+        reason = str(result.get("error") or result.get("text") or "n8n did not start it")[:500]
+        hint = None
+        if "not available in MCP" in reason:
+            example = example_call("update_workflow", id=workflow_id, settings={"availableInMCP": True})
+            hint = f"The workflow has to allow it: {example}"
+        raise _cannot(reason, hint)
+    return str(result["executionId"])
+
+
+def _item(one: JsonObject) -> JsonObject:
+    return one if isinstance(one.get("json"), dict) else {"json": one}
+
+
+def _cannot(reason: str, hint: str | None) -> ApiError:
+    context = ApiErrorContext(operation="run workflow", resource_type="Workflow", error_details=reason)
+    return ApiError(f"Failed to run workflow: {reason}", context=context, hint=hint)
+
+
+async def _shown_body(answer: ServiceResponse) -> Any:
+    try:
+        shown = small_json(await answer.json())
+    except ValueError:
+        shown = small_json(answer.body.decode("utf-8", "replace"))
+    if isinstance(shown, dict):
+        shown.pop("stacktrace", None)
+    return shown
+
+
+def without_secrets(error: ApiError, secrets: Sequence[str]) -> ApiError:
+    """The same error, without what was sent: n8n's reason may repeat it, in the message and in the log."""
+    context = ApiErrorContext(operation="use n8n", status_code=error.status_code)
+    return ApiError(
+        masked(error.message, secrets), status_code=error.status_code, context=context, hint=masked(error.hint, secrets)
+    )
+
+
+def masked(value: Any, secrets: Sequence[str]) -> Any:
+    """The value without what was sent as a secret: answers may repeat it."""
+    hidden = [one for one in secrets if len(one) >= _SHORTEST_SECRET]
+    if isinstance(value, str):
+        for one in hidden:
+            value = value.replace(one, _MASK)
+        return value
+    if isinstance(value, Mapping):
+        return {key: masked(part, hidden) for key, part in value.items()}
+    return [masked(part, hidden) for part in value] if isinstance(value, list) else value
+
+
+TOOLS = (RunWorkflow,)

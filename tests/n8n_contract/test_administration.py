@@ -1,0 +1,107 @@
+"""Data tables, credentials, tags and reports."""
+
+from uuid import uuid4
+
+from dogubako.contract.errors import ConfirmationRequiredError
+from tests.n8n_contract.facts import proves
+from tests.n8n_contract.place import Place
+
+SECRET = "s3cret-value-nobody-sees"
+
+
+async def new_table(place: Place) -> str:
+    columns = [{"name": "who", "type": "string"}, {"name": "n", "type": "number"}]
+    name = f"table {uuid4().hex[:8]}"
+    await place.n8n.told("POST", "data-tables", {"name": name, "columns": columns})
+    return name
+
+
+def where(value: str) -> dict[str, str]:
+    return {"who": value}
+
+
+@proves("table-filter")
+async def test_rows_of_a_data_table_are_written_and_read(place: Place) -> None:
+    table = await new_table(place)
+    people = [{"who": "山田 太郎", "n": 1}, {"who": "a & b + c", "n": 2}]
+
+    listed = await place.call("read_data_table")
+    made = await place.call("write_data_table", table=table, action="insert", rows=people)
+    changes = {"rows": [{"n": 10}], "where": where("山田 太郎")}
+    planned = await place.call("write_data_table", table=table, action="update", **changes, dryRun=True)
+    changed = await place.call("write_data_table", table=table, action="update", **changes)
+    upsert = {"rows": [{"who": "z", "n": 9}], "where": where("z")}
+    await place.call("write_data_table", table=table, action="upsert", **upsert)
+    found = await place.call("read_data_table", table=table, where=where("a & b + c"))
+    every = await place.call("read_data_table", table=table)
+    large = await place.call("read_data_table", table=table, where={"n": {"gt": 8}})
+    wrong = await place.refused("read_data_table", table=table, where={"n": {"above": 8}})
+
+    assert sorted(one["n"] for one in large["rows"]) == [9, 10]
+    assert "comparisons are eq, neq" in wrong.message
+    assert {"who": "string", "n": "number"} in [one["columns"] for one in listed["tables"] if one["name"] == table]
+    assert [one["who"] for one in made["rows"]] == [one["who"] for one in people]
+    assert [one["dryRunState"] for one in planned["rows"]] == ["before", "after"]
+    assert [one["n"] for one in changed["rows"]] == [10]
+    assert [one["n"] for one in found["rows"]] == [2]
+    assert len(every["rows"]) == 3
+
+
+async def test_rows_are_deleted_only_with_a_confirmation(place: Place) -> None:
+    table = await new_table(place)
+    await place.call("write_data_table", table=table, action="insert", rows=[{"who": "x y", "n": 1}, {"who": "b"}])
+    request = {"table": table, "where": where("x y")}
+
+    asked = await place.refused("delete_data_table_rows", **request)
+    gone = await place.call("delete_data_table_rows", **request, confirm=True)
+
+    assert isinstance(asked, ConfirmationRequiredError)
+    assert [one["who"] for one in gone["rows"]] == ["x y"]
+    assert len((await place.call("read_data_table", table=table))["rows"]) == 1
+
+
+async def test_what_a_table_does_not_have_is_named(place: Place) -> None:
+    table = await new_table(place)
+
+    column = await place.refused("write_data_table", table=table, action="insert", rows=[{"zz": 1}])
+    unknown = await place.refused("read_data_table", table=f"{table}x")
+
+    assert "unknown column name 'zz'" in column.message
+    assert table in str(unknown.hint)
+
+
+async def test_a_credential_is_made_and_its_secret_is_never_shown(place: Place) -> None:
+    fields = {"name": "X-Test", "value": SECRET}
+
+    made = await place.box.call("create_credential", {"name": "new", "type": "httpHeaderAuth", "data": fields})
+    refused = await place.refused("create_credential", name="new", type="httpHeaderAuth", data={"zz": SECRET})
+    tried = await place.call("test_credential", id=made.value["data"]["id"])
+    gone = await place.refused("test_credential", id="nobody")
+
+    assert made.value["data"]["type"] == "httpHeaderAuth"
+    assert SECRET not in f"{made.value} {refused.message} {refused.hint}"
+    assert (tried["works"], tried["reason"]) == (False, "No testing function found for this credential.")
+    assert gone.message == "Credential 'nobody' not found"
+
+
+async def test_a_tag_is_renamed_and_deleted(place: Place) -> None:
+    name = uuid4().hex[:10]
+    await place.n8n.told("POST", "tags", {"name": name})
+
+    renamed = await place.call("rename_tag", tag=name, name=f"{name}-2")
+    deleted = await place.call("delete_tag", tag=f"{name}-2", confirm=True)
+
+    assert (renamed["name"], deleted["deleted"]) == (f"{name}-2", True)
+    assert (await place.refused("rename_tag", tag=name, name="x")).message == f"Tag '{name}' not found"
+
+
+async def test_the_instance_is_reported_on(place: Place) -> None:
+    body = {"name": "nobody uses it", "type": "httpHeaderAuth", "data": {"name": "a", "value": SECRET}}
+    await place.n8n.told("POST", "credentials", body)
+
+    insights = await place.call("get_instance_report", report="insights")
+    audit = await place.call("get_instance_report", report="audit")
+
+    assert {"total", "failed", "failureRate"} <= set(insights["insights"])
+    assert "Credentials not used in any workflow" in [one["title"] for one in audit["risks"]]
+    assert SECRET not in str(audit)

@@ -1,0 +1,54 @@
+"""Which execution a call has started: the one that shows our header, or none, but never one of somebody else."""
+
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from dogubako.packs.n8n import trigger_calls
+from dogubako.packs.n8n.trigger_calls import CALL_HEADER
+from tests.sandbox.n8n_client import workflow_id
+
+from .wired import Answers, bench
+
+WORKFLOW = workflow_id("a-success-100")
+
+
+async def test_the_execution_of_somebody_else_is_not_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trigger_calls, "_FIND_SECONDS", 0.3)
+
+    def without_our_header(request: httpx2.Request) -> None:
+        request.headers.pop(CALL_HEADER, None)
+
+    async with bench(tmp_path, without_our_header) as n8n:
+        ran = await n8n.data("run_workflow", id=WORKFLOW)
+
+    assert ran["response"]["status"] == 200
+    assert ran["execution"] is None
+    assert "candidates" not in ran
+
+
+async def test_executions_that_cannot_be_read_are_candidates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trigger_calls, "_FIND_SECONDS", 3.0)
+
+    async with bench(tmp_path, _refusing_data()) as n8n:
+        ran = await n8n.data("run_workflow", id=WORKFLOW)
+
+    assert ran["execution"] is None
+    assert [one["status"] for one in ran["candidates"]] == ["success"]
+
+
+def _refusing_data() -> Answers:
+    def answers(request: httpx2.Request) -> httpx2.Response | None:
+        asks_for_data = "includeData" in request.url.params
+        return httpx2.Response(403, json={"message": "Forbidden"}) if asks_for_data else None
+
+    return answers
+
+
+async def test_our_own_execution_is_named_among_others(tmp_path: Path) -> None:
+    async with bench(tmp_path) as n8n:
+        first = await n8n.data("run_workflow", id=WORKFLOW)
+        second = await n8n.data("run_workflow", id=WORKFLOW, wait=False)
+
+    assert int(second["execution"]["id"]) > int(first["execution"]["id"])
