@@ -4,7 +4,7 @@ from typing import Final
 from xml.etree import ElementTree as ET
 
 from dogubako.contract.call import ToolResult
-from dogubako.packs.redmine.formatters.answers import NOTICE
+from dogubako.packs.redmine.answers import NOTICE
 from dogubako.response.check import assert_mcp_tool_response
 from tests.redmine_contract.seeded import KEYS, WRONG_KEY
 

@@ -6,16 +6,18 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-import structlog.testing
 
 from dogubako.app import Toolbox, build
 from dogubako.settings import Sources
 from scripts.real_redmine import RealRedmine, running_redmine
 from tests.contract_suite import ContractSuite
+from tests.log_capture import no_log_on_the_terminal
 from tests.packs.through import Through
 from tests.redmine_contract.place import Person, Place, Service
 from tests.redmine_contract.seeded import KEYS, WRONG_KEY
 from tests.redmine_contract.services import Given, InSmall, Real
+
+__all__ = ["no_log_on_the_terminal"]
 
 GIVEN: Final = bool(os.environ.get("REDMINE_URL") and os.environ.get("REDMINE_API_KEY"))
 SUITE: Final = ContractSuite(folder=Path(__file__).parent, real="real_redmine", given=GIVEN)
@@ -24,12 +26,6 @@ READERS: Final = ["admin"] if GIVEN else ["admin", "manager", "dev", "reporter",
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     SUITE.leave_out(config, items)
-
-
-@pytest.fixture(autouse=True)
-def no_log_on_the_terminal() -> Iterator[None]:
-    with structlog.testing.capture_logs():
-        yield
 
 
 @pytest.fixture(scope="session")

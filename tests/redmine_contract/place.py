@@ -12,7 +12,7 @@ from dogubako.app import Toolbox
 from dogubako.contract.call import ToolResult
 from dogubako.contract.errors import DogubakoError
 from dogubako.contract.metadata import Effect
-from dogubako.outbound.http import Answer
+from dogubako.outbound.http import ServiceResponse
 from tests.redmine_contract.answers import checked, parsed, texts_of
 from tests.redmine_contract.seeded import KEYS
 
@@ -125,7 +125,7 @@ class Person:
         answer = await self.answer(method, path, body, **more)
         return answer.status, await answer.json() if answer.is_json and answer.body.strip() else answer.body.decode()
 
-    async def answer(self, method: str, path: str, body: Any = None, **more: Any) -> Answer:
+    async def answer(self, method: str, path: str, body: Any = None, **more: Any) -> ServiceResponse:
         """The whole answer of Redmine, without any tool of ours."""
         self.place.touched |= method != "GET"
         assert method == "GET" or self.place.side != "given", "a server that somebody else gave us is only looked at"
@@ -136,7 +136,7 @@ class Person:
             more["json"] = body
         response = await self.client.request(method, path, headers=headers, **more)
         kind = response.headers.get("content-type", "")
-        return Answer(
+        return ServiceResponse(
             status=response.status_code, body=response.content, content_type=kind, headers=dict(response.headers)
         )
 

@@ -2,12 +2,15 @@
 
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 
 import httpx2
 from starlette.applications import Starlette
 
-from dogubako.sandbox.redmine.app import redmine_app
+from dogubako_sandbox.redmine.app import redmine_app
+from dogubako_sandbox.redmine.world import WORLD
 from scripts.real_redmine import RealRedmine
+from scripts.redmine_install import Seeded
 
 
 class InSmall:
@@ -15,14 +18,15 @@ class InSmall:
 
     url = "http://redmine.sandbox"
 
-    def __init__(self) -> None:
-        self.app: Starlette = redmine_app()
+    def __init__(self, recording: Path = WORLD) -> None:
+        self.recording = recording
+        self.app: Starlette = redmine_app(recording)
 
     def transport(self) -> httpx2.AsyncBaseTransport:
         return httpx2.ASGITransport(app=self.app)
 
     def reset(self) -> None:
-        self.app = redmine_app()
+        self.app = redmine_app(self.recording)
 
     def set_setting(self, name: str, value: str) -> None:
         settings = self.app.state.store["settings"]
@@ -34,17 +38,18 @@ class InSmall:
 
 
 class Real:
-    """A Redmine that we have started."""
+    """A Redmine that we have started. Both worlds live in one server, one after the other."""
 
-    def __init__(self, redmine: RealRedmine) -> None:
+    def __init__(self, redmine: RealRedmine, world: Seeded | None = None) -> None:
         self.redmine = redmine
+        self.world = world
         self.url = redmine.url
 
     def transport(self) -> httpx2.AsyncBaseTransport:
         return httpx2.AsyncHTTPTransport()
 
     def reset(self) -> None:
-        self.redmine.reset()
+        self.redmine.reset(self.world)
 
     def set_setting(self, name: str, value: str) -> None:
         self.redmine.set_setting(name, value)

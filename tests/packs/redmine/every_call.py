@@ -2,9 +2,10 @@
 
 from typing import Any, Final
 
-from dogubako.sandbox.redmine.store import Store
+from dogubako_sandbox.redmine.store import Store
 
 FREE_VERSION: Final = 4
+WAITING_FILE: Final = "127.0f"
 
 EVERY_CALL: Final[dict[str, dict[str, Any]]] = {
     "list_issues": {"limit": 5},
@@ -13,11 +14,14 @@ EVERY_CALL: Final[dict[str, dict[str, Any]]] = {
     "copy_issue": {"id": 1, "subject": "Copied"},
     "delete_issue": {"id": 4, "confirm": True},
     "update_issue": {"id": 1, "notes": "Seen", "assigned_to_id": "dev"},
+    "update_issues": {"ids": [1, 2], "changes": {"priority_id": "High"}},
     "add_issue_watcher": {"id": 1, "user_id": "dev"},
     "remove_issue_watcher": {"id": 2, "user_id": 9},
     "list_issue_relations": {"issue_id": 1},
     "create_issue_relation": {"issue_id": 2, "issue_to_id": 5},
     "delete_issue_relation": {"id": 1, "confirm": True},
+    "update_issue_note": {"issue_id": 1, "id": 3, "notes": "Changed"},
+    "delete_issue_note": {"issue_id": 1, "id": 3, "confirm": True},
     "list_issue_categories": {"project_id": "webshop"},
     "create_issue_category": {"project_id": "webshop", "name": "New", "assigned_to_id": "dev"},
     "update_issue_category": {"id": 1, "name": "Renamed"},
@@ -46,6 +50,12 @@ EVERY_CALL: Final[dict[str, dict[str, Any]]] = {
     "update_time_entry": {"id": 1, "comments": "Changed"},
     "delete_time_entry": {"id": 1, "confirm": True},
     "list_time_entry_activities": {},
+    "report_issues": {"group_by": ["status"]},
+    "report_time": {"group_by": ["user"]},
+    "report_versions": {"project_id": "webshop"},
+    "draw_chart": {"chart": "gantt", "project_id": "webshop", "picture": False},
+    "list_activity": {"project_id": "webshop", "from": "2026-08-01", "limit": 5},
+    "show_release_notes": {"project_id": "webshop", "version_id": 1},
     "list_users": {"status": "*"},
     "show_user": {"id": "dev"},
     "show_current_user": {},
@@ -59,10 +69,15 @@ EVERY_CALL: Final[dict[str, dict[str, Any]]] = {
     "save_wiki_page": {"project_id": "webshop", "title": "New", "text": "h1. New"},
     "delete_wiki_page": {"project_id": "webshop", "title": "Checkout", "confirm": True},
     "list_news": {},
+    "create_news": {"project_id": "webshop", "title": "New", "description": "Text"},
+    "update_news": {"id": 1, "title": "Changed"},
+    "delete_news": {"id": 1, "confirm": True},
     "list_files": {"project_id": "webshop"},
     "search_redmine": {"q": "checkout"},
     "upload_attachment": {"text": "Hello", "filename": "hello.txt"},
     "show_attachment": {"id": 2},
+    "add_file": {"project_id": "webshop", "upload": {"token": WAITING_FILE, "filename": "waiting.txt"}},
+    "delete_attachment": {"id": 2, "confirm": True},
     "list_issue_statuses": {},
     "list_trackers": {},
     "list_priorities": {},
@@ -77,3 +92,5 @@ def furnish(store: Store) -> None:
     made = {"created_on": "2026-09-01 11:00:00", "updated_on": "2026-09-01 11:00:00", "description": ""}
     added = store["versions"].add(project_id=1, name="Not in use", status="open", sharing="none", **made)
     assert added["id"] == FREE_VERSION
+    id_, _, digest = WAITING_FILE.partition(".")
+    store["attachments"].add(filename="x", filesize=0, digest=digest, author_id=1, data="", **made)["id"] = int(id_)

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from dogubako.sandbox.redmine.store import Row
+from dogubako_sandbox.redmine.store import Row
 
 from .wired import Wire
 

@@ -9,7 +9,7 @@ import pytest
 
 from dogubako.packs.redmine import models
 from dogubako.packs.redmine.models import ADMINISTRATOR, Kind
-from dogubako.sandbox.redmine.world import seeded_store
+from dogubako_sandbox.redmine.world import seeded_store
 
 from .wired import bench
 
@@ -204,6 +204,13 @@ async def test_a_refusal_is_looked_into_once(tmp_path: Path) -> None:
 
     after = on.wire.asked()[on.wire.asked().index("POST /issues") + 1 :]
     assert after == ["GET /projects/1"]
+
+
+async def test_a_refused_update_reads_nothing_more(tmp_path: Path) -> None:
+    async with bench(tmp_path) as on:
+        await on.refusal("update_issue", id=1, parent_issue_id=9999)
+
+    assert on.wire.asked()[on.wire.asked().index("PUT /issues/1") + 1 :] == []
 
 
 def _kinds() -> list[Kind]:

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 import pytest
 
-from dogubako import parse_call
+from dogubako.testing import parse_call
 
-from .made import DECLARATION, NOTICE, Json, Reply, document, issue, made, paged, text_of
+from .made import DECLARATION, NOTICE, JsonObject, Reply, document, issue, made, paged, text_of
 from .wired import bench
 
 SAID: Final = f'notice="{NOTICE}"'
@@ -87,7 +87,7 @@ ISSUE_7: Final = (
     "<field><id>4</id><name>Areas</name><value>Cart</value><value>Tax</value></field></custom_fields>"
     '<attachments><attachment id="7"><filename>a.png</filename><filesize>10</filesize></attachment></attachments>'
     '<relations><relation id="3"><issue_id>7</issue_id><issue_to_id>8</issue_to_id>'
-    "<relation_type>relates</relation_type></relation></relations>"
+    '<relation_type>relates</relation_type><issue id="8"/></relation></relations>'
     '<children><issue id="9"><tracker id="1">Bug</tracker><subject>Child</subject></issue></children>'
     '<allowed_statuses><status id="1">New</status><status id="5" is_closed="true">Closed</status></allowed_statuses>'
     '<journals total_count="3" offset="0" limit="20" order="newest first">'
@@ -226,7 +226,7 @@ def row(number: int) -> str:
         ),
     ],
 )
-async def test_an_answer_is_this_document(tmp_path: Path, tool: str, arguments: Json, expected: str) -> None:
+async def test_an_answer_is_this_document(tmp_path: Path, tool: str, arguments: JsonObject, expected: str) -> None:
     async with bench(tmp_path, answers=made(PLACES), REDMINE_FORMAT="xml") as redmine:
         result = await redmine.call(tool, **arguments)
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import httpx2
 import pytest
 
-from dogubako import ExecutionOptions, ToolResult
+from dogubako.tools import ExecutionOptions, ToolResult
 from tests.packs.n8n.sockets import Serve, Visitor, break_off, head, serving
 
 from .made import answered

@@ -163,4 +163,4 @@ async def test_a_history_without_named_changes_needs_no_look_up(tmp_path: Path) 
     async with bench(tmp_path, "dev", _told(_detail("subject", "Old", "New"))) as on:
         await _changes(on)
 
-    assert on.wire.asked() == ["GET /issues/6"]
+    assert on.wire.asked() == ["GET /issues/6", "GET /projects/1/issues"], "its custom field has a number, or an id"

@@ -8,10 +8,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from .made import NOTICE, Json, document, issue, made, paged, text_of
+from .made import NOTICE, JsonObject, document, issue, made, paged, text_of
 from .wired import bench
 
-READING: Final[list[tuple[str, Json]]] = [
+READING: Final[list[tuple[str, JsonObject]]] = [
     ("list_issues", {"limit": 3}),
     ("list_issues", {"limit": 2, "fields": ["subject", "Customer"]}),
     ("show_issue", {"id": 1}),
@@ -73,7 +73,7 @@ def words_of_document(root: ElementTree.Element) -> list[str]:
 
 
 @pytest.mark.parametrize(("tool", "arguments"), [pytest.param(*one, id=f"{one[0]} {one[1]}") for one in READING])
-async def test_both_formats_say_the_same(tmp_path: Path, tool: str, arguments: Json) -> None:
+async def test_both_formats_say_the_same(tmp_path: Path, tool: str, arguments: JsonObject) -> None:
     async with bench(tmp_path, REDMINE_FORMAT="xml") as redmine:
         root = document(await redmine.call(tool, **arguments))
     async with bench(tmp_path, REDMINE_FORMAT="json") as redmine:

@@ -7,8 +7,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from dogubako.outbound.bounds import JSON_ANSWER, MEGABYTE
-from dogubako.outbound.http import Asked, connected
-from dogubako.packs.redmine.api.service import RedmineService
+from dogubako.outbound.http import Operation, connected
+from dogubako.packs.redmine.api import RedmineService
 
 SIZE = JSON_ANSWER.most_bytes + MEGABYTE
 
@@ -25,6 +25,6 @@ async def file(request: Request) -> Response:
 async def test_a_large_file_is_downloaded_whatever_is_in_it() -> None:
     app = Starlette(routes=[Route("/users/current.json", me), Route("/attachments/download/1", file)])
     async with connected("Redmine", "http://redmine.test", transport=httpx2.ASGITransport(app=app)) as http:
-        body = await RedmineService(http, "key").download("/attachments/download/1", Asked(operation="download file"))
+        body = await RedmineService(http, "key").download("/attachments/download/1", Operation(name="download file"))
 
     assert len(body) > JSON_ANSWER.most_bytes

@@ -83,9 +83,9 @@ async def test_an_id_of_no_project_is_called_that(tool: str, arguments: dict[str
     assert result.content[0]["text"] == "Project '99' not found"
 
 
-def _add_version(wire: Wire, name: str) -> None:
+def _add_version(wire: Wire, name: str) -> int:
     like = {key: value for key, value in wire.store["versions"].at(1).items() if key != "id"}
-    wire.store["versions"].add(**{**like, "name": name})
+    return int(wire.store["versions"].add(**{**like, "name": name})["id"])
 
 
 @pytest.mark.parametrize(
@@ -107,13 +107,15 @@ async def test_a_version_whose_name_is_a_number_can_be_named(given: int | str, s
         assert on.wire.query("/issues")["fixed_version_id"] == sent
 
 
-async def test_a_text_that_is_the_name_of_one_version_and_the_id_of_another_is_refused(tmp_path: Path) -> None:
+async def test_a_text_is_the_name_of_a_version_before_it_is_an_id_and_a_number_is_an_id(tmp_path: Path) -> None:
     async with bench(tmp_path) as on:
-        _add_version(on.wire, "2")
-        message, _ = await on.refusal("update_issue", id=6, fixed_version_id="2")
+        named = _add_version(on.wire, "2")
+        await on.data("update_issue", id=6, fixed_version_id="2")
+        by_name = on.wire.body("PUT")["issue"]["fixed_version_id"]
+        await on.data("list_issues", project_id=1, fixed_version_id=2)
 
-    assert message.endswith("several of this name are there: 2 (4), 2.0 (2)")
-    assert on.wire.writes() == []
+    assert by_name == named
+    assert on.wire.query("/issues")["fixed_version_id"] == "2"
 
 
 async def test_a_version_cannot_be_named_without_its_project(tmp_path: Path) -> None:

@@ -9,10 +9,10 @@ from structlog.testing import capture_logs
 
 from dogubako.app import Toolbox, build
 from dogubako.contract.errors import DogubakoError
-from dogubako.contract.pack import Finding
+from dogubako.contract.pack import HealthCheck
 from dogubako.packs.redmine.tools import TOOLS
 from dogubako.settings import SettingsError, Sources
-from dogubako.transports.http import HttpDoor
+from dogubako.transports.http.app import HttpApp
 from tests.doors.asgi import opened
 
 from .made import answered
@@ -116,7 +116,7 @@ async def test_the_sandbox_needs_no_settings_at_all(tmp_path: Path) -> None:
 
 async def findings_of(
     folder: Path, user: str = "admin", answers: Answers | None = None, url: str = SECURE
-) -> list[Finding]:
+) -> list[HealthCheck]:
     async with bench(folder, user, answers, REDMINE_URL=url) as redmine:
         return [one for one in await redmine.box.check() if one.subject == "redmine"]
 
@@ -215,7 +215,7 @@ async def test_doctor_asks_anew_every_time(tmp_path: Path) -> None:
     ("user", "status"), [pytest.param("dev", 200, id="good"), pytest.param("locked", 503, id="a locked user")]
 )
 async def test_readiness_asks_redmine(tmp_path: Path, user: str, status: int) -> None:
-    async with opened(HttpDoor(box_on(Wire(), tmp_path, user, REDMINE_URL=SECURE))) as client:
+    async with opened(HttpApp(box_on(Wire(), tmp_path, user, REDMINE_URL=SECURE))) as client:
         visit = await client.get("/readyz")
 
     assert visit.status == status
@@ -232,3 +232,27 @@ async def test_a_redmine_that_is_away_does_not_keep_the_server_from_starting(tmp
 
     assert isinstance(result.error, DogubakoError)
     assert result.error.message == "Network error: Redmine could not be reached"
+
+
+RULES = "Subjects begin with the module. Texts are Textile."
+
+
+async def test_house_rules_reach_the_model(tmp_path: Path) -> None:
+    """In the instructions of the server, in prompts, and beside the user."""
+    async with bench(tmp_path, REDMINE_RULES=RULES) as redmine:
+        shown = await redmine.data("show_current_user")
+        _, messages = await redmine.box.render("weekly_report", {"project": "webshop"})
+        told = redmine.box.pack_instructions
+
+    assert shown["user"]["house_rules"] == RULES
+    assert shown["user"]["markup"] == "textile"
+    assert RULES in str(messages)
+    assert told == f"House rules of Redmine: {RULES}"
+
+
+async def test_without_house_rules_nothing_is_said_of_them(tmp_path: Path) -> None:
+    async with bench(tmp_path) as redmine:
+        shown = await redmine.data("show_current_user")
+
+        assert redmine.box.pack_instructions == ""
+    assert "house_rules" not in shown["user"]

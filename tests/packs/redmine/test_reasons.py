@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from dogubako import ToolResult
+from dogubako.tools import ToolResult
 
 from .wired import Bench, bench
 
@@ -50,14 +50,30 @@ async def test_who_may_not_edit_hears_it_for_each_field(
         assert await _undone(on, "update_issue", id=1, **arguments) == reasons
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "permission"),
+    [
+        pytest.param("is_private", True, "set_issues_private", id="private"),
+        pytest.param("parent_issue_id", 1, "manage_subtasks", id="parent"),
+        pytest.param("watcher_user_ids", ["me"], "add_issue_watchers", id="watchers"),
+    ],
+)
+async def test_what_a_new_issue_would_not_get_is_refused_before_it_exists(
+    tmp_path: Path, field: str, value: Any, permission: str
+) -> None:
+    async with bench(tmp_path, "reporter") as on:
+        message, hint = await on.refusal("create_issue", project_id=1, subject="New", **{field: value})
+
+    assert message == f"Failed to create issue: {field}: {_lacks(permission)}"
+    assert hint.startswith("Nothing was written. ")
+    assert on.wire.writes() == []
+
+
 async def test_what_a_new_issue_did_not_get_is_reported_without_a_call_to_create_it_again(tmp_path: Path) -> None:
     async with bench(tmp_path, "reporter") as on:
-        result = await on.call("create_issue", project_id=1, subject="New", is_private=True, parent_issue_id=1)
+        result = await on.call("create_issue", project_id=1, subject="New", status_id="Closed")
 
-    assert _reasons(result) == {
-        "is_private": _lacks("set_issues_private"),
-        "parent_issue_id": _lacks("manage_subtasks"),
-    }
+    assert set(_reasons(result)) == {"status_id"}
     assert str(result.content[0]["text"]).startswith("Issue 141 was created, but Redmine did not take everything: ")
     assert result.content[1]["text"] == "It exists: do not create it again. show_issue(id: 141) shows it."
 

@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dogubako import parse_call
 from dogubako.packs.redmine.tools import TOOLS
 from dogubako.response.tokens import count_tokens
+from dogubako.testing import parse_call
 from tests.packs.n8n.agent import Agent, Era, speaking
 
 from .made import DECLARATION, issue, made, paged
@@ -169,8 +169,8 @@ async def test_a_subject_cannot_pretend_to_be_a_line_of_ours(tmp_path: Path) -> 
     [
         pytest.param("triage_issues", {"project": "webshop"}, 2, id="triage"),
         pytest.param("triage_issues", {"project": "Web Shop"}, 2, id="triage by name"),
-        pytest.param("weekly_report", {"project": "webshop"}, 5, id="this week"),
-        pytest.param("weekly_report", {"project": "webshop", "week": "last"}, 5, id="last week"),
+        pytest.param("weekly_report", {"project": "webshop"}, 6, id="this week"),
+        pytest.param("weekly_report", {"project": "webshop", "week": "last"}, 6, id="last week"),
     ],
 )
 async def test_every_call_in_a_prompt_works(agent: Agent, prompt: str, arguments: dict[str, str], calls: int) -> None:

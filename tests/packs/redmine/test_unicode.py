@@ -14,9 +14,9 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dogubako import ToolResult
+from dogubako.tools import ToolResult
 
-from .made import Json, Reply, answered, document, issue, made, paged, text_of
+from .made import JsonObject, Reply, answered, document, issue, made, paged, text_of
 from .wired import Bench, bench
 
 UNWRITABLE: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -45,7 +45,7 @@ def lost(texts: Sequence[str]) -> int:
     return sum(len(UNWRITABLE.findall(said(text))) for text in texts)
 
 
-def issue_with(texts: Sequence[str]) -> Json:
+def issue_with(texts: Sequence[str]) -> JsonObject:
     """An issue that has all of these in it, each in another place."""
     subject, description, name, person, field, one, two, note, old, new, filename, child = texts
     journal = {

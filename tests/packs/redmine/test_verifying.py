@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dogubako.packs.redmine.verifying import also_changed, ignored, set_by_itself
+from dogubako.packs.redmine.verification import also_changed, ignored, set_by_itself
 
-Json = dict[str, Any]
+JsonObject = dict[str, Any]
 
 
-def _with_field(value: Any) -> Json:
+def _with_field(value: Any) -> JsonObject:
     return {"custom_fields": [{"id": 7, "name": "Areas", "value": value}]}
 
 
-def _wanting(value: Any) -> Json:
+def _wanting(value: Any) -> JsonObject:
     return {"custom_fields": [{"id": 7, "value": value}]}
 
 
@@ -73,7 +73,7 @@ def _wanting(value: Any) -> Json:
         pytest.param(_wanting("a\nb"), _with_field("a\r\nb"), id="custom field with lines"),
     ],
 )
-def test_what_is_as_it_was_asked_for_is_never_reported(asked: Json, record: Json) -> None:
+def test_what_is_as_it_was_asked_for_is_never_reported(asked: JsonObject, record: JsonObject) -> None:
     assert ignored(asked, record) == []
 
 
@@ -104,7 +104,9 @@ def test_what_is_as_it_was_asked_for_is_never_reported(asked: Json, record: Json
         pytest.param(_wanting([]), _with_field(["Cart"]), ["custom_fields[7]"], id="custom field not emptied"),
     ],
 )
-def test_what_is_not_as_it_was_asked_for_is_always_reported(asked: Json, record: Json, reported: list[str]) -> None:
+def test_what_is_not_as_it_was_asked_for_is_always_reported(
+    asked: JsonObject, record: JsonObject, reported: list[str]
+) -> None:
     assert ignored(asked, record) == reported
 
 
@@ -146,7 +148,7 @@ def test_any_write_that_was_not_done_is_found_out(old: str, new: str, one: int, 
     assert ("custom_fields[7]" in reported) == (there != {"b", "c"})
 
 
-_BEFORE: Json = {
+_BEFORE: JsonObject = {
     "id": 1,
     "subject": "Old",
     "description": "x" * 500,
@@ -199,7 +201,9 @@ _BEFORE: Json = {
         ),
     ],
 )
-def test_what_changed_without_being_asked_for_is_told(asked: Json, after: Json, told: list[Json]) -> None:
+def test_what_changed_without_being_asked_for_is_told(
+    asked: JsonObject, after: JsonObject, told: list[JsonObject]
+) -> None:
     assert also_changed(asked, _BEFORE, {**_BEFORE, **after}) == told
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dogubako.packs.redmine.formatters.xml_form import element, has_texts, replaced_characters
+from dogubako.packs.redmine.formatters import element, has_texts, replaced_characters
 from dogubako.response.xml import render
 
 from .made import DECLARATION

@@ -11,11 +11,11 @@ import httpx2
 import msgspec
 from starlette.applications import Starlette
 
-from dogubako import ToolResult
 from dogubako.app import Toolbox, build
-from dogubako.sandbox.redmine.app import redmine_app
-from dogubako.sandbox.redmine.store import Store
 from dogubako.settings import Sources
+from dogubako.tools import ToolResult
+from dogubako_sandbox.redmine.app import redmine_app
+from dogubako_sandbox.redmine.store import Store
 from tests.packs.through import Through
 
 URL: Final = "http://redmine.test"

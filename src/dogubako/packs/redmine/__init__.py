@@ -1,1 +1,1 @@
-"""Redmine: projects, issues, time, people and knowledge."""
+"""The Redmine pack: projects, issues, time entries, users, wiki and news."""

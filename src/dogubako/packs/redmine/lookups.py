@@ -1,4 +1,4 @@
-"""Small lists that nearly every call needs: read once, kept for a minute, read anew when a name is not in them."""
+"""Small lists that most calls need, cached for a minute and read again when a name is missing."""
 
 import math
 import time
@@ -6,8 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from dogubako.contract.errors import NotFoundError
-from dogubako.packs.redmine.api.records import RecordsApi, rows_of, to
-from dogubako.packs.redmine.api.service import RedmineService, place
+from dogubako.packs.redmine.api import RecordsApi, RedmineService, place, rows_of, to
 from dogubako.packs.redmine.errors import RedmineRefused
 from dogubako.packs.redmine.models import (
     ACTIVITY,
@@ -20,7 +19,7 @@ from dogubako.packs.redmine.models import (
     STATUS,
     TRACKER,
     VERSION,
-    Json,
+    JsonObject,
     Kind,
 )
 
@@ -45,30 +44,32 @@ class Lookups:
     def __init__(self, service: RedmineService) -> None:
         self._service = service
         self._records = RecordsApi(service)
-        self._kept: dict[str, tuple[float, list[Json]]] = {}
+        self._kept: dict[str, tuple[float, list[JsonObject]]] = {}
 
     def now(self) -> float:
-        """A moment that `since` may name."""
+        """The current time, for `since`."""
         return time.monotonic()
 
-    async def rows(self, kind: Kind, project: int | str | None = None, *, since: float | None = None) -> list[Json]:
-        """All rows of a kind; those of a project where the kind belongs to one."""
+    async def rows(
+        self, kind: Kind, project: int | str | None = None, *, since: float | None = None
+    ) -> list[JsonObject]:
+        """All rows of a kind, or those of a project if the kind belongs to projects."""
         key = f"{kind.many} {project if kind in _IN_A_PROJECT else ''}"
         return await self.remembered(key, lambda: self._read(kind, project), since=since)
 
     async def remembered(
-        self, key: str, read: Callable[[], Awaitable[list[Json]]], *, since: float | None = None
-    ) -> list[Json]:
-        """What `read` found not long ago, and with `since` not before that moment; or finds now."""
+        self, key: str, read: Callable[[], Awaitable[list[JsonObject]]], *, since: float | None = None
+    ) -> list[JsonObject]:
+        """The cached result of `read`, if it is recent and not older than `since`; otherwise a new one."""
         begun = self.now()
-        read_at, found = self._kept.get(key, (-math.inf, []))
+        read_at, rows = self._kept.get(key, (-math.inf, []))
         if begun >= read_at + _KEPT_SECONDS or (since is not None and read_at < since):
-            found = await read()
-            self._kept[key] = (begun, found)
-        return found
+            rows = await read()
+            self._kept[key] = (begun, rows)
+        return rows
 
-    async def rows_if_allowed(self, kind: Kind, project: int, *, since: float | None = None) -> list[Json]:
-        """As `rows`; nothing where this user may not look. Any other trouble is not taken for that."""
+    async def rows_if_allowed(self, kind: Kind, project: int, *, since: float | None = None) -> list[JsonObject]:
+        """Like `rows`, but empty if this user may not see them. Other errors are raised."""
         try:
             return await self.rows(kind, project, since=since)
         except NotFoundError:
@@ -78,10 +79,10 @@ class Lookups:
                 raise
             return []
 
-    async def record_if_allowed(self, kind: Kind, id_: int) -> Json | None:
-        """One record, a role with its permissions for example; nothing where this user may not see it."""
+    async def record_if_allowed(self, kind: Kind, id_: int) -> JsonObject | None:
+        """One record, for example a role with its permissions, or None if this user may not see it."""
 
-        async def read() -> list[Json]:
+        async def read() -> list[JsonObject]:
             try:
                 return [await self._records.show(kind, id_)]
             except NotFoundError:
@@ -91,24 +92,24 @@ class Lookups:
                     raise
                 return []
 
-        found = await self.remembered(f"{kind.one} {id_}", read)
-        return found[0] if found else None
+        records = await self.remembered(f"{kind.one} {id_}", read)
+        return records[0] if records else None
 
     def forget(self) -> None:
-        """After a write that changes one of these lists."""
+        """Clear the cache after a write that changes one of these lists."""
         self._kept.clear()
 
-    async def _read(self, kind: Kind, project: int | str | None) -> list[Json]:
+    async def _read(self, kind: Kind, project: int | str | None) -> list[JsonObject]:
         if kind in _IN_A_PROJECT:
             if project is None:
                 raise LookupError(f"{kind.many} belong to a project")
             if kind is CATEGORY:
-                # The list of its own is for those who manage categories; the project tells them to everybody.
-                found = await self._records.show(PROJECT, project, (CATEGORY.many,))
-                return rows_of(found, CATEGORY)
+                # The list itself needs the permission to manage categories; the project shows them to everybody.
+                record = await self._records.show(PROJECT, project, (CATEGORY.many,))
+                return rows_of(record, CATEGORY)
             return await self._records.all(kind, place("projects", project, _IN_A_PROJECT[kind]))
         if kind is PROJECT:
-            # Without a word about the state Redmine leaves out closed projects.
+            # Without a status Redmine omits closed projects.
             return await self._records.all(kind, _PAGED[kind], status="1|5")
         if kind in _PAGED:
             return await self._records.all(kind, _PAGED[kind])

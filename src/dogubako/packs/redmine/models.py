@@ -1,31 +1,33 @@
-"""The kinds of records that Redmine keeps, and what our tools have to know of each."""
+"""The kinds of Redmine's records, with their names, paths and permissions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-Json = dict[str, Any]
+JsonObject = dict[str, Any]
 
-# Redmine's own numbers for the state of a project.
+# Redmine's numbers for the state of a project.
 ACTIVE: Final = 1
 CLOSED: Final = 5
 ARCHIVED: Final = 9
 PROJECT_STATES: Final = {ACTIVE: "active", CLOSED: "closed", ARCHIVED: "archived"}
 USER_STATES: Final = {1: "active", 2: "registered", 3: "locked"}
 
-# Stands where Redmine asks for an administrator instead of a permission.
+# Used where Redmine requires an administrator instead of a permission.
 ADMINISTRATOR: Final = "administrator"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Kind:
-    """One kind: how people call it, how Redmine spells it, and which permission each act needs."""
+    """One kind of record: its label, Redmine's spelling, and the permission for each action."""
 
     noun: str
     one: str
     many: str
     needs: Mapping[str, str] = field(default_factory=dict)
     finder: str | None = None
+    # Projects can switch the module off; then all of its actions are refused.
+    module: str | None = None
 
     @property
     def label(self) -> str:
@@ -36,7 +38,7 @@ class Kind:
 class Listing:
     """One page of a list."""
 
-    rows: list[Json]
+    rows: list[JsonObject]
     total: int
     offset: int
     limit: int
@@ -48,6 +50,7 @@ class Listing:
 
 ISSUE = Kind(
     noun="issue",
+    module="issue_tracking",
     one="issue",
     many="issues",
     needs={
@@ -64,6 +67,7 @@ ISSUE = Kind(
 )
 RELATION = Kind(
     noun="relation",
+    module="issue_tracking",
     one="relation",
     many="relations",
     needs={"list": "view_issues", "create": "manage_issue_relations", "delete": "manage_issue_relations"},
@@ -71,6 +75,7 @@ RELATION = Kind(
 )
 CATEGORY = Kind(
     noun="category",
+    module="issue_tracking",
     one="issue_category",
     many="issue_categories",
     needs={
@@ -122,6 +127,7 @@ VERSION = Kind(
 )
 TIME_ENTRY = Kind(
     noun="time entry",
+    module="time_tracking",
     one="time_entry",
     many="time_entries",
     needs={
@@ -143,6 +149,7 @@ USER = Kind(
 GROUP = Kind(noun="group", one="group", many="groups", needs={"list": ADMINISTRATOR}, finder="list_groups has the ids.")
 WIKI_PAGE = Kind(
     noun="wiki page",
+    module="wiki",
     one="wiki_page",
     many="wiki_pages",
     needs={
@@ -153,10 +160,33 @@ WIKI_PAGE = Kind(
     },
     finder="list_wiki_pages has the titles.",
 )
-NEWS = Kind(noun="news", one="news_item", many="news", needs={"list": "view_news"})
-FILE = Kind(noun="file", one="file", many="files", needs={"list": "view_files"})
+NEWS = Kind(
+    noun="news",
+    one="news_item",
+    many="news",
+    needs={
+        "list": "view_news",
+        "show": "view_news",
+        "create": "manage_news",
+        "update": "manage_news",
+        "delete": "manage_news",
+    },
+    finder="list_news has the ids.",
+    module="news",
+)
+FILE = Kind(
+    noun="file", one="file", many="files", needs={"list": "view_files", "create": "manage_files"}, module="files"
+)
 ATTACHMENT = Kind(
     noun="attachment", one="attachment", many="attachments", finder="show_issue lists the attachments of an issue."
+)
+NOTE = Kind(
+    noun="note",
+    one="journal",
+    many="journals",
+    needs={"update": "edit_issue_notes", "delete": "edit_issue_notes"},
+    finder="show_issue has the ids of the notes.",
+    module="issue_tracking",
 )
 SEARCH_RESULT = Kind(noun="result", one="result", many="results")
 STATUS = Kind(noun="status", one="issue_status", many="issue_statuses", finder="list_issue_statuses has the ids.")

@@ -1,17 +1,18 @@
-"""Front door of the Redmine pack."""
+"""The Redmine pack: tools, resources, prompts and health checks."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 
 import structlog
 
+from dogubako.contract.credentials import Credential
 from dogubako.contract.errors import DogubakoError
-from dogubako.contract.pack import Finding, Host, Pack, Unconfigured
-from dogubako.outbound.address import plain_text_warnings
+from dogubako.contract.pack import HealthCheck, Host, MissingSetting, Pack
+from dogubako.outbound.service_settings import plain_text_warnings
 from dogubako.packs.redmine.client import RedmineClient, connect
-from dogubako.packs.redmine.prompts import PROMPTS
-from dogubako.packs.redmine.resources import RESOURCE_TEMPLATES
+from dogubako.packs.redmine.resources import PROMPTS, RESOURCE_TEMPLATES
 from dogubako.packs.redmine.settings import RedmineSettings
 from dogubako.packs.redmine.tools import TOOLS
 
@@ -22,17 +23,23 @@ class RedminePack(Pack[RedmineSettings, RedmineClient]):
     """Projects, issues, time, people and knowledge of one Redmine."""
 
     name = "redmine"
+    about = "tickets, projects, hours, milestones, wiki, files, people"
+    everyday_words = Path(__file__).with_name("everyday_words.tsv")
     tools = TOOLS
     settings = RedmineSettings
     resource_templates = RESOURCE_TEMPLATES
     prompts = PROMPTS
     max_running = 8
+    multiple = True
 
-    def unconfigured(self, settings: RedmineSettings) -> Unconfigured | None:
+    def instructions(self, settings: RedmineSettings) -> str | None:
+        return f"House rules of Redmine: {settings.rules}" if settings.rules else None
+
+    def unconfigured(self, settings: RedmineSettings) -> MissingSetting | None:
         if settings.url is None:
-            return Unconfigured(reason="Redmine is not configured.", setting="REDMINE_URL")
-        if settings.api_key is None:
-            return Unconfigured(reason="Redmine needs an API key.", setting="REDMINE_API_KEY")
+            return MissingSetting(reason="Redmine is not configured.", setting="REDMINE_URL")
+        if settings.api_key is None and settings.needs_key:
+            return MissingSetting(reason="Redmine needs an API key.", setting="REDMINE_API_KEY")
         return None
 
     @asynccontextmanager
@@ -40,7 +47,10 @@ class RedminePack(Pack[RedmineSettings, RedmineClient]):
         for finding in plain_text_warnings("redmine", settings.address):
             log.warning(finding.message, advice=finding.advice)
         async with connect(settings, host) as client:
-            # Found out at the start, but nobody has to wait for it.
+            if settings.api_key is None:
+                yield client
+                return
+            # Checked at the start, in the background.
             knocking = asyncio.create_task(_knock(client))
             try:
                 yield client
@@ -49,17 +59,23 @@ class RedminePack(Pack[RedmineSettings, RedmineClient]):
                 with suppress(asyncio.CancelledError):
                     await knocking
 
-    async def check(self, settings: RedmineSettings, client: RedmineClient) -> Sequence[Finding]:
-        """Is it there, is the key somebody's, and whose?"""
+    def client_as(self, client: RedmineClient, credential: Credential) -> RedmineClient:
+        return client.signed_in(credential)
+
+    async def check(self, settings: RedmineSettings, client: RedmineClient) -> Sequence[HealthCheck]:
+        """Check reachability and the key, and report its user."""
         findings = [*plain_text_warnings("redmine", settings.address)]
+        if settings.api_key is None:
+            message = f"Callers use Redmine at {settings.address} with their own keys; the settings have none to check."
+            return [*findings, HealthCheck(ok=True, subject="redmine", message=message)]
         client.service.forget_me()
         try:
             me = await client.service.me()
         except DogubakoError as error:
-            return [*findings, Finding(ok=False, subject="redmine", message=error.message, advice=error.hint)]
+            return [*findings, HealthCheck(ok=False, subject="redmine", message=error.message, advice=error.hint)]
         role = "an administrator" if me.get("admin") else "no administrator"
         message = f"Redmine answers at {settings.address}, the key is that of user '{me.get('login')}', {role}."
-        return [*findings, Finding(ok=True, subject="redmine", message=message)]
+        return [*findings, HealthCheck(ok=True, subject="redmine", message=message)]
 
 
 async def _knock(client: RedmineClient) -> None:

@@ -1,1 +1,1 @@
-"""Names that people use, where Redmine wants ids."""
+"""Resolve names to Redmine's ids."""

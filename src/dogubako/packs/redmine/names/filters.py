@@ -1,4 +1,4 @@
-"""Filters of lists, checked and spelled for Redmine, which ignores or misreads what it does not understand."""
+"""Validate and encode filters for Redmine, which ignores or misreads what it does not understand."""
 
 import re
 from collections.abc import Sequence
@@ -6,27 +6,59 @@ from datetime import datetime
 from typing import Final
 
 from dogubako.contract.errors import ValidationError
-from dogubako.packs.redmine.models import STATUS, VERSION, Kind
+from dogubako.contract.normalization import nfkc
+from dogubako.packs.redmine.models import CATEGORY, STATUS, VERSION, Kind
+from dogubako.packs.redmine.names.days import WORDS, written_day
 from dogubako.packs.redmine.names.matching import IdOrName
 from dogubako.packs.redmine.names.names import Names
 from dogubako.packs.redmine.names.people import ME
 
 ANY: Final = "*"
 NONE: Final = "!*"
+_OPTIONAL: Final = (VERSION, CATEGORY)
 _STATES: Final = {"open": "open", "o": "open", "closed": "closed", "c": "closed", ANY: ANY}
 
 _DAY = r"\d{4}-\d{2}-\d{2}"
 _MOMENT = rf"{_DAY}(?:T\d{{2}}:\d{{2}}:\d{{2}}Z)?"
 _MOMENTS = re.compile(_MOMENT, re.ASCII)
+_SPANS: Final = ("t", "ld", "nd", "w", "lw", "l2w", "nw", "m", "lm", "nm", "y")
 _DATES = re.compile(
-    rf"(?:[<>]?=)?{_MOMENT}|><{_MOMENT}\|{_MOMENT}|\*|!\*|t|ld|nd|w|lw|l2w|nw|m|lm|nm|y|(?:>|<|><)?t[+-]\d{{1,5}}",
+    rf"(?:[<>]?=)?{_MOMENT}|><{_MOMENT}\|{_MOMENT}|\*|!\*|{'|'.join(_SPANS)}|(?:>|<|><)?t[+-]\d{{1,5}}",
     re.ASCII,
 )
 _NEVER_IN_THE_PAST: Final = ("nd", "nw", "nm")
+# Redmine knows these spans itself, in the time zone of its user.
+_SPAN_WORDS: Final = {
+    "today": "t",
+    "今日": "t",
+    "本日": "t",
+    "yesterday": "ld",
+    "昨日": "ld",
+    "tomorrow": "nd",
+    "明日": "nd",
+    "this week": "w",
+    "今週": "w",
+    "last week": "lw",
+    "先週": "lw",
+    "next week": "nw",
+    "来週": "nw",
+    "this month": "m",
+    "今月": "m",
+    "last month": "lm",
+    "先月": "lm",
+    "next month": "nm",
+    "来月": "nm",
+    "this year": "y",
+    "今年": "y",
+}
+_OPERATOR: Final = re.compile(r"><|>=|<=|=|")
+_SPAN_OF_DAYS: Final = re.compile(r"\.\.|\||〜|~")
 DATE_HELP: Final = (
-    "'2026-11-15', '>=2026-11-01', '<=2026-11-30', '><2026-11-01|2026-11-30', 't' (today), 'w' (this week), "
-    "'lw' (last week), 'm' (this month), '>t-7' (the last 7 days), '*' (any), '!*' (none)"
+    "'2026-11-15', '>=2026/11/01', '2026-11-01..2026-11-30', 'today', '昨日', 'w' (this week), 'lw' (last week), "
+    "'m' (this month), '>t-7' (the last 7 days), '*' (any), '!*' (none)"
 )
+NUMBER_HELP: Final = "'50', '>=50', '<=8.5', '1..5', '*' (any), '!*' (none)"
+_NUMBER_FILTER: Final = re.compile(r"(?:[<>]?=)?[+-]?\d+(?:\.\d*)?|\*|!\*", re.ASCII)
 
 # Redmine finds an operator at the beginning of any line, and takes "|" for "or".
 _BREAKS_A_FILTER: Final = re.compile(r"[|\r\n]")
@@ -35,6 +67,7 @@ _TEXT_OPERATORS: Final = ("!~", "~", "^", "$")
 _EXACT_NEVER: Final = ("!~", "!*", "~", "^", "$", "*")
 _WORDS: Final = re.compile(r'"[^"]+"|\S+')
 _MOST_WORDS: Final = 5
+_HAN: Final = re.compile(r"[\u3005\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _NUMBER_OR_DAY: Final = re.compile(rf"[+-]?\d+(?:\.\d*)?|{_DAY}", re.ASCII)
 _FORMS: Final = {
     "int": re.compile(r"[+-]?\d+", re.ASCII),
@@ -45,18 +78,18 @@ _FORMS: Final = {
 }
 _READ_AS_DAYS: Final = re.compile(r"t|ld|nd|l?w|l2w|nw|[ln]?m|y")
 _MOST_SORTED: Final = 3
-# More would not fit into the address of a request.
+# More would not fit into the URL of a request.
 _LONGEST_FILTER: Final = 4_000
 
 
-async def choice(names: Names, kind: Kind, given: IdOrName, parameter: str, project: int | None = None) -> str | None:
-    """`'New|In Progress'`, `'!Bug'`, `'*'`, `'!*'`: ids for names, several of them, not these, any, none."""
-    if isinstance(given, int):
-        return str(given)
-    text = given.strip()
+async def choice(names: Names, kind: Kind, value: IdOrName, parameter: str, project: int | None = None) -> str | None:
+    """Resolve `'New|In Progress'`, `'!Bug'`, `'*'`, `'!*'`: several names, not these, any, none."""
+    if isinstance(value, int):
+        return str(value)
+    text = value.strip()
     if text == ANY:
-        # What every issue has needs no filter, and Redmine has none for it.
-        return ANY if kind is VERSION else None
+        # Every issue has one, and Redmine has no such filter.
+        return ANY if kind in _OPTIONAL else None
     if text == NONE:
         return _none(kind, parameter)
     negated = "!" if text.startswith("!") else ""
@@ -65,7 +98,7 @@ async def choice(names: Names, kind: Kind, given: IdOrName, parameter: str, proj
 
 
 def _none(kind: Kind, parameter: str) -> str:
-    if kind is not VERSION:
+    if kind not in _OPTIONAL:
         message = f"Invalid value for parameter {parameter}: there is nothing without a {kind.noun}"
         raise ValidationError.of(parameter, message)
     return NONE
@@ -82,22 +115,22 @@ def _check_length(text: str, parameter: str) -> None:
         raise ValidationError.of(parameter, message)
 
 
-async def status(names: Names, given: IdOrName) -> str | None:
-    """As `choice`, and `open`, `closed`, `*`. A status may be called Closed: then only the small word means all."""
-    text = str(given).strip()
+async def status(names: Names, value: IdOrName) -> str | None:
+    """Like `choice`, plus `open`, `closed`, `*`. If a status is named Closed, only lower case means all closed."""
+    text = str(value).strip()
     if text in _STATES:
         return _STATES[text]
     try:
-        return await choice(names, STATUS, given, "status_id")
+        return await choice(names, STATUS, value, "status_id")
     except ValidationError:
         if text.casefold() not in _STATES:
             raise
         return _STATES[text.casefold()]
 
 
-async def person(names: Names, given: IdOrName, parameter: str, project: int | None) -> str:
-    """As `choice`, for users and groups, and `me`."""
-    text = str(given).strip()
+async def person(names: Names, value: IdOrName, parameter: str, project: int | None) -> str:
+    """Like `choice`, for users and groups, plus `me`."""
+    text = str(value).strip()
     if text in (ANY, NONE, ME):
         return text
     negated = "!" if text.startswith("!") else ""
@@ -105,13 +138,49 @@ async def person(names: Names, given: IdOrName, parameter: str, project: int | N
     return negated + "|".join(ids)
 
 
-def dates(given: str, parameter: str, *, past: bool = False) -> str:
-    """A date filter that Redmine is known to understand."""
-    text = given.strip()
-    known = _DATES.fullmatch(text) and all(_is_a_moment(one) for one in _MOMENTS.findall(text))
-    if not known or (past and (text in _NEVER_IN_THE_PAST or "t+" in text)):
+async def dates(names: Names, value: str, parameter: str, *, past: bool = False) -> str:
+    """A date filter in a form that Redmine understands."""
+    _check_length(value, parameter)
+    text = await _plain_dates(names, value, parameter)
+    valid = _DATES.fullmatch(text) and all(_is_a_moment(one) for one in _MOMENTS.findall(text))
+    if not valid or (past and (text in _NEVER_IN_THE_PAST or "t+" in text)):
         message = f"Invalid value for parameter {parameter}: expected a date filter"
         raise ValidationError.of(parameter, message, hint=f"For example {DATE_HELP}.")
+    return text
+
+
+async def _plain_dates(names: Names, value: str, parameter: str) -> str:
+    """Write days and words as Redmine does; what is neither stays as it is."""
+    text = nfkc(value).strip()
+    if text.casefold() in _SPAN_WORDS:
+        return _SPAN_WORDS[text.casefold()]
+    found = _OPERATOR.match(text)
+    operator = found[0] if found else ""
+    ends = [
+        await _plain_day(names, part.strip(), parameter)
+        for part in _SPAN_OF_DAYS.split(text.removeprefix(operator).strip())
+    ]
+    if len(ends) == 2 and operator in ("", "><") and all(_MOMENTS.fullmatch(one) for one in ends):
+        return f"><{ends[0]}|{ends[1]}"
+    return f"{operator}{ends[0]}" if len(ends) == 1 else text
+
+
+async def _plain_day(names: Names, text: str, parameter: str) -> str:
+    if text.casefold() in WORDS or written_day(text) is not None:
+        return await names.days.day(text, parameter)
+    return text
+
+
+def numbers(value: str, parameter: str) -> str:
+    """A filter by number: one, a comparison, or a range."""
+    _check_length(value, parameter)
+    text = nfkc(value).strip()
+    ends = [end.strip() for end in _SPAN_OF_DAYS.split(text.removeprefix("><"))]
+    if len(ends) == 2 and all(_NUMBER_OR_DAY.fullmatch(one) for one in ends):
+        return f"><{ends[0]}|{ends[1]}"
+    if not _NUMBER_FILTER.fullmatch(text):
+        message = f"Invalid value for parameter {parameter}: expected a number or a range"
+        raise ValidationError.of(parameter, message, hint=f"For example {NUMBER_HELP}.")
     return text
 
 
@@ -123,10 +192,10 @@ def _is_a_moment(text: str) -> bool:
     return True
 
 
-def text(given: str, parameter: str) -> str:
-    """Words are looked for anywhere, all of them; `=`, `!~`, `^` and `$` before them say otherwise."""
-    _check_length(given, parameter)
-    wanted = given.strip()
+def text(value: str, parameter: str) -> str:
+    """A text filter: all words anywhere, unless `=`, `!~`, `^` or `$` precedes them."""
+    _check_length(value, parameter)
+    wanted = value.strip()
     if not wanted or _BREAKS_A_FILTER.search(wanted):
         raise _no_text(parameter, "expected one line of text without '|'")
     if wanted.startswith("="):
@@ -143,9 +212,10 @@ def text(given: str, parameter: str) -> str:
 
 
 def _all_count(words: str) -> bool:
-    """Redmine forgets words of one letter beside others, and all after the fifth."""
-    found = _WORDS.findall(words)
-    return len(found) == 1 or (len(found) <= _MOST_WORDS and all(len(word.strip('"')) > 1 for word in found))
+    """Whether Redmine would use all words: it drops words of one letter but Han, and those after the fifth."""
+    matches = [word.strip('"') for word in _WORDS.findall(words)]
+    counting = all(len(word) > 1 or _HAN.fullmatch(word) for word in matches)
+    return len(matches) == 1 or (len(matches) <= _MOST_WORDS and counting)
 
 
 def _no_text(parameter: str, reason: str) -> ValidationError:
@@ -153,44 +223,42 @@ def _no_text(parameter: str, reason: str) -> ValidationError:
     return ValidationError.of(parameter, f"Invalid value for parameter {parameter}: {reason}", hint=hint)
 
 
-def values(given: Sequence[str], field_format: str | None) -> str:
-    """Any of these values of a custom field; of an unknown format only what means the same in all of them."""
-    if not given:
+def values(value: Sequence[str], field_format: str | None) -> str:
+    """Any of these values of a custom field; for an unknown format, only values with one meaning in all formats."""
+    if not value:
         return NONE
-    if any(_BREAKS_A_FILTER.search(one) for one in given):
+    if any(_BREAKS_A_FILTER.search(one) for one in value):
         raise _no_values("a filter cannot hold line breaks or '|'")
-    if field_format in _FORMS and not all(_FORMS[field_format].fullmatch(one) for one in given):
+    if field_format in _FORMS and not all(_FORMS[field_format].fullmatch(one) for one in value):
         raise _no_values(f"this field holds values of the type {field_format}")
-    if len(given) > 1 and field_format == "int":
-        return ",".join(given)
+    if len(value) > 1 and field_format == "int":
+        return ",".join(value)
     one_only = field_format in ("float", "date") or (
-        field_format is None and any(_NUMBER_OR_DAY.fullmatch(one) for one in given)
+        field_format is None and any(_NUMBER_OR_DAY.fullmatch(one) for one in value)
     )
-    if len(given) > 1 and one_only:
+    if len(value) > 1 and one_only:
         raise _no_values("Redmine looks for one number or day at a time")
-    if not _BEGINS_LIKE_AN_OPERATOR.match(given[0]):
-        return "|".join(given)
+    if field_format is None and any(_READ_AS_DAYS.match(one) for one in value):
+        # In a date field, 'tomorrow' begins with 't', today.
+        raise _no_values("the format of this field is not known, and the value may be read as a date")
+    if not _BEGINS_LIKE_AN_OPERATOR.match(value[0]):
+        return "|".join(value)
     if field_format in (None, "text"):
         raise _no_values("the value begins like an operator of Redmine")
-    return "=" + "|".join(given)
-
-
-def may_be_read_as_days(given: Sequence[str]) -> bool:
-    """In a field of dates Redmine takes 'tomorrow' for its operator 't', today, and does not mind the rest."""
-    return any(_READ_AS_DAYS.match(one) for one in given)
+    return "=" + "|".join(value)
 
 
 def _no_values(reason: str) -> ValidationError:
     return ValidationError.of("custom_fields", f"Invalid value for parameter custom_fields: {reason}")
 
 
-def sort(given: str, columns: tuple[str, ...]) -> str:
-    """`'updated_on:desc,priority'`, of columns that Redmine can sort by; others it would ignore."""
-    _check_length(given, "sort")
-    parts = [part.strip().partition(":") for part in given.split(",")]
+def sort(value: str, columns: tuple[str, ...]) -> str:
+    """`'updated_on:desc,priority'`, with columns that Redmine can sort by; others it would ignore."""
+    _check_length(value, "sort")
+    parts = [part.strip().partition(":") for part in value.split(",")]
     names = [name for name, _, _ in parts]
-    known = all(name in columns or (re.fullmatch(r"cf_\d{1,9}", name) and "cf" in columns) for name in names)
-    if not known or any(direction not in ("", "asc", "desc") for _, _, direction in parts):
+    valid = all(name in columns or (re.fullmatch(r"cf_\d{1,9}", name) and "cf" in columns) for name in names)
+    if not valid or any(direction not in ("", "asc", "desc") for _, _, direction in parts):
         listed = ", ".join("cf_<id>" if one == "cf" else one for one in columns)
         message = "Invalid value for parameter sort: expected columns with :asc or :desc"
         raise ValidationError.of("sort", message, hint=f"Columns: {listed}. For example '{columns[0]}:desc'.")

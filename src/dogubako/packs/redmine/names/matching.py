@@ -1,70 +1,77 @@
-"""One name among many: found, ambiguous, or not there."""
+"""Match the names that callers write with records."""
 
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from dogubako.contract.errors import ValidationError
+from dogubako.contract.normalization import nfkc
 
 _MOST_SHOWN: Final = 20
-# Redmine's own names have at most 255 characters. A longer text is compared with none of them.
+# Redmine's names have at most 255 characters. Longer texts are not compared.
 LONGEST_NAME: Final = 1_000
 
-# An id, or a name that people use for it.
+# An id or a name.
 IdOrName = int | str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Candidate:
-    """Something with an id, and every name it answers to. The first is the one to show."""
+    """A record with its id and all its names. The first name is shown."""
 
     id: int
     names: tuple[str, ...]
+    note: str = ""
 
     def __str__(self) -> str:
-        return f"{self.names[0]} ({self.id})"
+        return f"{self.names[0]} ({self.id}{self.note})"
 
 
-def as_id(given: IdOrName) -> int | None:
-    """The id in `7`, `'7'` and `'#7'`; nothing for a name."""
-    if isinstance(given, int):
-        return given
-    if len(given) > LONGEST_NAME:
+def as_id(value: IdOrName) -> int | None:
+    """The id in `7`, `'7'` and `'#7'`; None for a name."""
+    if isinstance(value, int):
+        return value
+    if len(value) > LONGEST_NAME:
         return None
-    digits = given.strip().removeprefix("#")
+    digits = value.strip().removeprefix("#")
     return int(digits) if digits.isascii() and digits.isdigit() else None
 
 
 def same(one: str, other: str) -> bool:
-    """Whether people would call it the same name."""
-    return len(one) <= LONGEST_NAME and _plain(one) == _plain(other)
+    """Whether two names are equal for people: without case and width."""
+    return len(one) <= LONGEST_NAME and plain(one) == plain(other)
 
 
-def matching(given: str, candidates: Iterable[Candidate]) -> list[Candidate]:
-    if len(given) > LONGEST_NAME:
+def matching(value: str, candidates: Iterable[Candidate]) -> list[Candidate]:
+    if len(value) > LONGEST_NAME:
         return []
-    wanted = _plain(given)
-    found = (one for one in candidates if any(_plain(name) == wanted for name in one.names))
-    return list({one.id: one for one in found}.values())
+    wanted = plain(value)
+    matches = (one for one in candidates if any(plain(name) == wanted for name in one.names))
+    return list({one.id: one for one in matches}.values())
 
 
-def only(found: Sequence[Candidate], noun: str, parameter: str) -> int:
-    """The one that is meant; several are refused with all of them."""
-    if len(found) == 1:
-        return found[0].id
-    listed = ", ".join(str(one) for one in found[:_MOST_SHOWN])
+def only(matches: Sequence[Candidate], noun: str, parameter: str) -> int:
+    """The id of the only match; several are an error that lists them."""
+    if len(matches) == 1:
+        return matches[0].id
+    listed = ", ".join(str(one) for one in matches[:_MOST_SHOWN])
     message = f"Invalid value for parameter {parameter}: several of this name are there: {listed}"
-    raise ValidationError.of(parameter, message, hint=f"Name the {noun} by its id.")
+    raise ValidationError.of(parameter, message, hint=f"Name the {noun} by its id{_as_number(matches)}.")
 
 
-def absent(noun: str, parameter: str, known: Iterable[Candidate] = (), hint: str | None = None) -> ValidationError:
-    """Not there, or not for this user: Redmine does not tell the two apart, so neither do we."""
-    names = [one.names[0] for one in known]
+def _as_number(matches: Sequence[Candidate]) -> str:
+    """A text of digits may be a login again."""
+    return ", as a number" if any("login" in one.note for one in matches) else ""
+
+
+def absent(noun: str, parameter: str, candidates: Iterable[Candidate] = (), hint: str | None = None) -> ValidationError:
+    """The error for a record that is missing or invisible: Redmine does not distinguish the two."""
+    names = [one.names[0] for one in candidates]
     shown = f" Known: {', '.join(names[:_MOST_SHOWN])}{', …' if len(names) > _MOST_SHOWN else ''}." if names else ""
     message = f"Invalid value for parameter {parameter}: there is no such {noun}, or you may not see it"
     return ValidationError.of(parameter, message, hint=f"{shown} {hint or ''}".strip() or None)
 
 
-def _plain(name: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+def plain(name: str) -> str:
+    """A name without case, width and double blanks."""
+    return " ".join(nfkc(name).casefold().split())

@@ -4,16 +4,23 @@ from pydantic import Field
 
 from dogubako.contract.output import Message
 from dogubako.contract.tool import ToolArgs
-from dogubako.packs.redmine.api.records import to
-from dogubako.packs.redmine.api.service import place
-from dogubako.packs.redmine.bodies import Bodies
+from dogubako.packs.redmine.answers import Answered
+from dogubako.packs.redmine.api import place, to
 from dogubako.packs.redmine.errors import RedmineRefused
-from dogubako.packs.redmine.formatters.answers import Answered
-from dogubako.packs.redmine.formatters.views import view
-from dogubako.packs.redmine.models import CATEGORY, ISSUE, Json
+from dogubako.packs.redmine.formatters import view
+from dogubako.packs.redmine.models import CATEGORY, ISSUE, JsonObject
 from dogubako.packs.redmine.names.matching import IdOrName
-from dogubako.packs.redmine.tools.arguments import ProjectId, RecordArgs
-from dogubako.packs.redmine.tools.base import DeletingTool, ReadingTool, WritingTool, changes, given, told
+from dogubako.packs.redmine.payloads import Bodies
+from dogubako.packs.redmine.tools.base import (
+    DeletingTool,
+    ProjectId,
+    ReadingTool,
+    RecordArgs,
+    WritingTool,
+    changes,
+    sent_arguments,
+    with_unrequested,
+)
 
 
 class ProjectArgs(ToolArgs):
@@ -27,15 +34,19 @@ class ListIssueCategories(ReadingTool[ProjectArgs]):
     kind = CATEGORY
     act = "list"
     tags = ("issues", "categories")
-    keywords = {"ja": "カテゴリ 一覧"}
+    keywords = {
+        "en": "components that tickets are sorted into; categories of a project; "
+        "which components can I file bugs under; components that a ticket can be filed under",
+        "ja": "分類 カテゴリ 一覧 区分 選べる プロジェクトの",
+    }
 
     async def work(self, args: ProjectArgs) -> Answered:
         project = await self.client.names.project(args.project_id)
         rows = await self._rows(project)
         return self.answers.whole(CATEGORY, (view(row) for row in rows))
 
-    async def _rows(self, project: int) -> list[Json]:
-        """With who gets their issues; those who do not manage categories are shown the names only."""
+    async def _rows(self, project: int) -> list[JsonObject]:
+        """Categories with their assignees; users who do not manage categories see only the names."""
         try:
             return await self.client.records.all(CATEGORY, place("projects", project, "issue_categories"))
         except RedmineRefused as refusal:
@@ -56,11 +67,14 @@ class CreateIssueCategory(WritingTool[CreateIssueCategoryArgs]):
     kind = CATEGORY
     act = "create"
     tags = ("issues", "categories")
-    keywords = {"ja": "カテゴリ 作成"}
+    keywords = {
+        "en": "new category for tickets; add a component or area; another section to sort tickets into",
+        "ja": "分類 カテゴリ 追加 増やす 新しい 区分 作る 設ける 作成",
+    }
 
     async def work(self, args: CreateIssueCategoryArgs) -> Answered:
         project = await self.client.names.project(args.project_id)
-        body = await Bodies(self.client.names).of(given(args, "project_id"), project)
+        body = await Bodies(self.client.names).of(sent_arguments(args, "project_id"), project)
         path = place("projects", project, "issue_categories")
         outcome = await self.client.writing.create(CATEGORY, path, body, project=project)
         message = Message(en=f"Category {outcome.record['id']} was created", ja="カテゴリを作成しました")
@@ -79,15 +93,18 @@ class UpdateIssueCategory(WritingTool[UpdateIssueCategoryArgs]):
     kind = CATEGORY
     act = "update"
     tags = ("issues", "categories")
-    keywords = {"ja": "カテゴリ 変更"}
+    keywords = {
+        "en": "rename a category; another person is responsible for a component; call a category by another name",
+        "ja": "分類 カテゴリ 名前 変える 担当 変更 直す",
+    }
 
     async def work(self, args: UpdateIssueCategoryArgs) -> Answered:
-        before = await self.client.records.show(CATEGORY, args.id, asked=to("update", CATEGORY, args.id))
+        before = await self.client.records.show(CATEGORY, args.id, operation=to("update", CATEGORY, args.id))
         project = before["project"]["id"]
         body = await Bodies(self.client.names).of(changes(args), project)
         outcome = await self.client.writing.update(CATEGORY, before, body, project=project)
         message = Message(en=f"Category {args.id} was changed", ja="カテゴリを変更しました")
-        return self.answers.record(CATEGORY, told(view(outcome.record), outcome), message=message)
+        return self.answers.record(CATEGORY, with_unrequested(view(outcome.record), outcome), message=message)
 
 
 class DeleteIssueCategoryArgs(RecordArgs):
@@ -102,15 +119,18 @@ class DeleteIssueCategory(DeletingTool[DeleteIssueCategoryArgs]):
     name = "delete_issue_category"
     kind = CATEGORY
     tags = ("issues", "categories")
-    keywords = {"ja": "カテゴリ 削除"}
+    keywords = {
+        "en": "remove a category nobody uses; drop a component",
+        "ja": "分類 カテゴリ 消す 削除 使っていない なくす",
+    }
 
     def consequence(self, args: DeleteIssueCategoryArgs) -> str:
         return f"This would delete category {args.id}; its issues stay."
 
     async def foresee(self, args: DeleteIssueCategoryArgs) -> str:
-        one = await self.client.records.show(CATEGORY, args.id, asked=to("delete", CATEGORY, args.id))
+        one = await self.client.records.show(CATEGORY, args.id, operation=to("delete", CATEGORY, args.id))
         issues = await self.client.records.page(
-            # Without a project Redmine knows no filter by category, and counts all issues.
+            # Without a project Redmine ignores the filter by category, and counts all issues.
             ISSUE,
             project_id=one["project"]["id"],
             category_id=args.id,
@@ -121,7 +141,7 @@ class DeleteIssueCategory(DeletingTool[DeleteIssueCategoryArgs]):
         return f"This would delete category {args.id} ({one['name']}); its {issues.total} issues would {fate}."
 
     async def work(self, args: DeleteIssueCategoryArgs) -> Answered:
-        one = await self.client.records.show(CATEGORY, args.id, asked=to("delete", CATEGORY, args.id))
+        one = await self.client.records.show(CATEGORY, args.id, operation=to("delete", CATEGORY, args.id))
         project = one["project"]["id"]
         heir = args.reassign_to_id
         to_id = None if heir is None else await self.client.names.id_of(CATEGORY, heir, "reassign_to_id", project)

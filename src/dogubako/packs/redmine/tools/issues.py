@@ -1,21 +1,21 @@
-"""Look at issues: a list with every filter, and one with all that belongs to it."""
+"""List issues with filters, and show one with everything that belongs to it."""
 
 import re
 from typing import Final, Literal
 
 from pydantic import Field
 
-from dogubako.contract.errors import ValidationError
-from dogubako.contract.guidance import example_call
+from dogubako.contract.errors import DogubakoError, ValidationError
 from dogubako.contract.metadata import ToolExample
-from dogubako.contract.output import Page
-from dogubako.packs.redmine.formatters.answers import Answered
-from dogubako.packs.redmine.formatters.views import chosen, issue_view
+from dogubako.contract.output import NextPage, example_call
+from dogubako.packs.redmine.answers import Answered
+from dogubako.packs.redmine.api import MOST_PER_PAGE, RecordsApi
+from dogubako.packs.redmine.client import RedmineClient
+from dogubako.packs.redmine.formatters import chosen, issue_view
 from dogubako.packs.redmine.history import History
-from dogubako.packs.redmine.lookups import Lookups
-from dogubako.packs.redmine.models import ISSUE, Json
-from dogubako.packs.redmine.tools.arguments import Offset, RecordArgs
-from dogubako.packs.redmine.tools.base import ReadingTool, next_page
+from dogubako.packs.redmine.models import ISSUE, JsonObject
+from dogubako.packs.redmine.names.field_values import with_labels
+from dogubako.packs.redmine.tools.base import Offset, ReadingTool, RecordArgs, next_page
 from dogubako.packs.redmine.tools.issue_filters import IssueFilters, ListIssuesArgs, check_rows
 
 _FIELDS: Final = (
@@ -50,6 +50,7 @@ _CF = re.compile(r"cf_(\d{1,9})")
 
 ShowInclude = Literal["children", "attachments", "relations", "changesets", "journals", "watchers", "allowed_statuses"]
 _ON_EVERY_PAGE: Final = ("id", "project", "tracker", "status", "subject", "updated_on")
+_OF_RELATED: Final = ("tracker", "status", "assigned_to", "subject", "due_date")
 _USUAL: Final = ("children", "attachments", "relations", "journals", "allowed_statuses")
 
 
@@ -75,23 +76,36 @@ class ListIssues(ReadingTool[ListIssuesArgs]):
             },
         ),
     )
-    keywords = {"ja": "チケット 課題 一覧 検索 担当 期日"}
+    keywords = {
+        "en": "what should I work on; my tasks; open bugs; tickets assigned to somebody; "
+        "overdue and late; urgent tickets; what is left to do; backlog; find tickets; "
+        "workload of a person; everything assigned to me; all tickets of a project; "
+        "what is on my plate; what is still open for me; unassigned bugs; which ones are due; "
+        "what did we finish; what did the team finish this month",
+        "ja": "自分の 担当 やること 今日 タスク 一覧 未完了 終わっていない バグ 締め切り 期限切れ 過ぎた 急ぎ "
+        "チケット 課題 残り 仕事 直っていない 遅れている 抱えている "
+        "検索 期日 残り仕事 担当のいない 急ぎ順 締め切りの",
+    }
 
     async def work(self, args: ListIssuesArgs) -> Answered:
-        params, project = await IssueFilters(self.client.names).params(args)
+        params, project = await IssueFilters(self.client.names).params(args, args.sort)
         fields, custom_fields = await self._fields(args, project)
         page = await self.client.records.page(
             ISSUE, **params, include=",".join(args.include) or None, limit=args.limit, offset=args.offset
         )
         check_rows(params, page.rows)
-        rows = (issue_view(row, without=() if "description" in fields else ("description",)) for row in page.rows)
+        named = page.rows
+        if custom_fields or "custom_fields" in args.fields:
+            # Whoever asks for them wants to read them; a list of everything does without the look-up.
+            named = await with_labels(self.client.names, _with_values(page.rows, args, custom_fields), project)
+        rows = (issue_view(row, without=() if "description" in fields else ("description",)) for row in named)
         if args.fields:
             shown = {*fields, *args.include}
             rows = (chosen(row, shown, custom_fields) for row in rows)
         return self.answers.listing(ISSUE, rows, page, next_page(self.name, args))
 
     async def _fields(self, args: ListIssuesArgs, project: int | None) -> tuple[set[str], set[int]]:
-        """Standard fields by name, custom fields by id. One that nobody knows is refused, not left out."""
+        """Standard fields by name, custom fields by id. Unknown ones are refused."""
         standard = {field for field in args.fields if field in _FIELDS}
         custom = set()
         for field in args.fields:
@@ -122,27 +136,60 @@ class ShowIssue(ReadingTool[ShowIssueArgs]):
     kind = ISSUE
     tags = ("issues",)
     examples = (ToolExample(description="All about one issue", parameters={"id": 1}),)
-    keywords = {"ja": "チケット 課題 詳細 履歴 コメント"}
+    keywords = {
+        "en": "read a ticket; open a bug or task; what is it about; latest comments; any reply; "
+        "history of a ticket; what happened to it; what is the latest on a bug; "
+        "has anybody replied to my ticket; who is following a ticket; look at one ticket; "
+        "tell me all about a ticket; who commented and what did they say; status of a ticket",
+        "ja": "チケット 番 中身 詳細 読む 開く どうなった 進み具合 返事 コメント 経緯 課題 内容 やりとり 履歴 "
+        "ことを全部 状況",
+    }
 
     async def work(self, args: ShowIssueArgs) -> Answered:
         issue = await self.client.records.show(ISSUE, args.id, args.include)
-        shown = await shown_issue(self.client.lookups, issue, args.journal_limit, args.journal_offset)
+        shown = await shown_issue(self.client, issue, args.journal_limit, args.journal_offset)
         return self.answers.record(ISSUE, shown, page=journal_page(shown))
 
 
-async def shown_issue(lookups: Lookups, issue: Json, limit: int, offset: int) -> Json:
-    """An issue as it is shown, with its history told in names."""
-    shown = issue_view(issue, without=("journals",))
+def _with_values(rows: list[JsonObject], args: ListIssuesArgs, custom_fields: set[int]) -> list[JsonObject]:
+    """The rows without custom fields that are not shown: what is not shown needs no names."""
+    if "custom_fields" in args.fields:
+        return rows
+    kept = ([one for one in row.get("custom_fields") or () if one["id"] in custom_fields] for row in rows)
+    return [{**row, "custom_fields": fields} for row, fields in zip(rows, kept, strict=True)]
+
+
+async def shown_issue(client: RedmineClient, issue: JsonObject, limit: int, offset: int) -> JsonObject:
+    """The view of an issue, with names in its history, its custom fields and its relations."""
+    project = (issue.get("project") or {}).get("id")
+    named = issue if offset else (await with_labels(client.names, [issue], project))[0]
+    shown = issue_view(named, without=("journals",))
     if offset:
-        # Who reads on in the history has seen the rest already.
+        # Later pages of the history do not repeat the rest.
         shown = {key: value for key, value in shown.items() if key in _ON_EVERY_PAGE}
     if issue.get("journals"):
-        shown["journals"] = await History(lookups, issue).page(limit, offset)
+        shown["journals"] = await History(client.lookups, client.names, issue).page(limit, offset)
+    if shown.get("relations"):
+        shown["relations"] = await related(client.records, shown["relations"], issue["id"])
     return shown
 
 
-def journal_page(shown: Json) -> Page | None:
-    """How the history of a shown issue goes on."""
+async def related(records: RecordsApi, relations: list[JsonObject], issue: int) -> list[JsonObject]:
+    """Relations with subject, status and assignee of the other issue, read in one request."""
+    others = [one["issue_to_id"] if one["issue_id"] == issue else one["issue_id"] for one in relations]
+    wanted = ",".join(str(one) for one in dict.fromkeys(others[:MOST_PER_PAGE]))
+    try:
+        rows = (await records.page(ISSUE, issue_id=wanted, status_id="*", limit=MOST_PER_PAGE)).rows if others else []
+    except DogubakoError:
+        # The relations themselves are known.
+        return relations
+    seen = {row["id"]: {key: row[key] for key in ("id", *_OF_RELATED) if row.get(key)} for row in rows}
+    # An issue that our user may not see has only its id.
+    return [{**one, "issue": seen.get(other, {"id": other})} for one, other in zip(relations, others, strict=True)]
+
+
+def journal_page(shown: JsonObject) -> NextPage | None:
+    """How to continue the history of a shown issue."""
     journals = shown.get("journals")
     if journals is None:
         return None
@@ -153,7 +200,7 @@ def journal_page(shown: Json) -> Page | None:
         return example_call("show_issue", id=shown["id"], **wanted)
 
     after = call(end) if journals["rows"] and end < journals["total_count"] else None
-    return Page("journals", lambda shown: call(begin + shown), after)
+    return NextPage("journals", lambda shown: call(begin + shown), after)
 
 
 TOOLS = (ListIssues, ShowIssue)

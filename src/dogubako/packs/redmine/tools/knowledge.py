@@ -1,5 +1,6 @@
-"""News, files, and the search over everything."""
+"""News, files, and full-text search."""
 
+import re
 from typing import Final, Literal
 
 from pydantic import Field, field_validator
@@ -7,16 +8,15 @@ from pydantic_core import PydanticKnownError
 
 from dogubako.contract.metadata import ToolExample
 from dogubako.contract.tool import ToolArgs
-from dogubako.packs.redmine.api.records import to
-from dogubako.packs.redmine.api.service import place
-from dogubako.packs.redmine.formatters.answers import Answered
-from dogubako.packs.redmine.formatters.views import view
-from dogubako.packs.redmine.models import FILE, NEWS, SEARCH_RESULT, Json
-from dogubako.packs.redmine.tools.arguments import Limit, Offset, ProjectId
-from dogubako.packs.redmine.tools.base import ReadingTool, next_page
+from dogubako.packs.redmine.answers import Answered
+from dogubako.packs.redmine.api import place, to
+from dogubako.packs.redmine.formatters import view
+from dogubako.packs.redmine.models import FILE, ISSUE, NEWS, SEARCH_RESULT, JsonObject, Listing
+from dogubako.packs.redmine.tools.base import Limit, Offset, ProjectId, ReadingTool, next_page
 
 SearchKind = Literal["issues", "news", "documents", "changesets", "wiki_pages", "messages", "projects"]
 _YES: Final = "1"
+_ISSUE_NUMBER: Final = re.compile(r"#(\d{1,9})", re.ASCII)
 
 
 class ListNewsArgs(ToolArgs):
@@ -32,7 +32,10 @@ class ListNews(ReadingTool[ListNewsArgs]):
     kind = NEWS
     act = "list"
     tags = ("knowledge",)
-    keywords = {"ja": "ニュース 一覧"}
+    keywords = {
+        "en": "announcements; what is new in the project; latest news of the company; anything announced lately",
+        "ja": "お知らせ ニュース 最近 新着 告知 発表 一覧",
+    }
 
     async def work(self, args: ListNewsArgs) -> Answered:
         path = place("news")
@@ -53,7 +56,10 @@ class ListFiles(ReadingTool[ListFilesArgs]):
     kind = FILE
     act = "list"
     tags = ("knowledge",)
-    keywords = {"ja": "ファイル 一覧"}
+    keywords = {
+        "en": "downloads of a project; files people can download; released packages",
+        "ja": "ダウンロード 資料 ファイル 配布 一覧 配布物 公開ファイル",
+    }
 
     async def work(self, args: ListFilesArgs) -> Answered:
         project = await self.client.names.project(args.project_id)
@@ -62,7 +68,7 @@ class ListFiles(ReadingTool[ListFilesArgs]):
         return self.answers.whole(FILE, rows)
 
 
-# Five words count.
+# Redmine uses only five words.
 _LONGEST_QUESTION: Final = 2_000
 
 
@@ -84,7 +90,7 @@ class SearchRedmineArgs(ToolArgs):
     def _has_a_word(cls, value: str) -> str:
         if len(value) > _LONGEST_QUESTION:
             raise PydanticKnownError("string_too_long", {"max_length": _LONGEST_QUESTION})
-        # Redmine finds nothing for single letters, and does not say so; one Han character is a word.
+        # Redmine silently finds nothing for single letters; one Han character is a word.
         if not any(len(word) > 1 or not word.isascii() for word in value.split()):
             raise ValueError("needs a word of at least two characters")
         return value
@@ -98,19 +104,28 @@ class SearchRedmine(ReadingTool[SearchRedmineArgs]):
     act = "list"
     tags = ("knowledge", "search")
     examples = (ToolExample(description="Everything about a topic", parameters={"q": "checkout umlauts"}),)
-    keywords = {"ja": "検索 全文検索"}
+    keywords = {
+        "en": "find anything about a topic in our tracker; full text search; "
+        "where did we talk about it; tickets and pages that mention a word; "
+        "find every ticket and page about a word; did anyone ever write about something; "
+        "has this come up before",
+        "ja": "探す 検索 どこ 話 書いた 見つける 社内 キーワード 言葉 出てくる 文書 横断 全文検索 誰か書いた "
+        "話は出たか",
+    }
 
     async def work(self, args: SearchRedmineArgs) -> Answered:
         path = place("search")
         if args.project_id is not None:
             path = place("projects", await self.client.names.project(args.project_id), "search")
-        # To Redmine every value but an empty one means yes, "0" too.
+        if (numbered := _ISSUE_NUMBER.fullmatch(args.q.strip())) and not args.offset:
+            return await self._by_number(args, int(numbered[1]))
+        # Redmine takes every value but an empty one for yes, "0" too.
         flags = {"all_words": _YES if args.all_words else "", "titles_only": _YES if args.titles_only else ""}
         flags |= {"open_issues": _YES if args.open_issues else ""} | dict.fromkeys(args.types, _YES)
         page = await self.client.records.page(
             SEARCH_RESULT,
             path,
-            asked=to("search", SEARCH_RESULT),
+            operation=to("search", SEARCH_RESULT),
             q=args.q,
             scope=args.scope,
             limit=args.limit,
@@ -120,9 +135,25 @@ class SearchRedmine(ReadingTool[SearchRedmineArgs]):
         rows = (_result(row) for row in page.rows)
         return self.answers.listing(SEARCH_RESULT, rows, page, next_page(self.name, args))
 
+    async def _by_number(self, args: SearchRedmineArgs, number: int) -> Answered:
+        """The issue that `#325` names. Redmine's own page goes there too; its API does not."""
+        page = await self.client.records.page(ISSUE, issue_id=number, status_id="*", limit=1)
+        results = [
+            {
+                "id": row["id"],
+                "title": f"{row['tracker']['name']} #{row['id']} ({row['status']['name']}): {row['subject']}",
+                "type": "issue",
+                "description": row.get("description"),
+                "datetime": row.get("created_on"),
+            }
+            for row in page.rows
+        ]
+        found = Listing(rows=results, total=len(results), offset=0, limit=args.limit)
+        return self.answers.listing(SEARCH_RESULT, [_result(row) for row in results], found, next_page(self.name, args))
 
-def _result(row: Json) -> Json:
-    """An excerpt instead of the whole text: show_issue and show_wiki_page have that."""
+
+def _result(row: JsonObject) -> JsonObject:
+    """An excerpt instead of the whole text, which show_issue and show_wiki_page have."""
     text = str(row.get("description") or "")
     excerpt = text if len(text) <= _LONGEST_EXCERPT else f"{text[:_LONGEST_EXCERPT]}…"
     return view({**{key: value for key, value in row.items() if key != "description"}, "excerpt": excerpt})

@@ -3,16 +3,15 @@
 from pydantic import Field
 
 from dogubako.contract.tool import NoArgs, ToolArgs
-from dogubako.packs.redmine.formatters.answers import Answered
-from dogubako.packs.redmine.formatters.views import view
+from dogubako.packs.redmine.answers import Answered
+from dogubako.packs.redmine.formatters import view
 from dogubako.packs.redmine.models import CUSTOM_FIELD, PRIORITY, QUERY, ROLE, STATUS, TRACKER
 from dogubako.packs.redmine.names.custom_fields import NUMBERS
-from dogubako.packs.redmine.tools.arguments import ProjectId
-from dogubako.packs.redmine.tools.base import ReadingTool
+from dogubako.packs.redmine.tools.base import ProjectId, ReadingTool
 
 
 class _LookupTool(ReadingTool[NoArgs]):
-    """Reads a list anew and shows it whole."""
+    """Reads a list again and shows all of it."""
 
     act = "list"
     tags = ("look-ups",)
@@ -27,7 +26,10 @@ class ListIssueStatuses(_LookupTool):
 
     name = "list_issue_statuses"
     kind = STATUS
-    keywords = {"ja": "ステータス 一覧"}
+    keywords = {
+        "en": "states a ticket can be in; stages such as new, in progress, done; possible statuses",
+        "ja": "状態 ステータス 一覧 段階 進行中 種類 どんな チケットの",
+    }
 
 
 class ListTrackers(_LookupTool):
@@ -35,7 +37,10 @@ class ListTrackers(_LookupTool):
 
     name = "list_trackers"
     kind = TRACKER
-    keywords = {"ja": "トラッカー 一覧"}
+    keywords = {
+        "en": "types of tickets: bug, feature, support; kinds of tasks; which kinds of ticket can I create",
+        "ja": "チケット 種類 種別 トラッカー 機能 どんな タイプ 一覧",
+    }
 
 
 class ListPriorities(_LookupTool):
@@ -43,7 +48,10 @@ class ListPriorities(_LookupTool):
 
     name = "list_priorities"
     kind = PRIORITY
-    keywords = {"ja": "優先度 一覧"}
+    keywords = {
+        "en": "urgency levels; how important a ticket can be; high, normal, low; how urgent can a ticket be",
+        "ja": "優先度 重要度 急ぎ 段階 一覧 種類 選べる 緊急度",
+    }
 
 
 class ListQueries(_LookupTool):
@@ -51,7 +59,10 @@ class ListQueries(_LookupTool):
 
     name = "list_queries"
     kind = QUERY
-    keywords = {"ja": "カスタムクエリ 一覧"}
+    keywords = {
+        "en": "saved filters for tickets; my stored searches; saved views",
+        "ja": "保存 絞り込み 検索条件 フィルター クエリ 保存した ビュー カスタムクエリ 一覧",
+    }
 
 
 class ListRolesArgs(ToolArgs):
@@ -65,7 +76,11 @@ class ListRoles(ReadingTool[ListRolesArgs]):
     kind = ROLE
     act = "list"
     tags = ("look-ups", "people")
-    keywords = {"ja": "ロール 権限 一覧"}
+    keywords = {
+        "en": "what may a manager or developer do; permissions of a role; which rights exist; "
+        "what may a reporter do; who is allowed to do what",
+        "ja": "役割 権限 できること 許可 管理者 ロール 一覧 何ができる 種類",
+    }
 
     async def work(self, args: ListRolesArgs) -> Answered:
         rows = await self.client.lookups.rows(ROLE, since=self.client.lookups.now())
@@ -85,7 +100,10 @@ class ListCustomFields(ReadingTool[ListCustomFieldsArgs]):
     kind = CUSTOM_FIELD
     act = "list"
     tags = ("look-ups",)
-    keywords = {"ja": "カスタムフィールド 一覧"}
+    keywords = {
+        "en": "extra fields of tickets; additional attributes; our own columns",
+        "ja": "独自 項目 カスタム 追加の欄 属性 フィールド 入力欄 カスタムフィールド 一覧",
+    }
 
     async def work(self, args: ListCustomFieldsArgs) -> Answered:
         fields = self.client.names.custom_fields

@@ -1,19 +1,27 @@
-"""Who belongs to a project, in which roles."""
+"""Members of projects, and their roles."""
 
 from pydantic import Field
 
 from dogubako.contract.errors import ValidationError
 from dogubako.contract.output import Message
 from dogubako.contract.tool import ToolArgs
-from dogubako.packs.redmine.api.records import to
-from dogubako.packs.redmine.api.service import place
+from dogubako.packs.redmine.answers import Answered
+from dogubako.packs.redmine.api import place, to
 from dogubako.packs.redmine.client import RedmineClient
-from dogubako.packs.redmine.formatters.answers import Answered
-from dogubako.packs.redmine.formatters.views import view
-from dogubako.packs.redmine.models import MEMBERSHIP, ROLE, Json
+from dogubako.packs.redmine.formatters import view
+from dogubako.packs.redmine.models import MEMBERSHIP, ROLE, JsonObject
 from dogubako.packs.redmine.names.matching import IdOrName
-from dogubako.packs.redmine.tools.arguments import Limit, Offset, ProjectId, RecordArgs
-from dogubako.packs.redmine.tools.base import DeletingTool, ReadingTool, WritingTool, next_page, told
+from dogubako.packs.redmine.tools.base import (
+    DeletingTool,
+    Limit,
+    Offset,
+    ProjectId,
+    ReadingTool,
+    RecordArgs,
+    WritingTool,
+    next_page,
+    with_unrequested,
+)
 
 
 class ListMembershipsArgs(ToolArgs):
@@ -29,7 +37,13 @@ class ListMemberships(ReadingTool[ListMembershipsArgs]):
     kind = MEMBERSHIP
     act = "list"
     tags = ("projects", "people")
-    keywords = {"ja": "メンバー 一覧 ロール"}
+    keywords = {
+        "en": "who is on the team; who works on a project; people who have access; "
+        "staff and participants of a project; all the people in a project; who works on it; "
+        "people of a project",
+        "ja": "誰がいる チーム メンバー 参加者 担当者 一覧 案件 プロジェクト 担当できる人 関わっている "
+        "参加している ロール メンバーは誰",
+    }
 
     async def work(self, args: ListMembershipsArgs) -> Answered:
         project = await self.client.names.project(args.project_id)
@@ -51,11 +65,17 @@ class CreateMembership(WritingTool[CreateMembershipArgs]):
     kind = MEMBERSHIP
     act = "create"
     tags = ("projects", "people")
-    keywords = {"ja": "メンバー 追加"}
+    keywords = {
+        "en": "give someone access to a project; add a person to the team; invite a colleague; "
+        "let someone in; join a project; let a group into a project; "
+        "add somebody as a developer; a new colleague joins the project; "
+        "let a person see the project",
+        "ja": "参加 入れる 追加 メンバー チーム 招待 権限 案件 加える 参加させる 新人 プロジェクト 見られる",
+    }
 
     async def work(self, args: CreateMembershipArgs) -> Answered:
         project = await self.client.names.project(args.project_id)
-        user = await self.client.names.people.id_of(args.user_id, "user_id", project)
+        user = await self.client.names.people.id_of(args.user_id, "user_id", project, anywhere=True)
         body = {"user_id": user, "role_ids": await roles(self.client, args.role_ids)}
         path = place("projects", project, "memberships")
         outcome = await self.client.writing.create(MEMBERSHIP, path, body, project=project)
@@ -75,14 +95,19 @@ class UpdateMembership(WritingTool[UpdateMembershipArgs]):
     act = "update"
     idempotent = True
     tags = ("projects", "people")
-    keywords = {"ja": "メンバー ロール 変更"}
+    keywords = {
+        "en": "change someone's role in a project; give more rights; promote a member; "
+        "other role for a member; make somebody a manager in a project; "
+        "somebody becomes a developer",
+        "ja": "役割 権限 変える 昇格 メンバー 変更 ロール 管理者にする",
+    }
 
     async def work(self, args: UpdateMembershipArgs) -> Answered:
-        before = await self.client.records.show(MEMBERSHIP, args.id, asked=to("update", MEMBERSHIP, args.id))
+        before = await self.client.records.show(MEMBERSHIP, args.id, operation=to("update", MEMBERSHIP, args.id))
         body = {"role_ids": await roles(self.client, args.role_ids)}
         outcome = await self.client.writing.update(MEMBERSHIP, before, body, project=before["project"]["id"])
         message = Message(en=f"Membership {args.id} was changed", ja="メンバーのロールを変更しました")
-        return self.answers.record(MEMBERSHIP, told(view(outcome.record), outcome), message=message)
+        return self.answers.record(MEMBERSHIP, with_unrequested(view(outcome.record), outcome), message=message)
 
 
 class DeleteMembership(DeletingTool[RecordArgs]):
@@ -91,18 +116,23 @@ class DeleteMembership(DeletingTool[RecordArgs]):
     name = "delete_membership"
     kind = MEMBERSHIP
     tags = ("projects", "people")
-    keywords = {"ja": "メンバー 削除"}
+    keywords = {
+        "en": "remove someone from a project; kick out of the team; take away access; "
+        "a person left the team; somebody left, take them off the project",
+        "ja": "外す メンバー 抜ける 追い出す 権限 取り上げる チームから 案件から プロジェクトから 退職 異動 削除 "
+        "抜けたので外す",
+    }
 
     def consequence(self, args: RecordArgs) -> str:
         return f"This would delete membership {args.id}: the member could no longer work in the project."
 
     async def foresee(self, args: RecordArgs) -> str:
-        one = await self.client.records.show(MEMBERSHIP, args.id, asked=to("delete", MEMBERSHIP, args.id))
+        one = await self.client.records.show(MEMBERSHIP, args.id, operation=to("delete", MEMBERSHIP, args.id))
         who = (one.get("user") or one.get("group") or {}).get("name")
         return f"This would take {who} out of project {one['project']['name']}, with all roles there."
 
     async def work(self, args: RecordArgs) -> Answered:
-        one = await self.client.records.show(MEMBERSHIP, args.id, asked=to("delete", MEMBERSHIP, args.id))
+        one = await self.client.records.show(MEMBERSHIP, args.id, operation=to("delete", MEMBERSHIP, args.id))
         if any(role.get("inherited") for role in one.get("roles") or ()):
             message = "Invalid value for parameter id: these roles come from a group or a parent project"
             raise ValidationError.of(
@@ -113,11 +143,11 @@ class DeleteMembership(DeletingTool[RecordArgs]):
         return self.answers.done(MEMBERSHIP, view(one), message_)
 
 
-async def roles(client: RedmineClient, given: list[IdOrName]) -> list[int]:
-    """Ids of roles that exist: at an unknown one Redmine answers 422 and takes all roles away."""
-    ids = await client.names.ids_of(ROLE, given, "role_ids")
-    known: list[Json] = await client.lookups.rows(ROLE)
-    if not set(ids) <= {role["id"] for role in known}:
+async def roles(client: RedmineClient, value: list[IdOrName]) -> list[int]:
+    """Ids of existing roles: for an unknown one Redmine answers 422 and removes all roles."""
+    ids = await client.names.ids_of(ROLE, value, "role_ids")
+    existing: list[JsonObject] = await client.lookups.rows(ROLE)
+    if not set(ids) <= {role["id"] for role in existing}:
         message = "Invalid value for parameter role_ids: there is no such role"
         raise ValidationError.of("role_ids", message, hint="list_roles has the ids.")
     return sorted(set(ids))

@@ -1,20 +1,31 @@
-"""People: users and groups."""
+"""Users and groups."""
 
+from datetime import datetime
 from typing import Final, Literal
 
 from pydantic import Field, SecretStr
 
 from dogubako.contract.output import Message
 from dogubako.contract.tool import NoArgs, ToolArgs
-from dogubako.packs.redmine.api.records import to
-from dogubako.packs.redmine.api.service import place
-from dogubako.packs.redmine.bodies import Bodies
-from dogubako.packs.redmine.formatters.answers import Answered
-from dogubako.packs.redmine.formatters.views import user_view, view
-from dogubako.packs.redmine.models import GROUP, USER, USER_STATES, Json
+from dogubako.packs.redmine.answers import Answered
+from dogubako.packs.redmine.api import place, to
+from dogubako.packs.redmine.formatters import user_view, view
+from dogubako.packs.redmine.models import GROUP, USER, USER_STATES, JsonObject
 from dogubako.packs.redmine.names.matching import IdOrName
-from dogubako.packs.redmine.tools.arguments import CustomFieldValues, Limit, Offset, RecordArgs
-from dogubako.packs.redmine.tools.base import DeletingTool, ReadingTool, WritingTool, changes, given, next_page, told
+from dogubako.packs.redmine.payloads import Bodies
+from dogubako.packs.redmine.tools.base import (
+    CustomFieldValues,
+    DeletingTool,
+    Limit,
+    Offset,
+    ReadingTool,
+    RecordArgs,
+    WritingTool,
+    changes,
+    next_page,
+    sent_arguments,
+    with_unrequested,
+)
 
 UserState = Literal["active", "registered", "locked"]
 _NUMBERS: Final = {name: number for number, name in USER_STATES.items()}
@@ -35,10 +46,14 @@ class ListUsers(ReadingTool[ListUsersArgs]):
     kind = USER
     act = "list"
     tags = ("people",)
-    keywords = {"ja": "ユーザー 一覧"}
+    keywords = {
+        "en": "who has an account; all people; employees and colleagues; find a person or a login; "
+        "user directory; all accounts; everybody who can log in",
+        "ja": "人 一覧 利用者 アカウント 社員 登録されている 誰 探す ユーザー 全員 名簿",
+    }
 
     async def work(self, args: ListUsersArgs) -> Answered:
-        # An empty state is all of them; Redmine's "*" would be nobody.
+        # An empty status means all; Redmine's "*" would match nobody.
         state = "" if args.status == "*" else _NUMBERS[args.status]
         page = await self.client.records.page(
             USER, status=state, name=args.name, group_id=args.group_id, limit=args.limit, offset=args.offset
@@ -56,7 +71,11 @@ class ShowUser(ReadingTool[ShowUserArgs]):
     name = "show_user"
     kind = USER
     tags = ("people",)
-    keywords = {"ja": "ユーザー 詳細"}
+    keywords = {
+        "en": "email address of a colleague; how to contact a person; details of one user; "
+        "which groups is somebody in; what groups is a person in; tell me about a person",
+        "ja": "さん メールアドレス 連絡先 詳細 人 利用者 所属 ユーザー プロフィール この人",
+    }
 
     async def work(self, args: ShowUserArgs) -> Answered:
         id_ = await self.client.names.people.id_of(args.id, "id")
@@ -65,16 +84,25 @@ class ShowUser(ReadingTool[ShowUserArgs]):
 
 
 class ShowCurrentUser(ReadingTool[NoArgs]):
-    """Show whose key this server has: login, roles in projects, administrator or not."""
+    """Show whose key this server has: login, roles, today's date there, the markup and the house rules."""
 
     name = "show_current_user"
     kind = USER
     tags = ("people",)
-    keywords = {"ja": "自分 現在のユーザー"}
+    keywords = {
+        "en": "who am I; my account; logged in as; am I an admin; my own rights",
+        "ja": "自分 私 誰 ログイン 権限 管理者 確認 アカウント として 私は 自分自身 現在のユーザー",
+    }
 
     async def work(self, args: NoArgs) -> Answered:
         self.client.service.forget_me()
-        return self.answers.record(USER, user_view(await self.client.service.me()))
+        shown = user_view(await self.client.service.me())
+        now = datetime.now(await self.client.names.days.zone())
+        facts = {"today": now.strftime("%Y-%m-%d (%A)"), "time_zone": now.strftime("UTC%z")}
+        markup = await self.client.names.forms.markup()
+        facts |= {"markup": markup} if markup else {}
+        facts |= {"house_rules": self.client.rules} if self.client.rules else {}
+        return self.answers.record(USER, {**shown, **facts})
 
 
 class UserFields(ToolArgs):
@@ -101,19 +129,22 @@ class CreateUser(WritingTool[CreateUserArgs]):
     kind = USER
     act = "create"
     tags = ("people",)
-    keywords = {"ja": "ユーザー 作成"}
+    keywords = {
+        "en": "new account for an employee; create a login; sign up a person; register a colleague; onboard a new hire",
+        "ja": "新しい アカウント 作る 新入社員 登録 ログイン 利用者 入社 ユーザー 発行 用意 作成",
+    }
 
     async def work(self, args: CreateUserArgs) -> Answered:
-        said = {key: value for key, value in given(args, "password").items() if value is not None}
+        arguments = {key: value for key, value in sent_arguments(args, "password").items() if value is not None}
         fields = await self.client.names.custom_fields.of("user", self._nobody)
-        body = await Bodies(self.client.names).of(said, None, fields)
+        body = await Bodies(self.client.names).of(arguments, None, fields)
         secret = {"password": args.password.get_secret_value()} if args.password else {"generate_password": True}
         outcome = await self.client.writing.create(USER, place("users"), {**body, **secret})
         message = Message(en=f"User {outcome.record['id']} was created", ja="ユーザーを作成しました")
         return self.answers.record(USER, user_view(outcome.record), message=message)
 
-    async def _nobody(self) -> list[Json]:
-        # Who cannot list the fields cannot create users either.
+    async def _nobody(self) -> list[JsonObject]:
+        # Users who cannot list the fields cannot create users either.
         return []
 
 
@@ -132,17 +163,24 @@ class UpdateUser(WritingTool[UpdateUserArgs]):
     kind = USER
     act = "update"
     tags = ("people",)
-    keywords = {"ja": "ユーザー 更新 ロック"}
+    keywords = {
+        "en": "lock an account; block someone from logging in; reset a password; "
+        "change the name or email of a person; disable a login; "
+        "somebody is leaving, lock the account; shut somebody out who quit; "
+        "stop a person from logging in",
+        "ja": "アカウント 止める 入れない ロック 無効 パスワード 再設定 名前 変更 ユーザー 使えないように 停止 "
+        "改姓 更新 使えなくする ログインできない 退職者",
+    }
 
     async def work(self, args: UpdateUserArgs) -> Answered:
-        said = changes(args)
-        before = await self.client.records.show(USER, args.id, asked=to("update", USER, args.id))
-        body = await Bodies(self.client.names).of(said, None, before.get("custom_fields") or [])
+        arguments = changes(args)
+        before = await self.client.records.show(USER, args.id, operation=to("update", USER, args.id))
+        body = await Bodies(self.client.names).of(arguments, None, before.get("custom_fields") or [])
         if args.status is not None:
             body["status"] = _NUMBERS[args.status]
         outcome = await self.client.writing.update(USER, before, body)
         message = Message(en=f"User {args.id} was changed", ja="ユーザーを更新しました")
-        return self.answers.record(USER, told(user_view(outcome.record), outcome), message=message)
+        return self.answers.record(USER, with_unrequested(user_view(outcome.record), outcome), message=message)
 
 
 class DeleteUser(DeletingTool[RecordArgs]):
@@ -151,7 +189,10 @@ class DeleteUser(DeletingTool[RecordArgs]):
     name = "delete_user"
     kind = USER
     tags = ("people",)
-    keywords = {"ja": "ユーザー 削除"}
+    keywords = {
+        "en": "remove an account for good; erase the login of an ex-employee; the person left the company",
+        "ja": "アカウント 消す 削除 退職 辞めた 利用者 ユーザー やめた人",
+    }
 
     def consequence(self, args: RecordArgs) -> str:
         return (
@@ -160,11 +201,11 @@ class DeleteUser(DeletingTool[RecordArgs]):
         )
 
     async def foresee(self, args: RecordArgs) -> str:
-        one = await self.client.records.show(USER, args.id, asked=to("delete", USER, args.id))
+        one = await self.client.records.show(USER, args.id, operation=to("delete", USER, args.id))
         return f"{one['login']} ({one['firstname']} {one['lastname']}): {self.consequence(args)}"
 
     async def work(self, args: RecordArgs) -> Answered:
-        one = await self.client.records.show(USER, args.id, asked=to("delete", USER, args.id))
+        one = await self.client.records.show(USER, args.id, operation=to("delete", USER, args.id))
         await self.client.writing.delete(USER, args.id)
         message = Message(en=f"User {args.id} was deleted", ja="ユーザーを削除しました")
         return self.answers.done(USER, {"id": args.id, "login": one["login"]}, message)
@@ -177,7 +218,10 @@ class ListGroups(ReadingTool[NoArgs]):
     kind = GROUP
     act = "list"
     tags = ("people",)
-    keywords = {"ja": "グループ 一覧"}
+    keywords = {
+        "en": "which user groups exist; teams and departments of users",
+        "ja": "グループ 班 部署 チーム 一覧 どんな 組織",
+    }
 
     async def work(self, args: NoArgs) -> Answered:
         page = await self.client.records.page(GROUP)
@@ -190,7 +234,10 @@ class ShowGroup(ReadingTool[RecordArgs]):
     name = "show_group"
     kind = GROUP
     tags = ("people",)
-    keywords = {"ja": "グループ 詳細"}
+    keywords = {
+        "en": "who belongs to a group; members of a department",
+        "ja": "グループ 班 誰がいる 所属 メンバー 部署 詳細",
+    }
 
     async def work(self, args: RecordArgs) -> Answered:
         return self.answers.record(

@@ -1,21 +1,21 @@
-"""Why Redmine may have ignored a field. It never says; what can be found out is told, the rest is named as open."""
+"""Find out why Redmine ignored a field, which it does silently."""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
 from dogubako.contract.errors import DogubakoError
-from dogubako.packs.redmine.access import Access
 from dogubako.packs.redmine.errors import Undone
 from dogubako.packs.redmine.lookups import Lookups
-from dogubako.packs.redmine.models import ISSUE, TRACKER, Json, Kind
-from dogubako.packs.redmine.verifying import ignored
+from dogubako.packs.redmine.models import ISSUE, TRACKER, JsonObject, Kind
+from dogubako.packs.redmine.permissions import Access
+from dogubako.packs.redmine.verification import ignored
 
 _OPEN: Final = "Redmine kept another value and gave no reason"
 _NOT_WHEN_NEW: Final = "the workflow does not allow it for a new issue; show_issue tells what is allowed now"
 _FROM_CHILDREN: Final = ("priority_id", "start_date", "due_date", "done_ratio")
 
-# Fields that need more than the permission to edit.
-_OWN_PERMISSION: Final = {
+# Fields that need another permission than editing.
+OWN_PERMISSION: Final = {
     ("issue", "is_private"): "set_issues_private",
     ("issue", "parent_issue_id"): "manage_subtasks",
     ("issue", "private_notes"): "set_notes_private",
@@ -27,26 +27,26 @@ _OWN_PERMISSION: Final = {
 
 
 class Reasons:
-    """Looks for reasons in what the record, the tracker and the roles tell."""
+    """Looks for reasons in the record, the tracker and the roles."""
 
     def __init__(self, access: Access, lookups: Lookups) -> None:
         self._access = access
         self._lookups = lookups
 
-    async def of(self, asked: Mapping[str, Any], kind: Kind, act: str, record: Json) -> list[Undone]:
-        """Everything that was asked for and is not so, each with its reason."""
-        fields = ignored(asked, record)
+    async def of(self, requested: Mapping[str, Any], kind: Kind, act: str, record: JsonObject) -> list[Undone]:
+        """Every requested value that was not set, with its reason."""
+        fields = ignored(requested, record)
         return [Undone(field=field, reason=await self._why(field, kind, act, record)) for field in fields]
 
-    async def _why(self, field: str, kind: Kind, act: str, record: Json) -> str:
+    async def _why(self, field: str, kind: Kind, act: str, record: JsonObject) -> str:
         try:
-            return await self._found(field, kind, act, record) or _OPEN
+            return await self._reason(field, kind, act, record) or _OPEN
         except DogubakoError:
             return _OPEN
 
-    async def _found(self, field: str, kind: Kind, act: str, record: Json) -> str | None:
+    async def _reason(self, field: str, kind: Kind, act: str, record: JsonObject) -> str | None:
         project = (record.get("project") or {}).get("id")
-        for permission in (kind.needs.get(act), _OWN_PERMISSION.get((kind.one, field))):
+        for permission in (kind.needs.get(act), OWN_PERMISSION.get((kind.one, field))):
             if permission and await self._access.lacks(permission, project):
                 return f"your role lacks the permission {permission}"
         if kind is ISSUE and (reason := await self._of_issue(field, act, record)) is not None:
@@ -57,10 +57,12 @@ class Reasons:
             )
         return None
 
-    async def _of_issue(self, field: str, act: str, record: Json) -> str | None:
+    async def _of_issue(self, field: str, act: str, record: JsonObject) -> str | None:
         if field == "status_id":
-            # What the issue may get now that it exists is not what a new one may have.
+            # The statuses that an existing issue may get differ from those of a new one.
             return workflow_refusal(record) if act != "create" else _NOT_WHEN_NEW
+        if field == "tracker_id" and act == "create":
+            return "your role may not add issues of this tracker here, so Redmine took another one"
         if field == "uploads":
             return "a token is unknown, or was used before"
         if field in _FROM_CHILDREN and record.get("children"):
@@ -90,8 +92,8 @@ _TRACKER_FIELDS: Final = (
 )
 
 
-def workflow_refusal(record: Json) -> str:
-    """Which statuses an issue may get, as far as its own record tells."""
+def workflow_refusal(record: JsonObject) -> str:
+    """The statuses that an issue may get, as far as its record tells."""
     allowed = [f"{status['name']} ({status['id']})" for status in record.get("allowed_statuses") or ()]
     if not allowed:
         return "the workflow lets your role set no status here"

@@ -1,7 +1,7 @@
-"""Every write: do it, read it back, and report what did not happen.
+"""Write records, read them back, and report what did not happen.
 
-A call flows: names → ids, then `Writing` writes, reads the record again, compares it with what was asked
-(`verifying`), finds out why something was ignored (`reasons`), and either returns the record or raises.
+A call flows: names → ids, then `Writing` writes, reads the record again, compares it with the request
+(`verification`), finds out why a field was ignored (`ignored_fields`), and either returns the record or raises.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,12 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from dogubako.contract.errors import ApiErrorContext, DogubakoError, NotFoundError
-from dogubako.contract.guidance import example_call
-from dogubako.outbound.http import Asked
-from dogubako.packs.redmine.access import Access
-from dogubako.packs.redmine.api.records import RecordsApi, to
-from dogubako.packs.redmine.api.service import RedmineService, missing, place
+from dogubako.contract.output import example_call
+from dogubako.outbound.http import Operation
+from dogubako.packs.redmine.api import RecordsApi, RedmineService, missing, place, to
 from dogubako.packs.redmine.errors import NotDoneError, RedmineRefused, Undone, UnseenError
+from dogubako.packs.redmine.ignored_fields import Reasons
 from dogubako.packs.redmine.lookups import Lookups
 from dogubako.packs.redmine.models import (
     CATEGORY,
@@ -24,23 +23,23 @@ from dogubako.packs.redmine.models import (
     TIME_ENTRY,
     USER,
     VERSION,
-    Json,
+    JsonObject,
     Kind,
 )
-from dogubako.packs.redmine.reasons import Reasons
-from dogubako.packs.redmine.verifying import also_changed, set_by_itself
+from dogubako.packs.redmine.permissions import Access
+from dogubako.packs.redmine.verification import also_changed, set_by_itself
 
-# A change of these changes lists that we keep, or what our own user may do.
+# A change of these changes cached lists, or our own permissions.
 _KEPT_ELSEWHERE: Final = (PROJECT, MEMBERSHIP, VERSION, CATEGORY, USER)
 _SHOWN: Final = (ISSUE, PROJECT, VERSION, TIME_ENTRY, USER)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """The record as it is now, and what changed without being asked for."""
+    """The record as it is now, and the changes that were not requested."""
 
-    record: Json
-    also_changed: list[Json] = field(default_factory=list)
+    record: JsonObject
+    also_changed: list[JsonObject] = field(default_factory=list)
 
 
 class Writing:
@@ -64,13 +63,13 @@ class Writing:
         act: str = "create",
         **params: Any,
     ) -> Outcome:
-        """Make a record and look at what came out of it."""
-        asked = to(act, kind)
-        answer = await self.sent("POST", path, asked, kind, act, {kind.one: dict(body)}, project, **params)
+        """Create a record and verify it."""
+        operation = to(act, kind)
+        answer = await self.sent("POST", path, operation, kind, act, {kind.one: dict(body)}, project, **params)
         made = (answer or {}).get(kind.one) or {}
         if "id" not in made:
             hint = "It may exist all the same: look before you try again."
-            raise RedmineRefused(asked, "Redmine did not say what it has created", status=502, hint=hint)
+            raise RedmineRefused(operation, "Redmine did not say what it has created", status=502, hint=hint)
         record = await self.read_back(kind, "create", made["id"], include)
         await self.check(kind, "create", body, record)
         return Outcome(record=record, also_changed=set_by_itself(body, record))
@@ -78,44 +77,44 @@ class Writing:
     async def update(
         self,
         kind: Kind,
-        before: Json,
+        before: JsonObject,
         body: Mapping[str, Any],
         *,
         include: Sequence[str] = (),
         project: int | str | None = None,
     ) -> Outcome:
-        """Change a record, and compare it with what it was and with what was asked."""
+        """Update a record, and compare it with its old state and with the request."""
         id_ = before["id"]
-        asked = to("update", kind, id_)
-        await self.sent("PUT", place(kind.many, id_), asked, kind, "update", {kind.one: dict(body)}, project)
+        operation = to("update", kind, id_)
+        await self.sent("PUT", place(kind.many, id_), operation, kind, "update", {kind.one: dict(body)}, project)
         after = await self.read_back(kind, "update", id_, include)
         return await self.compared(kind, before, after, body)
 
     async def read_back(
         self, kind: Kind, act: str, id_: int | str, include: Sequence[str] = (), *, path: str | None = None
-    ) -> Json:
-        """The record after a write. Where it cannot be read, the write is not undone, and that has to be said."""
+    ) -> JsonObject:
+        """The record after a write. The error for an unreadable one says that the write was done."""
         try:
             return await self._records.show(kind, id_, include, path=path)
         except DogubakoError as error:
             raise _unseen(kind, act, id_, error) from error
 
     async def compared(
-        self, kind: Kind, before: Json, after: Json, body: Mapping[str, Any], extra: Sequence[Undone] = ()
+        self, kind: Kind, before: JsonObject, after: JsonObject, body: Mapping[str, Any], extra: Sequence[Undone] = ()
     ) -> Outcome:
-        """What an update came to; `extra` is what only the caller could see to be undone."""
+        """The outcome of an update; `extra` are failures that only the caller could detect."""
         await self.check(kind, "update", body, after, extra)
         return Outcome(record=after, also_changed=also_changed(body, before, after))
 
     async def delete(
         self, kind: Kind, id_: int | str, *, path: str | None = None, project: int | str | None = None, **params: Any
     ) -> None:
-        """Delete, and make sure that it is gone."""
-        asked = to("delete", kind, id_)
+        """Delete a record, and verify that it is gone."""
+        operation = to("delete", kind, id_)
         where = path or place(kind.many, id_)
-        await self.sent("DELETE", where, asked, kind, "delete", None, project, **params)
+        await self.sent("DELETE", where, operation, kind, "delete", None, project, **params)
         try:
-            await self._service.get(where, asked)
+            await self._service.get(where, operation)
         except NotFoundError:
             return
         except DogubakoError as error:
@@ -127,29 +126,30 @@ class Writing:
         self,
         method: str,
         path: str,
-        asked: Asked,
+        operation: Operation,
         kind: Kind,
         act: str,
-        body: Json | None,
+        body: JsonObject | None,
         project: int | str | None,
         **params: Any,
-    ) -> Json | None:
-        """Send a write; a refusal comes back with its reason."""
+    ) -> JsonObject | None:
+        """Send a write; a refusal is raised with its reason."""
         try:
-            answer = await self._service.send(method, path, asked, body, **params)
+            answer = await self._service.send(method, path, operation, body, **params)
         except NotFoundError:
-            raise missing(asked, kind.finder) from None
+            raise missing(operation, kind.finder) from None
         except RedmineRefused as refusal:
-            raise await self._access.explained(refusal, kind, act, project) from refusal
+            written = (body or {}).get(kind.one)
+            raise await self._access.explained(refusal, kind, act, project, written) from refusal
         if kind in _KEPT_ELSEWHERE:
             self._lookups.forget()
             self._service.forget_me()
         return answer
 
     async def check(
-        self, kind: Kind, act: str, body: Mapping[str, Any], record: Json, extra: Sequence[Undone] = ()
+        self, kind: Kind, act: str, body: Mapping[str, Any], record: JsonObject, extra: Sequence[Undone] = ()
     ) -> None:
-        """Raise what was asked for and is not so."""
+        """Raise if a requested value was not set."""
         undone = [*await self._reasons.of(body, kind, act, record), *extra]
         if undone:
             id_ = record.get("id") or record.get("title") or ""
@@ -165,7 +165,7 @@ class Writing:
             error_details=", ".join(one.field for one in undone),
         )
         if act == "create":
-            # Saying only "failed" would make an agent create it a second time.
+            # After a plain "failed", an agent would create it a second time.
             message = f"{kind.label} {id_} was created, but Redmine did not take everything"
             hint = f"It exists: do not create it again. {_look(kind, id_)}".strip()
         elif act == "delete":
@@ -189,10 +189,10 @@ def _unseen(kind: Kind, act: str, id_: int | str, error: DogubakoError) -> Unsee
 
 
 def _look(kind: Kind, id_: int | str) -> str:
-    """How to see one of these, as far as there is a tool for it."""
+    """How to see such a record, if there is a tool for it."""
     return f"{example_call(f'show_{kind.one}', id=id_)} shows it." if kind in _SHOWN else kind.finder or ""
 
 
 def _asked_for(body: Mapping[str, Any]) -> int:
-    """How many things; each custom field is one."""
+    """The number of requested values; each custom field counts."""
     return len(body.keys() - {"custom_fields"}) + len(body.get("custom_fields") or ())

@@ -1,1 +1,0 @@
-"""Redmine over HTTP, as far as our tools need it."""

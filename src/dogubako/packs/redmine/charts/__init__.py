@@ -1,0 +1,1 @@
+"""Charts of issues: Gantt, burndown and workload, as data, as text and as pictures."""

@@ -1,1 +1,0 @@
-"""How Redmine's records read to an agent."""

@@ -1,0 +1,1 @@
+"""The second world: Japanese, last name first, numbers as logins, narrow roles, modules that are off."""
