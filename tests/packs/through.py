@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx2
 
-from dogubako.sandbox.services import Sandbox
+from dogubako_sandbox import Sandbox
 
 
 @dataclass(frozen=True, kw_only=True)

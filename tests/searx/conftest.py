@@ -5,12 +5,14 @@ from pathlib import Path
 from threading import Lock
 
 import pytest
-import structlog.testing
 
 from dogubako.app import Toolbox, build
 from dogubako.packs.web.pack import WEB
 from dogubako.settings import Sources
 from scripts.real_searx import RealSearx, running
+from tests.log_capture import no_log_on_the_terminal
+
+__all__ = ["no_log_on_the_terminal"]
 
 PAGES = 3
 TEN = 10
@@ -37,12 +39,6 @@ def _result(number: int) -> dict[str, str]:
     # searx itself takes the marks out of a text.
     content = f"About <b>thing</b> {number} & 道具箱"
     return {"url": f"http://site{number}.invalid/?a=1&b=2", "title": f"Thing {number}", "content": content}
-
-
-@pytest.fixture(autouse=True)
-def no_log_on_the_terminal() -> Iterator[None]:
-    with structlog.testing.capture_logs():
-        yield
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from dogubako import ExecutionOptions, ToolResult
 from dogubako.app import Toolbox
+from dogubako.tools import ExecutionOptions, ToolResult
 
 from .conftest import Index
 

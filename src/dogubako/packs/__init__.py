@@ -1,4 +1,4 @@
-"""The services that we ship. Each is a folder of the same shape."""
+"""The built-in packs. Their folders have the same structure."""
 
 from typing import Any
 

@@ -19,7 +19,7 @@ def sandbox(folder: Path, **settings: Any) -> Toolbox:
     environ = {"DOGUBAKO_SANDBOX": "true", "DOGUBAKO_DATA_DIR": str(folder)}
     box = build(Sources(environ=environ, env_file=None), packs=[CORE, WEB_IN_PROCESS])
     state = box.packs["web"]
-    state.settings = state.settings.model_copy(update={"searches_per_second": 50.0, **settings})
+    state.instances[""].settings = state.settings.model_copy(update={"searches_per_second": 50.0, **settings})
     return box
 
 

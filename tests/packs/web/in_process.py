@@ -7,7 +7,7 @@ from typing import Final
 from dogubako.packs.web.pack import WebPack
 from dogubako.packs.web.parsing.messages import Reply, Request
 from dogubako.packs.web.parsing.parser import Parser
-from dogubako.packs.web.parsing.tasks import perform
+from dogubako.packs.web.parsing.worker import perform
 
 
 class InProcess:

@@ -6,7 +6,7 @@ from typing import Any, Final
 import pytest
 
 from dogubako.app import Toolbox
-from dogubako.contract.guidance import parse_call
+from dogubako.contract.output import parse_call
 
 from .boxes import text_of
 
@@ -106,7 +106,9 @@ async def test_following_next_to_the_end_reads_every_character_once(box: Toolbox
         pytest.param("https://ja.sandbox.invalid/dogubako", "道具をしまい、運び", id="Japanese"),
         pytest.param("https://ja.sandbox.invalid/kanna", "木の表面を薄く削って", id="Shift_JIS"),
         pytest.param("https://data.sandbox.invalid/tools.json", '{"name": "plane", "crowns": 48}', id="JSON"),
-        pytest.param("https://bare.sandbox.invalid/", "Doors\nWindows\nStairs", id="no main text"),
+        pytest.param(
+            "https://bare.sandbox.invalid/", "- [Doors](https://bare.sandbox.invalid/doors)\n- [Win", id="no main text"
+        ),
     ],
 )
 async def test_other_kinds_of_pages_are_read_too(box: Toolbox, url: str, words: str) -> None:

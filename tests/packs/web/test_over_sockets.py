@@ -13,7 +13,7 @@ import structlog.testing
 import uvicorn
 
 from dogubako.app import Toolbox
-from dogubako.sandbox.web.app import web_app
+from dogubako_sandbox.web.app import web_app
 from tests.packs.through import Through
 
 from .boxes import sandbox, text_of, urls_in

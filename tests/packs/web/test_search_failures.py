@@ -76,7 +76,7 @@ async def test_a_failure_has_its_sentence_over_mcp_and_its_level_in_the_log(
 ) -> None:
     if code == "TIMEOUT":
         # Whoever is to answer gets all the time that there is, however busy this machine is.
-        monkeypatch.setattr("dogubako.packs.web.wire.TIMEOUT_SECONDS", 0.05)
+        monkeypatch.setattr("dogubako.packs.web.search_http.TIMEOUT_SECONDS", 0.05)
     params = {"name": tool, "arguments": {"query": query}, "_meta": ONCE}
     with structlog.testing.capture_logs() as entries:
         async with speaking(sandbox(tmp_path), "handshake") as agent:

@@ -7,8 +7,8 @@ import pytest
 import structlog.testing
 
 from dogubako.app import Toolbox, build
-from dogubako.sandbox.web.index import search
 from dogubako.settings import Sources
+from dogubako_sandbox.web.index import search
 
 from .boxes import hits_in, sandbox, text_of, urls_in
 

@@ -1,1 +1,1 @@
-"""What every toolbox holds."""
+"""The core pack, which every server has."""

@@ -1,1 +1,1 @@
-"""The web: search that says when it was blocked, and pages read safely."""
+"""The web pack: search the web and read pages safely."""

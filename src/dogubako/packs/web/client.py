@@ -1,22 +1,28 @@
-"""The web as our tools see it."""
+"""`WebClient`: everything that the tools of this pack use."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Final
 
+from dogubako.contract.errors import HttpError
 from dogubako.contract.pack import Host
+from dogubako.packs.web.engines import Searching
+from dogubako.packs.web.pages.fetch import Visited, Visitor, require_good, visitor
 from dogubako.packs.web.pages.parts import PagePart, PartWanted, SectionMissing
 from dogubako.packs.web.pages.robots import Robots
-from dogubako.packs.web.pages.visiting import Visitor, require_good, visitor
+from dogubako.packs.web.parsing.messages import Onward
 from dogubako.packs.web.parsing.parser import OpenPerformer, Parser
-from dogubako.packs.web.searching import Searching
+from dogubako.packs.web.search_http import search_wire
 from dogubako.packs.web.settings import WebSettings
-from dogubako.packs.web.wire import search_wire
+
+# How often a page may refer to another one by `<meta http-equiv=refresh>`.
+_MOST_REFRESHES: Final = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WebClient:
-    """Search, and pages."""
+    """Searches, and fetches pages."""
 
     searching: Searching
     visitor: Visitor
@@ -24,18 +30,30 @@ class WebClient:
     parser: Parser
 
     async def page(self, wanted: PartWanted) -> tuple[str, PagePart | SectionMissing]:
-        """Where the page really was, and the part that is wanted of it."""
+        """The final URL of a page, and the requested part of it."""
+        url = wanted.url
+        for _ in range(_MOST_REFRESHES + 1):
+            page = await self._visited(url)
+            try:
+                part = await self.parser.page(page, wanted)
+            finally:
+                page.release()
+            if not isinstance(part, Onward):
+                return page.url, part
+            # Checked like every other address: it may be private, or forbidden to robots.
+            url = part.url
+        raise HttpError(
+            "too many refreshes", lasting=True, message="The page could not be fetched: it redirects too often."
+        )
+
+    async def _visited(self, url: str) -> Visited:
         permit = self.robots.require if self.robots is not None else None
-        page = require_good(await self.visitor.visit(wanted.url, permit=permit))
-        try:
-            return page.url, await self.parser.page(page, wanted)
-        finally:
-            page.release()
+        return require_good(await self.visitor.visit(url, permit=permit))
 
 
 @asynccontextmanager
 async def connect(settings: WebSettings, host: Host, open_performer: OpenPerformer) -> AsyncIterator[WebClient]:
-    """A client for as long as the server runs."""
+    """Open a client while the server runs."""
     async with (
         search_wire(settings, host.transport) as wire,
         visitor(settings, host.transport) as visits,

@@ -1,4 +1,4 @@
-"""What we ask of a search engine, and what it says, in our types."""
+"""Queries and results of search engines."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -9,7 +9,7 @@ TimeRange = Literal["day", "week", "month", "year"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Query:
-    """One search, whatever engine it goes to."""
+    """One search, for any engine."""
 
     text: str
     count: int = 10
@@ -22,7 +22,7 @@ class Query:
 
     @property
     def terms(self) -> str:
-        """The words with the sites in them, as search engines understand them."""
+        """The query with its site filters, in the syntax of search engines."""
         parts = [self.text.strip()]
         if self.site:
             parts.append(f"site:{self.site}")
@@ -41,7 +41,7 @@ class Hit:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Found:
-    """What one engine answered. Nothing found is an answer; a refusal is an error and never gets here."""
+    """The answer of one engine. No results are an answer; a refusal is an error."""
 
     hits: tuple[Hit, ...]
     source: str
@@ -60,7 +60,7 @@ class Topic:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class InstantAnswer:
-    """What DuckDuckGo knows at once."""
+    """An Instant Answer of DuckDuckGo."""
 
     heading: str = ""
     abstract: str = ""

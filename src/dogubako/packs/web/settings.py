@@ -1,4 +1,4 @@
-"""Which search engines, how politely, and which pages may be read."""
+"""Settings of the web pack: search engines, request rates, and page access."""
 
 from pathlib import Path
 from typing import Any, Literal
@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr, field_validator
 
-from dogubako.contract.setting import PackSettings, setting
+from dogubako.contract.pack import PackSettings, setting
 
 ProviderName = Literal["duckduckgo", "duckduckgo-lite", "searxng", "brave"]
 

@@ -9,16 +9,16 @@ from typing import Any, Final
 import pytest
 import structlog.testing
 
-from dogubako.outbound.tls import trusted
-from dogubako.packs.web.pages import addresses
-from dogubako.packs.web.pages import visiting as visiting_module
-from dogubako.packs.web.pages.addresses import IpAddress, is_public
-from dogubako.packs.web.pages.visiting import Visitor, visitor
+from dogubako.outbound import public_addresses as addresses
+from dogubako.outbound.http import trusted
+from dogubako.outbound.public_addresses import IpAddress, is_public
+from dogubako.packs.web.pages import fetch as fetch_module
+from dogubako.packs.web.pages.fetch import Visitor, visitor
 from dogubako.packs.web.settings import WebSettings
+from tests.certificates import CertificateAuthority
 
 from .dialling import only_loopback
 from .names import Resolver, name_server
-from .places import Authority
 
 # Every other address, 127.0.0.1 among them, is judged by the real rule.
 PUBLIC: Final = frozenset({"127.0.0.2", "127.0.0.3"})
@@ -54,7 +54,7 @@ async def resolver() -> AsyncIterator[Resolver]:
 @pytest.fixture
 def visiting(resolver: Resolver, monkeypatch: pytest.MonkeyPatch) -> Visiting:
     """A visitor who looks names up at our name server; settings are given by name."""
-    monkeypatch.setattr(visiting_module, "trusted", TRUSTED_ONCE)
+    monkeypatch.setattr(fetch_module, "trusted", TRUSTED_ONCE)
 
     def open_one(**settings: Any) -> AbstractAsyncContextManager[Visitor]:
         return visitor(WebSettings(**settings), resolve=resolver)
@@ -63,6 +63,6 @@ def visiting(resolver: Resolver, monkeypatch: pytest.MonkeyPatch) -> Visiting:
 
 
 @pytest.fixture(scope="session")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+def authority(tmp_path_factory: pytest.TempPathFactory) -> CertificateAuthority:
     folder: Path = tmp_path_factory.mktemp("authority")
-    return Authority(folder)
+    return CertificateAuthority(folder)

@@ -5,19 +5,20 @@ import string
 from io import BytesIO
 from itertools import pairwise
 from typing import Final
+from urllib.parse import quote
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pypdf import PdfWriter
 
 from dogubako.contract.errors import DogubakoError, HtmlParseError, UrlNotAllowed
-from dogubako.packs.web.formatters.page import page_text
-from dogubako.packs.web.pages.addresses import destination
-from dogubako.packs.web.pages.headings import headings_of
-from dogubako.packs.web.pages.parts import PageFormat, PartWanted, Readable, part_of
+from dogubako.outbound.public_addresses import destination
+from dogubako.packs.web.formatters import page_text
+from dogubako.packs.web.pages.fetch import Visited
+from dogubako.packs.web.pages.parts import PageFormat, PartWanted, Readable, headings_of, part_of
 from dogubako.packs.web.pages.reading import read_page
-from dogubako.packs.web.pages.robots_rules import read_rules
-from dogubako.packs.web.pages.visiting import Visited
+from dogubako.packs.web.pages.robots import robots_allow
+from tests.hypothesis_profiles import examples
 
 URL: Final = "https://example.com/page"
 FRAMED: Final = re.compile(r"not instructions to follow\.\]\n\n(.*)\n\n\[End of the content of ", re.DOTALL)
@@ -39,7 +40,7 @@ WORDS: Final = "some words of a text that is long enough to be read. "
 PIECES: Final = st.sampled_from([*TAGS.split(" "), *ODDITIES.split(" "), WORDS, "\n"])
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(ANY_TEXT)
 def test_any_text_is_a_destination_or_refused(text: str) -> None:
     for url in (text, f"http://{text}", f"https://{text}/", f"http://example.com/{text}", f"http://example.com:{text}"):
@@ -53,21 +54,21 @@ def test_any_text_is_a_destination_or_refused(text: str) -> None:
         assert destination(target.url) == target
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.binary(max_size=2_000), KINDS, CHARSETS, FORMATS)
 @example(b"%PDF-1.7\n%%EOF", "application/pdf", "utf-8", "text")
 def test_any_bytes_are_read_or_refused(body: bytes, kind: str, charset: str, wanted: PageFormat) -> None:
     read_or_refused(Visited(url=URL, status=200, content_type=kind, charset=charset, body=body), wanted)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(PIECES, max_size=60), CHARSETS, FORMATS)
 def test_any_markup_is_read_or_refused(pieces: list[str], charset: str, wanted: PageFormat) -> None:
     body = "".join(pieces).encode()
     read_or_refused(Visited(url=URL, status=200, content_type="text/html", charset=charset, body=body), wanted)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.data())
 def test_a_damaged_pdf_is_read_or_refused(data: st.DataObject) -> None:
     body = bytearray(PDF)
@@ -89,7 +90,7 @@ def read_or_refused(page: Visited, wanted: PageFormat) -> None:
         (read.title + read.text).encode()
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.text(st.sampled_from("ab#`~ \n道"), max_size=400), st.integers(1, 50))
 def test_paging_shows_every_character_once(text: str, length: int) -> None:
     shown, start = "", 0
@@ -105,7 +106,7 @@ def test_paging_shows_every_character_once(text: str, length: int) -> None:
     assert shown == text.strip()
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.text(st.sampled_from("ab#`~ \n\t道"), max_size=400))
 def test_every_section_begins_with_its_headline_and_ends_before_the_next(text: str) -> None:
     headings = headings_of(text)
@@ -118,12 +119,12 @@ def test_every_section_begins_with_its_headline_and_ends_before_the_next(text: s
         assert one.end == other.start if other.level <= one.level else one.end > other.start
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.text(st.sampled_from(string.printable + "道\x85\u2028")), ANY_TEXT)
 def test_any_robots_file_says_yes_or_no(text: str, path: str) -> None:
-    rules = read_rules(f"User-agent: *\nDisallow: {text}\n{text}", "dogubako")
+    body = f"User-agent: *\nDisallow: {text}\n{text}".encode()
 
-    assert rules.allow(path) in (True, False)
+    assert robots_allow(body, "dogubako", f"https://example.com/{quote(path, errors='replace')}") in (True, False)
 
 
 def _pdf() -> bytes:

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from dogubako.contract.errors import HttpError, UrlNotAllowed
+from tests.certificates import CertificateAuthority
 
 from .conftest import Visiting
 from .names import Resolver
-from .places import Authority, Guest, always, answer, free_port, serving
+from .places import Guest, always, answer, free_port, serving
 from .proxies import proxying
 
 pytestmark = pytest.mark.usefixtures("a_public_web")
@@ -32,7 +33,9 @@ async def test_the_server_is_told_the_name_and_who_we_are(visiting: Visiting) ->
     assert page.url == f"http://one.example.com:{place.port}/a%20b?c=d"
 
 
-async def test_tls_is_spoken_with_the_name_and_its_certificate(visiting: Visiting, authority: Authority) -> None:
+async def test_tls_is_spoken_with_the_name_and_its_certificate(
+    visiting: Visiting, authority: CertificateAuthority
+) -> None:
     tls = authority.tls_for("one.example.com")
     async with serving(always(answer()), tls=tls) as place, visiting(ca_bundle=authority.bundle) as visitor:
         page = await visitor.visit(f"https://one.example.com:{place.port}/")
@@ -50,7 +53,7 @@ async def test_tls_is_spoken_with_the_name_and_its_certificate(visiting: Visitin
     ],
 )
 async def test_a_wrong_certificate_ends_the_visit(
-    visiting: Visiting, authority: Authority, host: str, trusted: bool
+    visiting: Visiting, authority: CertificateAuthority, host: str, trusted: bool
 ) -> None:
     settings = {"ca_bundle": authority.bundle} if trusted else {}
     tls = authority.tls_for("one.example.com")
@@ -62,7 +65,7 @@ async def test_a_wrong_certificate_ends_the_visit(
 
 
 async def test_a_connection_whose_certificate_is_for_one_name_is_not_used_for_another(
-    visiting: Visiting, authority: Authority
+    visiting: Visiting, authority: CertificateAuthority
 ) -> None:
     tls = authority.tls_for("one.example.com")
     async with serving(always(answer()), tls=tls) as place, visiting(ca_bundle=authority.bundle) as visitor:
@@ -74,11 +77,11 @@ async def test_a_connection_whose_certificate_is_for_one_name_is_not_used_for_an
 
 
 async def test_an_own_authority_is_trusted_besides_those_of_this_machine(
-    visiting: Visiting, authority: Authority, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    visiting: Visiting, authority: CertificateAuthority, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The file that OpenSSL reads by default stands for the authorities of this machine."""
     tls = authority.tls_for("one.example.com")
-    other = Authority(tmp_path)
+    other = CertificateAuthority(tmp_path)
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.bundle))
     async with serving(always(answer()), tls=tls) as place, visiting(ca_bundle=other.bundle) as visitor:
         assert (await visitor.visit(f"https://one.example.com:{place.port}/")).status == 200
@@ -93,7 +96,9 @@ async def test_cookies_are_neither_kept_nor_shown_to_neighbours(visiting: Visiti
     assert (len(place.heads), place.header("cookie")) == (3, [])
 
 
-async def test_visits_at_the_same_time_keep_their_names_apart(visiting: Visiting, authority: Authority) -> None:
+async def test_visits_at_the_same_time_keep_their_names_apart(
+    visiting: Visiting, authority: CertificateAuthority
+) -> None:
     async def echo(guest: Guest) -> None:
         await guest.say(answer(next(line for line in guest.head.split("\r\n") if line.startswith("Host")).encode()))
 
@@ -140,7 +145,7 @@ async def test_allowing_one_host_allows_no_other(visiting: Visiting, resolver: R
 
 
 async def test_a_proxy_is_sent_to_the_checked_address_and_tls_stays_with_the_name(
-    visiting: Visiting, authority: Authority
+    visiting: Visiting, authority: CertificateAuthority
 ) -> None:
     tls = authority.tls_for("one.example.com")
     async with (

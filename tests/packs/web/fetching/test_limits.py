@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from dogubako.contract.errors import HttpError, Timeout
-from dogubako.packs.web.pages import visiting as visiting_module
-from dogubako.packs.web.pages.visiting import MAX_PAGE_BYTES, require_good
+from dogubako.packs.web.pages import fetch as fetch_module
+from dogubako.packs.web.pages.fetch import MAX_PAGE_BYTES, require_good
 
 from .conftest import Visiting
 from .names import Resolver
@@ -118,7 +118,7 @@ async def test_a_slow_server_is_left_in_time(visiting: Visiting, monkeypatch: py
     async with serving(serve) as place, visiting() as visitor:
         for seconds in SHORT_TIMES:
             place.left.clear()
-            monkeypatch.setattr(visiting_module, "VISIT_SECONDS", seconds)
+            monkeypatch.setattr(fetch_module, "VISIT_SECONDS", seconds)
             with pytest.raises(Timeout):
                 async with asyncio.timeout(seconds + PATIENCE):
                     await visitor.visit(f"http://public.example.com:{place.port}/")
@@ -134,7 +134,7 @@ async def test_a_resolver_without_an_answer_is_left_in_time(
         await asyncio.Event().wait()
         return []
 
-    monkeypatch.setattr(visiting_module, "VISIT_SECONDS", 0.1)
+    monkeypatch.setattr(fetch_module, "VISIT_SECONDS", 0.1)
     monkeypatch.setattr(resolver, "_ask", never)
     async with visiting() as visitor:
         with pytest.raises(Timeout):
@@ -147,7 +147,7 @@ async def test_redirects_share_one_time_limit(visiting: Visiting, monkeypatch: p
         await guest.gone_within(0.15)
         await guest.say(answer(status=302, location="/"))
 
-    monkeypatch.setattr(visiting_module, "VISIT_SECONDS", 0.4)
+    monkeypatch.setattr(fetch_module, "VISIT_SECONDS", 0.4)
     async with serving(slowly_onward) as place, visiting() as visitor:
         with pytest.raises(Timeout):
             await visitor.visit(f"http://public.example.com:{place.port}/")

@@ -5,11 +5,10 @@ import time
 import pytest
 
 from dogubako.contract.errors import HtmlParseError, NotFoundError
-from dogubako.packs.web.formatters.page import page_text
-from dogubako.packs.web.pages.headings import headings_of
-from dogubako.packs.web.pages.parts import PageFormat, PartWanted, Readable, part_of
+from dogubako.packs.web.formatters import page_text
+from dogubako.packs.web.pages.fetch import Visited
+from dogubako.packs.web.pages.parts import PageFormat, PartWanted, Readable, headings_of, part_of
 from dogubako.packs.web.pages.reading import read_page
-from dogubako.packs.web.pages.visiting import Visited
 
 URL = "https://example.com/page"
 

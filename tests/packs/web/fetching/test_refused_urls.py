@@ -3,7 +3,7 @@
 import pytest
 
 from dogubako.contract.errors import UrlNotAllowed
-from dogubako.packs.web.pages.addresses import destination
+from dogubako.outbound.public_addresses import destination
 
 from .conftest import Visiting
 from .names import Resolver

@@ -3,9 +3,9 @@
 import pytest
 
 from dogubako.contract.errors import HttpError, Timeout, UrlNotAllowed
-from dogubako.packs.web.pages import visiting as visiting_module
+from dogubako.packs.web.pages import fetch as fetch_module
+from dogubako.packs.web.pages.fetch import Visitor
 from dogubako.packs.web.pages.robots import Robots
-from dogubako.packs.web.pages.visiting import Visitor
 from tests.packs.web.in_process import PARSER
 
 from .conftest import Visiting
@@ -147,7 +147,7 @@ async def test_a_site_that_is_not_there_is_not_said_to_forbid_anything(
         robots = robots_of(visitor)
         with pytest.raises(HttpError, match="its host was not found"):
             await robots.require("http://nowhere.example.com/")
-        monkeypatch.setattr(visiting_module, "VISIT_SECONDS", 0.1)
+        monkeypatch.setattr(fetch_module, "VISIT_SECONDS", 0.1)
         with pytest.raises(Timeout):
             await robots.require(f"http://one.example.com:{place.port}/page")
 

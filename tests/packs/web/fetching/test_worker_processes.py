@@ -78,6 +78,7 @@ async def gone(worker: int) -> None:
     await until(lambda: not is_alive(worker), "the worker is gone")
 
 
+@pytest.mark.slow
 async def test_a_page_that_takes_minutes_ends_with_its_call_and_is_not_tried_again(
     server: Command, pages: PageServer
 ) -> None:
@@ -95,6 +96,7 @@ async def test_a_page_that_takes_minutes_ends_with_its_call_and_is_not_tried_aga
     assert processor_seconds(server.process.pid) - used < 1
 
 
+@pytest.mark.slow
 def test_a_page_that_takes_all_memory_is_refused_and_the_next_one_is_read(server: Command, pages: PageServer) -> None:
     worker, before = worker_of(server, pages), pages.requests["/memory"]
 
@@ -108,6 +110,7 @@ def test_a_page_that_takes_all_memory_is_refused_and_the_next_one_is_read(server
     assert worker_of(server, pages) != worker
 
 
+@pytest.mark.slow
 async def test_a_worker_that_dies_is_a_clear_error_and_the_next_page_is_read(
     server: Command, pages: PageServer
 ) -> None:
@@ -122,6 +125,7 @@ async def test_a_worker_that_dies_is_a_clear_error_and_the_next_page_is_read(
     assert worker_of(server, pages) != worker
 
 
+@pytest.mark.slow
 async def test_a_worker_is_killed_when_the_client_hangs_up(server: Command, pages: PageServer) -> None:
     worker = worker_of(server, pages)
     with closing(sent(server, pages, "/attributes")):
@@ -131,6 +135,7 @@ async def test_a_worker_is_killed_when_the_client_hangs_up(server: Command, page
     assert worker_of(server, pages) != worker
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at_work", [pytest.param(True, id="busy"), pytest.param(False, id="idle")])
 async def test_a_server_that_is_killed_leaves_no_worker_behind(
     server: Command, pages: PageServer, at_work: bool
@@ -144,6 +149,7 @@ async def test_a_server_that_is_killed_leaves_no_worker_behind(
     await gone(worker)
 
 
+@pytest.mark.slow
 async def test_a_server_that_is_stopped_ends_its_busy_worker(tmp_path: Path, pages: PageServer) -> None:
     with serving(folder=tmp_path, settings={**SETTINGS, "DOGUBAKO_SHUTDOWN_GRACE": "1"}) as server:
         worker = worker_of(server, pages)
@@ -154,6 +160,7 @@ async def test_a_server_that_is_stopped_ends_its_busy_worker(tmp_path: Path, pag
     assert not is_alive(worker)
 
 
+@pytest.mark.slow
 async def test_several_servers_behind_one_port_leave_no_worker_behind(tmp_path: Path, pages: PageServer) -> None:
     with serving(folder=tmp_path, words=("--workers", "2"), settings=SETTINGS) as server:
         server.stderr.first(lambda line: b"Application startup complete" in line, nth=2)
@@ -165,6 +172,7 @@ async def test_several_servers_behind_one_port_leave_no_worker_behind(tmp_path: 
     assert not any(map(is_alive, workers))
 
 
+@pytest.mark.slow
 def test_a_worker_is_used_again_and_knows_no_secret_of_the_server(server: Command, pages: PageServer) -> None:
     worker = worker_of(server, pages)
 
@@ -189,6 +197,7 @@ def test_stdio_answers_with_the_page_and_nothing_else(tmp_path: Path, pages: Pag
     assert all(json.loads(line)["jsonrpc"] == "2.0" for line in pipe.command.stdout.text().splitlines())
 
 
+@pytest.mark.slow
 def test_the_command_line_reads_a_page_and_ends(tmp_path: Path, pages: PageServer) -> None:
     url = f"url={pages.url}/ordinary"
     done = run("tools", "call", "fetch_page", url, folder=tmp_path, settings=SETTINGS)

@@ -1,13 +1,5 @@
 """Fixtures of the search engines' tests."""
 
-from collections.abc import Iterator
+from tests.log_capture import no_log_on_the_terminal
 
-import pytest
-import structlog.testing
-
-
-@pytest.fixture(autouse=True)
-def no_log_on_the_terminal() -> Iterator[None]:
-    """Without a configured log every call would be drawn on the terminal, which takes longer than the call."""
-    with structlog.testing.capture_logs():
-        yield
+__all__ = ["no_log_on_the_terminal"]

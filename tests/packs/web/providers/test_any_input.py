@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from dogubako.contract.errors import DogubakoError
 from dogubako.packs.web.models import Found, Hit, Query
-from dogubako.packs.web.providers.brave import read_brave_answer
+from dogubako.packs.web.providers.duckduckgo import read_instant_answer
 from dogubako.packs.web.providers.duckduckgo_pages import ResultPage, read_html_page, read_lite_page
-from dogubako.packs.web.providers.instant import read_instant_answer
-from dogubako.packs.web.providers.searxng import read_searxng_answer
+from dogubako.packs.web.providers.json_apis import read_brave_answer, read_searxng_answer
 
 from .written import (
     AD_TARGET,

@@ -9,9 +9,9 @@ import pytest
 
 from dogubako.contract.errors import Blocked
 from dogubako.packs.web.models import Query
-from dogubako.packs.web.providers.brave import read_brave_answer
+from dogubako.packs.web.providers.duckduckgo import read_instant_answer
 from dogubako.packs.web.providers.duckduckgo_pages import ResultPage, read_html_page, read_lite_page
-from dogubako.packs.web.providers.instant import read_instant_answer
+from dogubako.packs.web.providers.json_apis import read_brave_answer
 
 CAPTURES: Final = Path(__file__).parents[4].parent / "shared" / "labs" / "duckduckgo"
 # By the beginning of a file's name: how many results its description counts, and whether a next page is offered.

@@ -7,7 +7,7 @@ import pytest
 
 from dogubako.contract.errors import JsonParseError
 from dogubako.packs.web.models import InstantAnswer, Topic
-from dogubako.packs.web.providers.instant import read_instant_answer
+from dogubako.packs.web.providers.duckduckgo import read_instant_answer
 
 STRINGS = (
     "Abstract AbstractSource AbstractText AbstractURL Answer AnswerType Definition DefinitionSource DefinitionURL "

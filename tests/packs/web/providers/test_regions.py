@@ -2,7 +2,7 @@
 
 import pytest
 
-from dogubako.packs.web.providers.regions import country_of, language_tag
+from dogubako.packs.web.providers.base import country_of, language_tag
 
 
 @pytest.mark.parametrize(

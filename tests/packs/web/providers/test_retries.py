@@ -6,7 +6,7 @@ from typing import Final
 import httpx2
 import pytest
 
-from dogubako import ExecutionOptions
+from dogubako.tools import ExecutionOptions
 
 from .wired import bench, in_turn, page, told
 from .written import SHELL, challenge, empty_2026, html_page, result_page

@@ -8,11 +8,11 @@ from urllib.parse import parse_qsl
 
 import httpx2
 
-from dogubako import ExecutionOptions, ToolResult
 from dogubako.app import Toolbox, build
 from dogubako.contract.call import NO_OPTIONS
-from dogubako.packs.web.searching import Searching
+from dogubako.packs.web.engines import Searching
 from dogubako.settings import Sources
+from dogubako.tools import ExecutionOptions, ToolResult
 from tests.packs.through import Through
 from tests.packs.web.in_process import WEB_IN_PROCESS
 

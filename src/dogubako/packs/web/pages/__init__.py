@@ -1,1 +1,1 @@
-"""Pages: fetched safely, read as Markdown."""
+"""Fetch pages safely, and convert them to Markdown."""

@@ -1,106 +1,120 @@
-"""From a page to text: the readable part as Markdown, the text of a PDF, other texts as they are."""
+"""Read a fetched page by what it is: HTML, a feed, a document or a text."""
 
-import logging
 import re
-import struct
-import zlib
-from io import BytesIO
+from dataclasses import replace
 from typing import Final
 
-from selectolax.lexbor import LexborHTMLParser
-
 from dogubako.contract.errors import HtmlParseError
-from dogubako.packs.web.pages.decoding import decoded
-from dogubako.packs.web.pages.nesting import require_flat
+from dogubako.outbound.documents.document import DocumentError, DocumentKind, document_kind
+from dogubako.outbound.documents.worker import READERS
+from dogubako.outbound.text_decoding import decode_text
+from dogubako.packs.web.pages.feeds import is_xml_feed, read_json_feed, read_xml_feed
+from dogubako.packs.web.pages.fetch import Visited
+from dogubako.packs.web.pages.html_page import read_html
 from dogubako.packs.web.pages.parts import PageFormat, Readable
-from dogubako.packs.web.pages.visiting import Visited
 
 _HTML: Final = frozenset({"text/html", "application/xhtml+xml", ""})
 _TEXTUAL: Final = frozenset({"application/json", "application/xml", "application/rss+xml", "application/atom+xml"})
 _TEXTUAL_ENDINGS: Final = ("+json", "+xml", "/javascript", "/yaml", "/x-yaml", "/toml")
 _KIND: Final = re.compile(r"[a-z0-9.+-]{1,60}/[a-z0-9.+-]{1,60}")
-_MOST_PDF_PAGES: Final = 300
-# Finding the main part takes up to 10 s and 300 MB per million characters; all of its text is found at once.
-_LONGEST_FOR_EXTRACTION: Final = 1_500_000
-# What a damaged file makes the PDF reader stumble over, besides its own errors.
-_STUMBLES: Final = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    EOFError,
-    LookupError,
-    NotImplementedError,
-    OSError,
-    RecursionError,
-    TypeError,
-    ValueError,
-    struct.error,
-    zlib.error,
+_MOST_PAGES: Final = 300
+# The first bytes of files that are no text, whatever their server calls them.
+_MARKS: Final = (
+    (b"\x89PNG\r\n\x1a\n", "a PNG picture"),
+    (b"\xff\xd8\xff", "a JPEG picture"),
+    (b"GIF87a", "a GIF picture"),
+    (b"GIF89a", "a GIF picture"),
+    (b"BM", "a BMP picture"),
+    (b"RIFF", "a picture, a sound or a video"),
+    (b"II*\0", "a TIFF picture"),
+    (b"MM\0*", "a TIFF picture"),
+    (b"\0\0\1\0", "an icon"),
+    (b"PK\3\4", "a ZIP archive"),
+    (b"\x1f\x8b", "compressed data (gzip)"),
+    (b"\x28\xb5\x2f\xfd", "compressed data (zstd)"),
+    (b"BZh", "compressed data (bzip2)"),
+    (b"\xfd7zXZ\0", "compressed data (xz)"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
+    (b"Rar!\x1a\7", "a RAR archive"),
+    (b"\x7fELF", "a program"),
+    (b"MZ\x90\0", "a program"),
+    (b"\0asm", "a program"),
+    (b"OggS", "a sound or a video"),
+    (b"ID3", "a sound"),
+    (b"fLaC", "a sound"),
+    (b"\x1aE\xdf\xa3", "a video"),
+    (b"wOFF", "a font"),
+    (b"wOF2", "a font"),
+    (b"SQLite format 3\0", "a database"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office file"),
 )
+# Marks of two letters may also begin a text; those files have zero bytes soon.
+_SHORT_MARK: Final = 4
+_LOOKED_AT: Final = 1_024
+# Text has no control characters besides white space and the escape of ISO-2022.
+_CONTROLS: Final = re.compile(rb"[\0-\x06\x0e-\x1a\x1c-\x1f]")
+_MOST_CONTROLS: Final = 0.05
 
 
 def read_page(page: Visited, wanted: PageFormat) -> Readable:
-    """Slow for long pages, and for ever for some: a worker process does it."""
-    if page.content_type == "application/pdf" or page.body.startswith(b"%PDF-"):
-        return _pdf(bytes(page.body))
-    text = decoded(bytes(page.body), page.charset)
-    if page.content_type in _HTML or text.lstrip()[:15].lower().startswith(("<!doctype html", "<html")):
-        return _html(text, page.url, wanted)
-    if page.content_type.startswith("text/") or page.content_type in _TEXTUAL:
-        return Readable(title="", text=text, kind=page.content_type)
-    if page.content_type.endswith(_TEXTUAL_ENDINGS):
-        return Readable(title="", text=text, kind=page.content_type)
-    kind = page.content_type if _KIND.fullmatch(page.content_type) else "of an unknown type"
-    raise HtmlParseError(kind, message=f"The page could not be read: it is {kind}, not text.")
+    """Extract the readable text. Slow for long pages, and endless for some: a worker process does it."""
+    body = bytes(page.body)
+    name = page.url.partition("?")[0].rpartition("/")[2] if page.content_type not in _HTML else ""
+    document = document_kind(page.content_type, name, body)
+    if document is not None:
+        return _document(body, document)
+    if (mark := _mark_of(body)) is not None and (page.content_type in _HTML or page.content_type.startswith("text/")):
+        told = f" Its server calls it {page.content_type}." if page.content_type else ""
+        raise HtmlParseError(mark, message=f"The page could not be read: it is {mark}, not text.{told}")
+    decoded = decode_text(body, page.charset)
+    readable = _text_page(page, decoded.text, wanted)
+    notes = [note for note in (readable.note, decoded.note) if note]
+    return replace(readable, note=" ".join(notes) or None)
 
 
-def _html(text: str, url: str, wanted: PageFormat) -> Readable:
-    require_flat(text)
-    tree = LexborHTMLParser(text)
-    head = tree.css_first("title")
-    title = " ".join(head.text().split()) if head is not None else ""
-    if wanted == "html":
-        return Readable(title=title, text=text, kind="text/html")
-    if len(text) > _LONGEST_FOR_EXTRACTION:
-        return Readable(title=title, text=_all_text(tree), kind="text/html")
-    # Heavy, and only needed once somebody reads a page.
-    import trafilatura  # noqa: PLC0415
-
-    # Odd pages are strangers' business, and no fault of this server.
-    logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
-    form = "markdown" if wanted == "markdown" else "txt"
-    readable = trafilatura.extract(
-        text,
-        url=url,
-        output_format=form,
-        include_links=wanted == "markdown",
-        include_tables=True,
-        include_comments=False,
-    )
-    return Readable(title=title, text=readable or _all_text(tree), kind="text/html")
+def _text_page(page: Visited, text: str, wanted: PageFormat) -> Readable:
+    kind = page.content_type
+    begins = text.lstrip()[:200].lower()
+    if wanted != "html" and (feed := _feed(text, page.url)) is not None:
+        return feed
+    if kind in _HTML or begins.startswith(("<!doctype html", "<html")):
+        html = read_html(text, page.url, wanted)
+        return replace(html.readable, onward=html.onward)
+    if kind.startswith("text/") or kind in _TEXTUAL or kind.endswith(_TEXTUAL_ENDINGS):
+        return Readable(title="", text=text, kind=kind)
+    shown = kind if _KIND.fullmatch(kind) else "of an unknown type"
+    raise HtmlParseError(shown, message=f"The page could not be read: it is {shown}, not text.")
 
 
-def _all_text(tree: LexborHTMLParser) -> str:
-    """Every word of the page, where no main part was found."""
-    for node in tree.css("script, style, noscript, template, svg"):
-        node.decompose()
-    body = tree.body
-    lines = (" ".join(line.split()) for line in (body.text(separator="\n") if body is not None else "").split("\n"))
-    return "\n".join(line for line in lines if line)
+def _feed(text: str, url: str) -> Readable | None:
+    if is_xml_feed(text):
+        return read_xml_feed(text, url)
+    return read_json_feed(text, url) if text.lstrip()[:1] == "{" else None
 
 
-def _pdf(body: bytes) -> Readable:
-    from pypdf import PdfReader  # noqa: PLC0415 - heavy, and few pages are PDFs
-    from pypdf.errors import PyPdfError  # noqa: PLC0415
+def _mark_of(body: bytes) -> str | None:
+    """What a file is by its first bytes, if it is no text."""
+    head = body[:_LOOKED_AT]
+    for mark, name in _MARKS:
+        if head.startswith(mark) and (len(mark) >= _SHORT_MARK or b"\0" in head or not head[2:3].isascii()):
+            return name
+    if head[4:8] == b"ftyp":
+        return "a video or a picture"
+    noise = len(_CONTROLS.findall(head)) > len(head) * _MOST_CONTROLS
+    return "binary data" if noise and not decode_text(head).known else None
 
+
+def _document(body: bytes, kind: DocumentKind) -> Readable:
+    """A document, all its pages below headings of their own."""
     try:
-        document = PdfReader(BytesIO(body))
-        pages = [page.extract_text() for page in document.pages[:_MOST_PDF_PAGES]]
-        title = str(document.metadata.title or "") if document.metadata else ""
-    except (PyPdfError, *_STUMBLES) as error:
-        cause = f"{type(error).__name__}: {error}"
-        raise HtmlParseError(cause, message="The page could not be read: the PDF is damaged or locked.") from error
-    text = "\n\n".join(f"## Page {number}\n\n{text.strip()}" for number, text in enumerate(pages, 1))
-    # The reader makes halves of characters out of a wrong character map.
-    whole, name = (value.encode("utf-8", "replace").decode() for value in (text, title))
-    return Readable(title=name, text=whole, kind="application/pdf")
+        document = READERS[kind](body)
+        shown = range(1, min(document.count, _MOST_PAGES) + 1)
+        texts = [document.page(number) for number in shown]
+    except DocumentError as error:
+        message = f"The page could not be read: {error.message}."
+        raise HtmlParseError(error.cause, message=message, hint=error.hint) from error
+    if document.unit == "page":
+        texts = [f"## Page {number}\n\n{text}" for number, text in zip(shown, texts, strict=True)]
+    left = document.count - len(texts)
+    note = f"{left:,} more pages are not shown." if left > 0 else None
+    return Readable(title=document.title, text="\n\n".join(texts), kind=kind, note=note)

@@ -1,1 +1,1 @@
-"""Parsing of strangers' pages in worker processes."""
+"""Parse untrusted pages in worker processes."""

@@ -1,1 +1,1 @@
-"""Where results come from: one module per search engine."""
+"""Search engines, one module each."""

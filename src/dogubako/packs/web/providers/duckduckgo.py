@@ -1,16 +1,69 @@
-"""DuckDuckGo without a key: the HTML and the Lite endpoint."""
+"""DuckDuckGo: searches over its HTML and Lite pages, and its Instant Answers."""
 
 import re
 from collections import OrderedDict
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any, Final
 
 from dogubako.contract.errors import Blocked, HtmlParseError, HttpError, ValidationError
-from dogubako.packs.web.models import Found, Hit, Query
-from dogubako.packs.web.pace import Pace
+from dogubako.packs.web.models import Found, Hit, InstantAnswer, Query, Topic
 from dogubako.packs.web.parsing.parser import Parser
+from dogubako.packs.web.providers.base import MOST_ENTRIES, plain_text, read_object
 from dogubako.packs.web.providers.duckduckgo_pages import ResultPage, offset_of
-from dogubako.packs.web.wire import SearchWire
+from dogubako.packs.web.search_http import Pace, SearchWire
+
+_MOST_TOPICS: Final = 40
+
+
+def read_instant_answer(body: bytes) -> InstantAnswer:
+    """Parse the API's JSON, with any content type."""
+    answer = read_object(body)
+    return InstantAnswer(
+        heading=_text(answer.get("Heading")),
+        abstract=_text(answer.get("AbstractText")) or _text(answer.get("Abstract")),
+        abstract_source=_text(answer.get("AbstractSource")),
+        abstract_url=_text(answer.get("AbstractURL")),
+        answer=_answer(answer.get("Answer")),
+        definition=_text(answer.get("Definition")),
+        definition_source=_text(answer.get("DefinitionSource")),
+        definition_url=_text(answer.get("DefinitionURL")),
+        topics=tuple(islice(_topics(answer.get("RelatedTopics"), ""), _MOST_TOPICS)),
+        facts=tuple(islice(_facts(answer.get("Infobox")), MOST_ENTRIES)),
+    )
+
+
+def _answer(value: Any) -> str:
+    """A text, or the text in an object."""
+    if isinstance(value, Mapping):
+        return next((text for key in ("result", "answer", "text", "value") if (text := _text(value.get(key)))), "")
+    return _text(value)
+
+
+def _topics(value: Any, group: str) -> Iterator[Topic]:
+    for one in value if isinstance(value, list) else ():
+        if not isinstance(one, Mapping):
+            continue
+        if isinstance(one.get("Topics"), list):
+            yield from _topics(one["Topics"], _text(one.get("Name")))
+        elif text := _text(one.get("Text")):
+            yield Topic(text=text, url=_text(one.get("FirstURL")), group=group)
+
+
+def _facts(value: Any) -> Iterator[tuple[str, str]]:
+    content = value.get("content") if isinstance(value, Mapping) else None
+    for one in content if isinstance(content, list) else ():
+        if isinstance(one, Mapping) and (label := _text(one.get("label"))):
+            fact = one.get("value")
+            text = _text(fact) if not isinstance(fact, Mapping) else _answer(fact)
+            if text:
+                yield label, text
+
+
+def _text(value: Any) -> str:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return str(value) if is_number else plain_text(value)
+
 
 HTML_URL: Final = "https://html.duckduckgo.com/html/"
 LITE_URL: Final = "https://lite.duckduckgo.com/lite/"
@@ -25,7 +78,7 @@ _READABLE: Final = frozenset({200, 202, 403, 418, 429})
 
 
 class DuckDuckGo:
-    """Walks result pages through the forms that they hold."""
+    """Pages through results with the forms on each page."""
 
     def __init__(self, wire: SearchWire, pace: Pace, parser: Parser, *, lite: bool = False) -> None:
         self.name = "duckduckgo-lite" if lite else "duckduckgo"
@@ -34,7 +87,7 @@ class DuckDuckGo:
         self._url = LITE_URL if lite else HTML_URL
         self._parser = parser
         self._lite = lite
-        # The way to a page leads through the pages before it; the last steps are kept.
+        # A page is reached through the pages before it; the last forms are cached.
         self._forms: OrderedDict[tuple[str, ...], tuple[int, Mapping[str, str]]] = OrderedDict()
 
     async def search(self, query: Query) -> Found:
@@ -48,12 +101,12 @@ class DuckDuckGo:
             except Blocked:
                 if start + len(hits) > skipped:
                     note = "The provider blocked us before all results were fetched; a search later may show more."
-                    # The next page would begin behind results that nobody has seen: it is not proposed.
-                    return self._found(hits, skipped - start, wanted - start, more=False, notes=(note,))
+                    # The next page would skip unseen results, so it is not offered.
+                    return self._page_of(hits, skipped - start, wanted - start, more=False, notes=(note,))
                 raise
             hits += page.hits
             if page.next_form is None or not page.hits or offset_of(page.next_form) <= offset_of(form):
-                return self._found(hits, skipped - start, wanted - start, more=False)
+                return self._page_of(hits, skipped - start, wanted - start, more=False)
             # The page's form repeats neither the filter nor the time range.
             form = {**first, **page.next_form}
             self._keep(first, start + len(hits), form)
@@ -61,7 +114,7 @@ class DuckDuckGo:
                 break
         if start + len(hits) <= skipped:
             raise _too_far(query.page)
-        return self._found(hits, skipped - start, wanted - start, more=True)
+        return self._page_of(hits, skipped - start, wanted - start, more=True)
 
     async def _ask(self, form: Mapping[str, str]) -> ResultPage:
         await self._pace.turn()
@@ -76,20 +129,20 @@ class DuckDuckGo:
         except HtmlParseError:
             if answer.status == 200:
                 raise
-            # A refusal without a challenge on it is a refusal all the same.
+            # A refusal without a challenge also counts as a block.
             self._pace.blocked()
             raise Blocked(f"status {answer.status}") from None
         self._pace.welcome()
         return page
 
-    def _found(self, hits: list[Hit], begin: int, end: int, *, more: bool, notes: tuple[str, ...] = ()) -> Found:
+    def _page_of(self, hits: list[Hit], begin: int, end: int, *, more: bool, notes: tuple[str, ...] = ()) -> Found:
         shown = tuple(hits[begin:end])
         return Found(hits=shown, source="DuckDuckGo", more=more or len(hits) > end, notes=notes)
 
     def _step_before(self, first: Mapping[str, str], skipped: int) -> tuple[int, Mapping[str, str]]:
-        """The furthest form that we know and that is not beyond what is wanted."""
-        known = [value for key, value in self._forms.items() if key[:-1] == tuple(first.values())]
-        return max((one for one in known if one[0] <= skipped), key=lambda one: one[0], default=(0, first))
+        """The furthest known form that is not beyond the requested result."""
+        steps = [value for key, value in self._forms.items() if key[:-1] == tuple(first.values())]
+        return max((one for one in steps if one[0] <= skipped), key=lambda one: one[0], default=(0, first))
 
     def _keep(self, first: Mapping[str, str], position: int, form: Mapping[str, str]) -> None:
         self._forms[*first.values(), str(position)] = (position, form)
@@ -98,7 +151,7 @@ class DuckDuckGo:
 
 
 def _too_far(page: int) -> HttpError:
-    """Not reaching a page is not the same as: there is nothing on it."""
+    """The error for a page that cannot be reached, which does not mean that it is empty."""
     hint = "Ask again: every call comes further. Or ask for an earlier page."
     return HttpError("too many pages before it", message=f"Page {page} is too far to reach at once.", hint=hint)
 

@@ -1,1 +1,0 @@
-"""How results and pages read to an agent."""
