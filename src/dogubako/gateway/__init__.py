@@ -1,0 +1,1 @@
+"""Other people's MCP servers, served as if their tools were ours."""
