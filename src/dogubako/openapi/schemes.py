@@ -1,0 +1,44 @@
+"""Security schemes of a description that have addresses: OAuth 2 and OpenID Connect, in OpenAPI 3 and Swagger 2."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import urljoin
+
+CODE_FLOWS: Final = ("authorizationCode", "accessCode")
+CLIENT_FLOWS: Final = ("clientCredentials", "application")
+_ADDRESSES: Final = ("authorizationUrl", "tokenUrl", "refreshUrl", "openIdConnectUrl")
+
+
+def with_whole_addresses(scheme: Any, base: str) -> Any:
+    """The scheme with addresses that are relative to nothing."""
+    if not isinstance(scheme, Mapping):
+        return scheme
+    found = {
+        key: urljoin(base, value) if key in _ADDRESSES and isinstance(value, str) else value
+        for key, value in scheme.items()
+    }
+    if isinstance(flows := scheme.get("flows"), Mapping):
+        found["flows"] = {name: with_whole_addresses(flow, base) for name, flow in flows.items()}
+    return found
+
+
+def flow_of(scheme: Any, names: tuple[str, ...]) -> Mapping[str, Any]:
+    """The flow of one of these names; empty if the scheme has none."""
+    if not isinstance(scheme, Mapping) or scheme.get("type") != "oauth2":
+        return {}
+    flows = scheme.get("flows")
+    found = [flows.get(name) for name in names] if isinstance(flows, Mapping) else []
+    known = [one for one in found if isinstance(one, Mapping)]
+    return known[0] if known else scheme if scheme.get("flow") in names else {}
+
+
+def token_address(scheme: Any) -> str | None:
+    """Where client credentials get a token."""
+    address = flow_of(scheme, CLIENT_FLOWS).get("tokenUrl")
+    return address if isinstance(address, str) else None
+
+
+def wants_sign_in(scheme: Any) -> bool:
+    """Whether a person can sign in for this scheme."""
+    is_open_id = isinstance(scheme, Mapping) and scheme.get("type") == "openIdConnect"
+    return is_open_id or bool(flow_of(scheme, CODE_FLOWS))
