@@ -1,6 +1,6 @@
 """Lines of an audit log, as the commands that read it would find them."""
 
-from dogubako.gate.audit_line import AuditLine
+from dogubako.gate.audit import AuditLine
 
 
 def audit_line(tool: str, *, time: str = "2026-11-16T09:00:00.000Z", caller: str = "ann") -> bytes:

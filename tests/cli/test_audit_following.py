@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dogubako.cli.following import Following
+from dogubako.cli.audit import Following
 from dogubako.settings import SettingsError
 from tests.doors.processes import running
 

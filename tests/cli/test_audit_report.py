@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dogubako.contract.moment import utc_text
+from dogubako.contract.timestamps import utc_text
 from tests.doors.shell import Said, dogubako
 
 from .audit_lines import audit_line

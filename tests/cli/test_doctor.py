@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from dogubako.gate.keys import KeyStore
-from dogubako.gate.rates import RateLimits
+from dogubako.cli.doctor import _print
+from dogubako.gate.api_keys import KeyStore
+from dogubako.gate.rate_limits import RateLimits
+from dogubako.tools import HealthCheck
 from tests.doors.processes import running
 from tests.doors.shell import Said, dogubako
 from tests.redis_server import INSTALLED, free_port, redis_server
@@ -41,7 +43,7 @@ def test_it_says_whether_anybody_has_a_key(tmp_path: Path, names: tuple[str, ...
     keys, audit = about_the_gate(said)
     assert said.code == 0 and keys.startswith(finding)
     log = tmp_path / "data" / "audit.jsonl"
-    assert audit == f"ok      audit log: {log} begins with the first call" and not log.exists()
+    assert audit == f"ok      audit log: {log} begins with the first call." and not log.exists()
 
 
 def test_keys_that_cannot_be_read_are_an_error(tmp_path: Path) -> None:
@@ -183,6 +185,7 @@ async def test_a_counter_that_can_be_reached_is_fine(tmp_path: Path, storage: st
     assert [(one.ok, one.message) for one in found] == ([(True, f"counted at {place}")] if storage == "redis" else [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("limit", "finding"),
     [
@@ -204,3 +207,15 @@ def test_a_low_limit_of_open_files_is_named(tmp_path: Path, limit: int, finding:
         lines = doctor.stdout.text().splitlines()
 
     assert finding in lines
+
+
+def test_every_sentence_ends(capsys: pytest.CaptureFixture[str]) -> None:
+    _print(HealthCheck(ok=False, subject="redmine", message="Redmine could not be reached", advice="Is it running?"))
+    _print(HealthCheck(ok=True, subject="n8n", message="n8n answers."))
+    _print(HealthCheck(ok=False, subject="access", message="Others can write", advice="Run: chmod 700 /x"))
+
+    assert [line.split(maxsplit=1)[1] for line in capsys.readouterr().out.splitlines()] == [
+        "redmine: Redmine could not be reached. Is it running?",
+        "n8n: n8n answers.",
+        "access: Others can write. Run: chmod 700 /x",
+    ]

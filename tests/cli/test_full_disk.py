@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dogubako.gate.keys import KeyStore
+from dogubako.gate.api_keys import KeyStore
 from tests.doors.processes import PATIENCE, environment
 
 COMMANDS = [
@@ -17,6 +17,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", COMMANDS)
 def test_a_full_disk_is_one_sentence(tmp_path: Path, words: list[str]) -> None:
     KeyStore(tmp_path).create("agent", ["read"])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dogubako.gate.keys import KeyStore
+from dogubako.gate.api_keys import KeyStore
 from tests.doors.processes import PATIENCE, environment
 from tests.doors.shell import dogubako
 
@@ -50,6 +50,7 @@ def states(folder: Path) -> list[tuple[str, bool]]:
     return [(key.name, key.revoked is not None) for key in KeyStore(folder / "data").all()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [[], ["--json"]], ids=["for people", "for scripts"])
 @pytest.mark.parametrize(
     ("place", "reason"),

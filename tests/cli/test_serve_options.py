@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import httpx2
+import pytest
 
 from tests.doors.processes import PATIENCE, WORKBENCH, serving
 
 
+@pytest.mark.slow
 def test_names_on_the_command_line_are_allowed_and_win_over_the_environment(tmp_path: Path) -> None:
     words = ["--allowed-hosts", "box.example, tools.example"]
     settings = {"DOGUBAKO_ALLOWED_HOSTS": "old.example"}

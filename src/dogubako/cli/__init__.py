@@ -1,5 +1,5 @@
-"""The commands. Each does one thing for one person at a terminal, and has a form for scripts."""
+"""The commands of the command line, each with a JSON form for scripts."""
 
-from dogubako.cli.root import app
+from dogubako.cli.main import app
 
 __all__ = ["app"]

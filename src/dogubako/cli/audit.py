@@ -1,37 +1,91 @@
 """`dogubako audit tail|report`."""
 
+import os
 import time
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Any
+from typing import IO, Annotated, Any, Final, Self
 
 import typer
 
-from dogubako.cli.following import Following, open_log
+from dogubako.cli.keys import read_moment, span_text
 from dogubako.cli.options import AsJson, Chosen, Config, friendly
-from dogubako.cli.spans import read_moment, span_text
 from dogubako.cli.terminal import fail, print_json, print_table
-from dogubako.contract.visible import visible
-from dogubako.gate.audit_file import FILE
-from dogubako.gate.audit_line import AuditLine, read_line
+from dogubako.contract.redaction import visible
+from dogubako.gate.audit import FILE, AuditLine, read_line, whole_lines
+from dogubako.gate.audit_query import AuditFilter
+from dogubako.settings import SettingsError
+
+# The log and the one before it: a server notices a rotation a moment later, and writes to the old file until then.
+_KEPT: Final = 2
+
+
+class Following:
+    """Reads each line of a log once. It follows the open file, which may have been renamed."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._files: list[IO[bytes]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._keep(0)
+
+    @property
+    def found(self) -> bool:
+        """Whether a log has existed so far."""
+        return bool(self._files)
+
+    def lines(self) -> Iterator[bytes]:
+        """The lines since the last call: first of the old log, then of the new one."""
+        self._open_what_has_the_name_now()
+        for file in self._files:
+            position = file.tell()
+            # A file that became shorter was truncated.
+            file.seek(position if position <= file.seek(0, os.SEEK_END) else 0)
+            yield from whole_lines(file)
+
+    def _open_what_has_the_name_now(self) -> None:
+        file = open_log(self._path)
+        if file is None:
+            return
+        self._files.append(file)
+        if any(os.path.sameopenfile(file.fileno(), known.fileno()) for known in self._files[:-1]):
+            self._files.pop().close()
+        self._keep(_KEPT)
+
+    def _keep(self, count: int) -> None:
+        while len(self._files) > count:
+            self._files.pop(0).close()
+
+
+def open_log(path: Path) -> IO[bytes] | None:
+    """The log, or None if there is none yet."""
+    try:
+        return path.open("rb")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise SettingsError(f"The audit log {path} cannot be read: {error.strerror}.") from None
+
 
 app = typer.Typer(help="Read the audit log.", no_args_is_help=True)
 
 _LOOK_AGAIN_SECONDS = 0.5
-_EMPTY = "No calls have been recorded."
+_EMPTY = "No calls have been recorded. Recording begins with DOGUBAKO_AUTH, or with DOGUBAKO_AUDIT=true."
 _NONE_FIT = "No recorded calls fit."
 
 
 @app.command()
 @friendly
 def tail(
-    lines: Annotated[int, typer.Option("--lines", "-n", min=0, max=100_000, help="How many of the last.")] = 20,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on as lines are added.")] = False,
+    lines: Annotated[int, typer.Option("--lines", "-n", min=0, max=100_000, help="Number of lines.")] = 20,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow the log as lines are added.")] = False,
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
@@ -49,7 +103,7 @@ def tail(
 @friendly
 def report(
     since: Annotated[
-        str | None, typer.Option(metavar="WHEN", help="Only calls since then: 24h, 7d, or a moment of UTC.")
+        str | None, typer.Option(metavar="WHEN", help="Only calls since then: 24h, 7d, or a UTC timestamp.")
     ] = None,
     caller: Annotated[str | None, typer.Option(help="Only calls of this caller.")] = None,
     tool: Annotated[str | None, typer.Option(help="Only calls of this tool, or of all that fit list_*.")] = None,
@@ -57,7 +111,7 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Count calls by caller and tool, with failures and times, and name the changes that started and never ended."""
-    wanted = Wanted(since=_since(since), caller=caller, tool=tool)
+    wanted = AuditFilter(since=_since(since), caller=caller, tool=tool)
     counted = Report(wanted)
     with open_log(_path(config)) or nullcontext() as file:
         for raw in file or ():
@@ -77,30 +131,13 @@ def report(
     _mention(counted.damaged)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Wanted:
-    """Which lines count."""
-
-    since: str = ""
-    caller: str | None = None
-    tool: str | None = None
-
-    def holds(self, line: AuditLine) -> bool:
-        # Times in the log are all written alike, so that their order is that of their text.
-        return (
-            line.time >= self.since
-            and self.caller in (None, line.caller)
-            and (self.tool in (None, line.tool) or fnmatchcase(line.tool, self.tool))
-        )
-
-
-ALL = Wanted()
+ALL = AuditFilter()
 
 
 class Report:
-    """Adds up the lines that are wanted. Whose a damaged line was, nobody knows: it is counted in any case."""
+    """Sums up the matching lines. Damaged lines are always counted, because their caller is unknown."""
 
-    def __init__(self, wanted: Wanted = ALL) -> None:
+    def __init__(self, wanted: AuditFilter = ALL) -> None:
         self._wanted = wanted
         self._calls: Counter[tuple[str, str]] = Counter()
         self._failed: Counter[tuple[str, str]] = Counter()
@@ -137,7 +174,7 @@ class Report:
         ]
 
     def unfinished(self) -> list[dict[str, Any]]:
-        """Changes with a line for their start and none for their end. They may still be running: see their age."""
+        """Changes with a start line and no end line. They may still be running: see their age."""
         now = datetime.now(UTC)
         return [
             {
@@ -174,7 +211,7 @@ def _path(config: Config) -> Path:
 
 
 def _since(text: str | None) -> str:
-    """The moment as a line of the log would have it, or what is before all of them."""
+    """The timestamp as the log writes it, or a text that precedes all of them."""
     if text is None:
         return ""
     moment = read_moment(text)
@@ -204,5 +241,5 @@ def _shown(line: AuditLine) -> str:
 
 def _mention(damaged: int) -> None:
     if damaged:
-        said = "1 damaged line was" if damaged == 1 else f"{damaged} damaged lines were"
-        typer.echo(f"{said} left out.", err=True)
+        sentence = "1 damaged line was" if damaged == 1 else f"{damaged} damaged lines were"
+        typer.echo(f"{sentence} left out.", err=True)

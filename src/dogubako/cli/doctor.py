@@ -1,19 +1,58 @@
-"""`dogubako doctor`: is everything reachable, and what to do if not."""
+"""`dogubako config` and `dogubako doctor`: the settings in force, and whether everything works."""
 
 import asyncio
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import typer
+from pydantic import BaseModel
 
 from dogubako.app import Toolbox
 from dogubako.cli.options import AsJson, Chosen, Config, Packs, Sandbox, Tools, friendly
-from dogubako.cli.terminal import print_json
-from dogubako.contract.pack import Finding
-from dogubako.gate.writable import others_who_write, trouble_in
+from dogubako.cli.terminal import print_json, print_table
+from dogubako.contract.pack import HealthCheck, env_name, has_tables
+from dogubako.gate.files import others_who_write, trouble_in
+from dogubako.gateway.settings import ServerSettings
+from dogubako.pack_state import reference
 from dogubako.settings import Settings, SettingsError
-from dogubako.transports.open_files import check_open_files
-from dogubako.transports.strangers import check_strangers
+from dogubako.settings_view import as_written, masked_value
+from dogubako.transports.http.hosts import refuse_open_bind
+from dogubako.transports.http.open_files import check_open_files
+
+
+@friendly
+def config(config: Config = None, tools: Tools = None, as_json: AsJson = False) -> None:
+    """Print the settings in force; secrets are masked."""
+    box = Chosen(config=config, tools=tools).open(quiet=True)
+    models: dict[str, BaseModel] = {"dogubako": box.settings}
+    models |= {
+        reference(name, instance.name): instance.settings
+        for name, state in box.packs.items()
+        for instance in state.instances.values()
+    }
+    if as_json:
+        print_json({section: {name: masked_value(value) for name, value in model} for section, model in models.items()})
+        return
+    rows = [row for section, model in models.items() for row in _rows(section, model)]
+    print_table(("Variable", "Value", "Meaning"), rows, empty="No settings.")
+
+
+def _rows(section: str, model: BaseModel) -> Iterator[tuple[str, str, str]]:
+    """One row per variable, one per key of a nested table, and one per key that the table of a server sets."""
+    is_server = isinstance(model, ServerSettings)
+    for name, value in model:
+        meaning = str(type(model).model_fields[name].description or "")
+        if is_server:
+            if name in model.model_fields_set and name != "resolved":
+                yield f"[servers.{section}] {name}", as_written(value), meaning
+            continue
+        if not has_tables(type(model), name):
+            yield env_name(type(model), name), as_written(value), meaning
+            continue
+        for table, nested in value.items():
+            entries = nested if isinstance(nested, BaseModel) else [("", nested)]
+            yield from ((f"[{name}.{table}] {key}".strip(), as_written(one), meaning) for key, one in entries)
 
 
 @friendly
@@ -32,12 +71,12 @@ def doctor(
         raise typer.Exit(1)
 
 
-async def _examine(box: Toolbox) -> list[Finding]:
+async def _examine(box: Toolbox) -> list[HealthCheck]:
     async with box.running():
         entries = box.registry.list()
         enabled = sum(entry.enabled for entry in entries)
         return [
-            Finding(
+            HealthCheck(
                 ok=bool(enabled),
                 subject="tools",
                 message=f"{enabled} of {len(entries)} tools are enabled.",
@@ -53,20 +92,20 @@ async def _examine(box: Toolbox) -> list[Finding]:
         ]
 
 
-def _refusals(settings: Settings) -> list[Finding]:
-    """Why `serve` would not start, in its own words."""
+def _refusals(settings: Settings) -> list[HealthCheck]:
+    """Why `serve` would not start, with its own messages."""
     try:
-        check_strangers(settings)
+        refuse_open_bind(settings)
     except SettingsError as error:
-        return [Finding(ok=False, subject="serve", message=str(error))]
+        return [HealthCheck(ok=False, subject="serve", message=str(error))]
     return []
 
 
-def _folder(subject: str, path: Path, variable: str) -> Finding:
+def _folder(subject: str, path: Path, variable: str) -> HealthCheck:
     trouble = trouble_in(path)
     if trouble is None:
-        return Finding(ok=True, subject=subject, message=f"{path} can be written.")
-    return Finding(
+        return HealthCheck(ok=True, subject=subject, message=f"{path} can be written.")
+    return HealthCheck(
         ok=False,
         subject=subject,
         message=f"{path} cannot be written: {trouble}.",
@@ -75,27 +114,35 @@ def _folder(subject: str, path: Path, variable: str) -> Finding:
     )
 
 
-def _access(data_dir: Path) -> list[Finding]:
-    """Whoever can write keys, salt or the record can let himself in or remove his traces."""
+def _access(data_dir: Path) -> list[HealthCheck]:
+    """Report files that other users can write: they could add keys or change the audit log."""
     try:
-        found = list(others_who_write(data_dir))
+        findings = list(others_who_write(data_dir))
     except OSError:
-        # It is not there yet, or it cannot be read, which is said about the folder already.
+        # The folder is missing or unreadable, which another check reports.
         return []
     return [
-        Finding(ok=False, subject="data folder access", message=message, advice=f"Run: {command}", severity="warning")
-        for message, command in found
+        HealthCheck(
+            ok=False, subject="data folder access", message=message, advice=f"Run: {command}", severity="warning"
+        )
+        for message, command in findings
     ]
 
 
-def _judged(finding: Finding) -> Finding:
-    # A server that cannot record goes on reading, so it is ready; whoever examines it has to hear that it is broken.
+def _judged(finding: HealthCheck) -> HealthCheck:
+    # A server that cannot record still reads, so it is ready; `doctor` reports it as broken.
     return replace(finding, severity="error") if finding.subject == "audit log" else finding
 
 
-def _print(finding: Finding) -> None:
+def _print(finding: HealthCheck) -> None:
     mark, colour = (
         ("ok", "green") if finding.ok else (finding.severity, "yellow" if finding.severity == "warning" else "red")
     )
     typer.secho(f"{mark:8}", fg=colour, nl=False)
-    typer.echo(f"{finding.subject}: {finding.message}" + (f" {finding.advice}" if finding.advice else ""))
+    said = (_sentence(one) for one in (finding.message, finding.advice) if one)
+    typer.echo(f"{finding.subject}: {' '.join(said)}")
+
+
+def _sentence(text: str) -> str:
+    """Messages of errors have no full stop, and advice may end with a command."""
+    return text if text.endswith((".", "?", "!", "。")) or text.startswith("Run: ") else f"{text}."

@@ -1,23 +1,104 @@
-"""`dogubako keys create|list|revoke`."""
+"""`dogubako keys create|list|revoke|credential`."""
 
 import errno
 import os
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Annotated
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Final
 
 import typer
 
+from dogubako._lazy import load
+from dogubako.app import build
 from dogubako.cli.options import AsJson, Chosen, Config, Tools, friendly
-from dogubako.cli.scope_doubts import doubts
-from dogubako.cli.spans import SPANS, read_span
 from dogubako.cli.terminal import fail, forget_what_was_not_printed, print_json, print_table, warn
-from dogubako.gate.keys import ApiKey, KeysError, KeyStore
+from dogubako.contract.credentials import Credential
+from dogubako.engine.registration import RegistrationError
+from dogubako.gate.api_keys import ApiKey, KeysError, KeyStore
 from dogubako.gate.scopes import is_scope
+from dogubako.settings import SettingsError, Sources
 
-app = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
+_SERVICE: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}(\.[a-z][a-z0-9_]{0,31})?")
+_LONGEST_SECRET: Final = 1_000
+
+SPANS = "30m, 12h, 90d or 4w"
+
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_SPAN = re.compile(r"([0-9]{1,5})([mhdw])")
+
+
+def read_span(text: str) -> timedelta | None:
+    """Parse a duration; None if it is invalid or zero."""
+    match = _SPAN.fullmatch(text.strip())
+    if match is None or match[1].strip("0") == "":
+        return None
+    return timedelta(**{_UNITS[match[2]]: int(match[1])})
+
+
+def span_text(seconds: int | None) -> str:
+    """Format seconds in the largest exact unit: 45s, 30m, 12h, 90d; `?` if unknown."""
+    if seconds is None:
+        return "?"
+    for unit, length in (("d", 86_400), ("h", 3_600), ("m", 60)):
+        if seconds >= length:
+            return f"{seconds // length}{unit}"
+    return f"{seconds}s"
+
+
+def read_moment(text: str) -> datetime | None:
+    """Parse a duration before now, or a timestamp (UTC by default); None if it is invalid."""
+    if (span := read_span(text)) is not None:
+        return datetime.now(UTC) - span
+    try:
+        moment = datetime.fromisoformat(text.strip())
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+# All packs, also disabled ones, and nothing slow: only names are needed.
+_NAMES_ONLY: Final = {"packs": "", "auth": "off", "audit": False, "cache": "off"}
+_OWN_TOOLS: Final = "If a file of yours has it, name the file with --tools."
+
+
+def doubts(scopes: Sequence[str], config: Path | None, tools: Sequence[Path] = ()) -> list[str]:
+    """A warning for each scope of a pack or a tool that is not installed."""
+    named = [scope for scope in scopes if ":" in scope]
+    if not named:
+        return []
+    overrides = _NAMES_ONLY | ({"tools": tuple(tools)} if tools else {})
+    try:
+        box = build(Sources(overrides=overrides, config_file=config))
+    except (SettingsError, RegistrationError, ImportError, AttributeError) as error:
+        # A pack that cannot be loaded must not prevent a key; `doctor` reports it. The warning is for files that the
+        # user named.
+        return [f"Nobody can tell whether {', '.join(named)} opens anything here: {error}"] if tools else []
+    return list(_doubts(named, box.packs.keys(), [entry.name for entry in box.registry.list()]))
+
+
+def _doubts(scopes: Sequence[str], packs: Collection[str], tools: Collection[str]) -> Iterator[str]:
+    for scope in scopes:
+        home, _, rest = scope.partition(":")
+        if home == "tool":
+            if not any(fnmatchcase(name, rest) for name in tools):
+                near = [f"tool:{name}" for name in get_close_matches(rest, tools, n=1)]
+                yield _sentence(scope, f"no tool fits '{rest}'", near, "`dogubako tools list` has the names.")
+        elif home not in packs:
+            near = [f"{name}:{rest}" for name in get_close_matches(home, packs, n=1)]
+            yield _sentence(scope, f"no pack is called '{home}'", near, f"Known packs: {', '.join(sorted(packs))}.")
+
+
+def _sentence(scope: str, reason: str, near: Sequence[str], otherwise: str) -> str:
+    return f"{scope} opens nothing here: {reason}. {f'Did you mean {near[0]}?' if near else otherwise} {_OWN_TOOLS}"
+
+
+app = typer.Typer(help="Create, list and revoke API keys.", no_args_is_help=True)
 
 _SCOPES = "read, write, destroy, admin; redmine:read and so on for one pack; tool:list_* for tools by name."
 
@@ -25,17 +106,19 @@ _SCOPES = "read, write, destroy, admin; redmine:read and so on for one pack; too
 @app.command()
 @friendly
 def create(
-    name: Annotated[str, typer.Option("--name", help="Whose key it is; the log and the audit log show it.")],
-    scope: Annotated[list[str], typer.Option("--scope", help=f"What it may do: {_SCOPES} May be given several times.")],
+    name: Annotated[str, typer.Option("--name", help="Name of the key's holder; the log and the audit log show it.")],
+    scope: Annotated[
+        list[str], typer.Option("--scope", help=f"Scope of the key: {_SCOPES} May be given several times.")
+    ],
     expires_in: Annotated[
         str | None,
-        typer.Option("--expires-in", metavar="SPAN", help=f"How long it is valid, as {SPANS}; for ever without it."),
+        typer.Option("--expires-in", metavar="SPAN", help=f"Validity, as {SPANS}; without it the key never expires."),
     ] = None,
     tools: Tools = None,
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a key. It is shown once and kept as a hash."""
+    """Create a key. It is printed once and stored as a hash."""
     name = name.strip()
     if not name or len(name) > 100 or not name.isprintable():
         fail("The name must have 1 to 100 printable characters.")
@@ -72,10 +155,14 @@ def list_keys(config: Config = None, as_json: AsJson = False) -> None:
         print_json([_shown(key) for key in keys])
         return
     rows = [
-        (key.id, key.name, key.state(datetime.now(UTC)), ", ".join(key.scopes), _day(key.created), _day(key.expires))
+        (
+            *(key.id, key.name, key.state(datetime.now(UTC)), ", ".join(key.scopes)),
+            *(_day(key.created), _day(key.expires), ", ".join(sorted(key.credentials))),
+        )
         for key in keys
     ]
-    print_table(("Id", "Name", "State", "Scopes", "Created", "Expires"), rows, empty="No keys.")
+    columns = ("Id", "Name", "State", "Scopes", "Created", "Expires", "Credentials")
+    print_table(columns, rows, empty="No keys.")
 
 
 @app.command()
@@ -83,7 +170,7 @@ def list_keys(config: Config = None, as_json: AsJson = False) -> None:
 def revoke(
     which: Annotated[str, typer.Argument(help="Id or name of the key.")], config: Config = None, as_json: AsJson = False
 ) -> None:
-    """End a key. A running server notices within a second."""
+    """Revoke a key. A running server notices within a second."""
     try:
         key = _store(config).revoke(which)
     except KeysError as error:
@@ -94,16 +181,59 @@ def revoke(
     typer.echo(f"'{key.name}' ({key.id}) is revoked.")
 
 
+@app.command()
+@friendly
+def credential(
+    which: Annotated[str, typer.Argument(help="Id or name of the API key.")],
+    service: Annotated[str, typer.Argument(help="The pack, or pack.instance: redmine, redmine.hq, n8n.")],
+    login: Annotated[
+        str | None, typer.Option("--login", help="The user that Redmine acts as, where it is set to switch-user.")
+    ] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Forget the stored credential.")] = False,
+    config: Config = None,
+) -> None:
+    """Store the credential with which the holder of a key uses a service. The service's key is read from stdin."""
+    if not _SERVICE.fullmatch(service):
+        fail("The service is a pack or pack.instance, like redmine or redmine.hq.")
+    if login is not None and (not login.strip() or len(login) > 200 or not login.isprintable()):
+        fail("The login must have 1 to 200 printable characters.")
+    settings = Chosen(config=config).sources().load()
+    own = None if remove else Credential(login=login.strip()) if login else Credential(key=_secret_from_stdin(service))
+    vault = load("dogubako.gate.credential_vault").vault_of(settings)
+    try:
+        key = KeyStore(settings.data_dir).set_credential(
+            which, service, None if own is None else lambda key: str(vault.seal(key.id, service, own))
+        )
+    except KeysError as error:
+        fail(error.message, error.hint)
+    except OSError as error:
+        fail(f"The credential cannot be encrypted: {error.strerror}.", "DOGUBAKO_DATA_DIR must be writable.")
+    did = "forgotten" if remove else "stored, encrypted"
+    typer.echo(f"The credential of '{key.name}' ({key.id}) for {service} is {did}.")
+
+
+def _secret_from_stdin(service: str) -> str:
+    """The key, typed invisibly or piped in: an argument would stay in the shell's history."""
+    if sys.stdin.isatty():
+        text = str(typer.prompt(f"Key for {service}", hide_input=True))
+    else:
+        text = sys.stdin.readline(_LONGEST_SECRET + 1)
+    secret = text.strip()
+    if not secret or len(secret) > _LONGEST_SECRET or any(not "!" <= character <= "~" for character in secret):
+        fail(f"The key for {service} must consist of 1 to {_LONGEST_SECRET:,} plain characters, without spaces.")
+    return secret
+
+
 def _store(config: Config) -> KeyStore:
     return KeyStore(Chosen(config=config).sources().load().data_dir)
 
 
 @contextmanager
 def _revoked_unless_shown(store: KeyStore, key: ApiKey) -> Iterator[None]:
-    """A key that nobody has seen must open nothing, and its name must be free again."""
+    """Revoke the key if printing it fails, so that its name can be used again."""
     try:
         if sys.stdout is None:
-            # Nothing would be printed, and nobody would hear of it.
+            # Otherwise nothing would be printed, without an error.
             raise OSError(errno.EBADF, os.strerror(errno.EBADF))
         yield
     except (OSError, UnicodeError) as error:
@@ -126,6 +256,7 @@ def _shown(key: ApiKey) -> dict[str, object]:
         "created": key.created,
         "expires": key.expires,
         "revoked": key.revoked,
+        "credentials": sorted(key.credentials),
     }
 
 

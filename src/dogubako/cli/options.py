@@ -1,6 +1,7 @@
-"""Options that several commands share, and what they become: settings, logs, a toolbox."""
+"""Options that several commands share, and how they become settings, logs and a toolbox."""
 
 import errno
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,8 +14,8 @@ import typer
 from dogubako import logs
 from dogubako.app import Toolbox, build
 from dogubako.cli.terminal import fail, forget_what_was_not_printed
-from dogubako.contract.secrets import Redactor
-from dogubako.engine.admission import RegistrationError
+from dogubako.contract.redaction import Redactor
+from dogubako.engine.registration import RegistrationError
 from dogubako.settings import SettingsError, Sources
 
 P = ParamSpec("P")
@@ -24,20 +25,24 @@ Tools = Annotated[
     list[Path] | None,
     typer.Option("--tools", metavar="FILE", help="Python file with tools of your own; may be given several times."),
 ]
-Packs = Annotated[str | None, typer.Option("--packs", help="Packs to load, comma-separated; all without it.")]
+Packs = Annotated[str | None, typer.Option("--packs", help="Packs to load, comma-separated; default all.")]
 ReadOnly = Annotated[
     bool | None, typer.Option("--read-only", help="Refuse every tool that writes.", show_default=False)
 ]
 Sandbox = Annotated[
-    bool | None, typer.Option("--sandbox", help="Answer for services that are not configured.", show_default=False)
+    bool | None, typer.Option("--sandbox", help="Imitate services that are not configured.", show_default=False)
 ]
 Config = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="Settings file; default dogubako.toml.")]
+Directory = Annotated[
+    Path | None,
+    typer.Option("--directory", metavar="FOLDER", help="Work in this folder: its dogubako.toml and .env count."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Chosen:
-    """What the command line said."""
+    """The options of the command line."""
 
     tools: list[Path] | None = None
     packs: str | None = None
@@ -49,7 +54,7 @@ class Chosen:
     allowed_hosts: str | None = None
 
     def overrides(self) -> dict[str, Any]:
-        said = {
+        options = {
             "tools": tuple(self.tools) if self.tools else None,
             "packs": self.packs,
             "read_only": self.read_only,
@@ -58,23 +63,34 @@ class Chosen:
             "port": self.port,
             "allowed_hosts": self.allowed_hosts,
         }
-        return {key: value for key, value in said.items() if value is not None}
+        return {key: value for key, value in options.items() if value is not None}
 
     def sources(self) -> Sources:
         return Sources(overrides=self.overrides(), config_file=self.config)
 
     def open(self, *, quiet: bool = False) -> Toolbox:
-        """Settings, logs and a toolbox. `quiet` keeps the log of one-off commands to what is broken."""
+        """Load settings, configure logs and build a toolbox. `quiet` logs errors only."""
         redactor = Redactor()
         sources = self.sources()
         settings = sources.load()
         level = "error" if quiet and settings.log_level == "info" else settings.log_level
         logs.configure(level, settings.log_dir, redactor)
-        return build(sources, redactor=redactor)
+        # A command that ends at once does not start every server.
+        return build(sources, redactor=redactor, lazy=quiet)
+
+
+def work_in(folder: Path | None) -> None:
+    """Change to the folder that a client's configuration names; a client starts servers anywhere."""
+    if folder is None:
+        return
+    try:
+        os.chdir(folder)
+    except OSError as error:
+        raise SettingsError(f"--directory: {folder} cannot be opened: {error.strerror}.") from None
 
 
 def friendly(command: Callable[P, ResultT]) -> Callable[P, ResultT]:
-    """A wrong setting is one sentence on stderr and exit code 2; a full disk is one, too. Never a stack trace."""
+    """Print expected errors, such as a wrong setting or a full disk, as one sentence and exit with code 2."""
 
     @wraps(command)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> ResultT:

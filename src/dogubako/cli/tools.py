@@ -1,4 +1,4 @@
-"""`dogubako tools list|search|show|call`."""
+"""`dogubako tools list|search|show|call|learned|forget`."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -8,17 +8,19 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from dogubako import logs
 from dogubako.app import Toolbox
 from dogubako.cli.options import AsJson, Chosen, Config, Packs, ReadOnly, Sandbox, Tools, friendly
 from dogubako.cli.terminal import TerminalConversation, fail, print_json, print_table
 from dogubako.contract.call import TRUSTED, ExecutionOptions, ToolCall, ToolResult
 from dogubako.contract.errors import DogubakoError, ToolDisabledError, ValidationError
-from dogubako.contract.guidance import parse_call
-from dogubako.engine.entry import ListFilter, ToolRegistryEntry
-from dogubako.engine.search import Match
+from dogubako.contract.output import parse_call
+from dogubako.engine.registration import ListFilter, ToolRegistryEntry
+from dogubako.engine.search import NO_SEARCH, Match, SearchResult, can_search
+from dogubako.engine.search.learning import LEARNED_FILE, forget, read_phrases
 from dogubako.settings import SettingsError
-from dogubako.transports.tool_info import tool_detail, tool_info
-from dogubako.transports.wire import NOT_JSON, checked_options
+from dogubako.transports.mcp.protocol import NOT_JSON, checked_options
+from dogubako.transports.rest.models import tool_detail, tool_info
 
 app = typer.Typer(help="List, find, show and call tools.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -34,12 +36,13 @@ def list_tools(
     tag: Annotated[list[str] | None, typer.Option(help="Only with this tag; several mean all of them.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List all tools, also those that a call would not reach, with the reason."""
+    """List all tools. Those that cannot be called come last, with the reason."""
     box = Chosen(tools=tools, packs=packs, sandbox=sandbox, config=config).open(quiet=True)
     entries = _run(box, _listed(box, ListFilter(category=category, tags=tuple(tag or ()))))
     if as_json:
         print_json([_info(box, entry) for entry in entries])
         return
+    entries = sorted(entries, key=lambda one: _refusal(box, one) is not None)
     rows = [(one.name, one.category, _state(box, one), _first_line(one.metadata.description)) for one in entries]
     print_table(
         ("Name", "Category", "State", "What it does"), rows, empty="No tools. Try --tools examples/workbench.py."
@@ -54,15 +57,18 @@ def search(
     packs: Packs = None,
     sandbox: Sandbox = None,
     config: Config = None,
-    limit: Annotated[int, typer.Option(min=1, max=100, help="How many to show.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=100, help="Number of tools to show.")] = 20,
     explain: Annotated[bool, typer.Option("--explain", help="Show what matched.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find tools by plain words, best first."""
+    """Search tools by plain words, best match first."""
     if not query.strip():
         fail("Query is required")
+    if not can_search():
+        fail("Tools cannot be searched here.", NO_SEARCH)
     box = Chosen(tools=tools, packs=packs, sandbox=sandbox, config=config).open(quiet=True)
-    matches = _run(box, _searched(box, query, explain))[:limit]
+    found: SearchResult = _run(box, _searched(box, query, explain))
+    matches = found.matches[:limit]
     if as_json:
         print_json([{**_info(box, match.entry), "score": match.score, **_why(match)} for match in matches])
         return
@@ -74,9 +80,42 @@ def search(
             *((", ".join(str(reason) for reason in one.why),) if explain else ()),
             _first_line(one.entry.metadata.description),
         )
-        for one in matches
+        for one in found.nearest or matches
     ]
-    print_table(("Name", "Score", *why, "What it does"), rows, empty="No tool matches.")
+    if found.nearest:
+        typer.echo("Nothing here does that. Nearest:")
+    print_table(("Name", "Score", *why, "What it does"), rows, empty="Nothing here does that.")
+
+
+@app.command()
+@friendly
+def learned(config: Config = None, as_json: AsJson = False) -> None:
+    """Show which questions led to which tools, as far as that was learned (DOGUBAKO_LEARN_FROM_USE)."""
+    phrases = read_phrases(_learned_file(config))
+    if as_json:
+        print_json([msgspec.to_builtins(one) for one in phrases])
+        return
+    rows = [(one.tool, one.caller, one.question) for one in phrases]
+    print_table(("Tool", "Caller", "Question"), rows, empty="Nothing was learned.")
+
+
+@app.command("forget")
+@friendly
+def forget_learned(
+    tool: Annotated[list[str] | None, typer.Option(help="Only what was learned for this tool.")] = None,
+    caller: Annotated[list[str] | None, typer.Option(help="Only what was learned from this caller.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Forget all of it.")] = False,
+    config: Config = None,
+) -> None:
+    """Remove what was learned from use, of a tool, of a caller, or all of it."""
+    if not (tool or caller or everything):
+        fail("Say what to forget", "Use --tool, --caller or --all; `dogubako tools learned` shows what there is.")
+    removed = forget(_learned_file(config), tools=tool or (), callers=caller or ())
+    typer.echo(f"{removed} phrase{'' if removed == 1 else 's'} forgotten.")
+
+
+def _learned_file(config: Path | None) -> Path:
+    return Chosen(config=config).sources().load().data_dir / LEARNED_FILE
 
 
 @app.command()
@@ -103,7 +142,7 @@ def show(
     typer.echo(f"{detail['description']}\n")
     rows = [
         (one["name"], one["type"], "yes" if one["required"] else "", one.get("description", ""))
-        for one in detail["parameters"]
+        for one in sorted(detail["parameters"], key=lambda one: not one["required"])
     ]
     print_table(("Argument", "Type", "Required", "Meaning"), rows, empty="It takes no arguments.")
 
@@ -123,7 +162,7 @@ def call(
     version: Annotated[str | None, typer.Option(help="A version other than the newest.")] = None,
     timeout: Annotated[int | None, typer.Option(help="Milliseconds for one attempt.")] = None,
     max_tokens: Annotated[int | None, typer.Option(help="A smaller response budget.")] = None,
-    save: Annotated[Path | None, typer.Option(help="Folder to save pictures and sounds in.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Folder to save images and audio in.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Call a tool and print its answer. The exit code is 1 if the call failed."""
@@ -142,6 +181,9 @@ def call(
         if result.pending is not None:
             result = box.pipeline.unanswerable(result.pending)
     _print_result(result, as_json, save)
+    log_file = box.settings.log_dir / logs.FILE_NAME
+    if "errorId" in (result.meta or {}) and log_file.is_file() and not as_json:
+        typer.echo(f"The stack trace is in {log_file}.", err=True)
     if result.is_error:
         raise typer.Exit(1)
 
@@ -158,7 +200,7 @@ def _print_result(result: ToolResult, as_json: bool, save: Path | None) -> None:
 
 
 def _describe(block: dict[str, Any], index: int, save: Path | None) -> str:
-    """A terminal shows no pictures: say what came, and save it where that was asked for."""
+    """Describe a block that a terminal cannot show, and save it if that was requested."""
     if block["type"] in ("image", "audio"):
         data = msgspec.json.decode(msgspec.json.encode(block["data"]), type=bytes)
         if save is None:
@@ -174,7 +216,7 @@ def _describe(block: dict[str, Any], index: int, save: Path | None) -> str:
 
 
 def _arguments(box: Toolbox, name: str, words: list[str]) -> tuple[str, dict[str, Any]]:
-    """`echo text=hello`, `echo '{"text": "hello"}'` and `"echo(text: 'hello')"` all mean the same."""
+    """Parse `echo text=hello`, `echo '{"text": "hello"}'` or `"echo(text: 'hello')"`."""
     if "(" in name:
         try:
             return parse_call(name)
@@ -202,8 +244,8 @@ def _pair(box: Toolbox, tool: str, word: str) -> tuple[str, Any]:
 
 
 def _options(timeout: int | None, max_tokens: int | None) -> ExecutionOptions:
-    said = {"timeout": timeout, "maxTokens": max_tokens}
-    return checked_options({key: value for key, value in said.items() if value is not None})
+    options = {"timeout": timeout, "maxTokens": max_tokens}
+    return checked_options({key: value for key, value in options.items() if value is not None})
 
 
 def _why(match: Match) -> dict[str, Any]:
@@ -225,23 +267,27 @@ async def _shown(box: Toolbox, name: str) -> tuple[ToolRegistryEntry, dict[str, 
 
 
 def _run(box: Toolbox, work: Coroutine[Any, Any, Any]) -> Any:
-    """Connected packs know tools that others do not, so even a list needs the packs running."""
+    """Run with connected packs: some tools are known only then."""
 
     async def run() -> Any:
-        async with box.running():
-            return await work
+        try:
+            async with box.running():
+                return await work
+        finally:
+            # If a pack cannot be opened, the work never starts.
+            work.close()
 
     return asyncio.run(run())
 
 
 def _refusal(box: Toolbox, entry: ToolRegistryEntry) -> tuple[str, str] | None:
-    """What a call of this tool would meet if it is not the tool: what became of it, and why."""
+    """Status and reason of a tool that cannot be called."""
     error = box.pipeline.policy.refusal(entry, TRUSTED)
     if error is None:
         return None
     if isinstance(error, ToolDisabledError):
         return "disabled", error.hint or error.message
-    # It speaks to somebody who called; here nobody did.
+    # The message is written for a caller; here nothing was called.
     return "refused", error.message.removesuffix(f": {entry.name} was not run.")
 
 
