@@ -2,7 +2,7 @@
 
 import gc
 
-# Nothing that is imported becomes garbage; collecting meanwhile would cost a tenth of the start.
+# Imports create no garbage; collecting meanwhile would take a tenth of the start time.
 gc.disable()
 
 from dogubako.cli import app  # noqa: E402

@@ -1,130 +1,233 @@
-"""Joins all parts; the only module that knows everyone."""
+"""`Toolbox`: assemble all parts of the server. The only module that imports all of them."""
 
-import hmac
-import secrets
-from collections.abc import AsyncIterator, Mapping, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any, Final
 
 import structlog
 
-from dogubako.contract.call import NO_OPTIONS, TRUSTED, ExecutionOptions, ToolCall, ToolResult
+from dogubako._lazy import load
+from dogubako.contract.call import NO_OPTIONS, TRUSTED, Caller, CallObserver, ExecutionOptions, ToolCall, ToolResult
 from dogubako.contract.errors import DogubakoError
-from dogubako.contract.pack import Finding, Host, Pack, Unconfigured
-from dogubako.contract.prompt import Prompt
-from dogubako.contract.secrets import Redactor
-from dogubako.contract.setting import PackSettings, secrets_of
-from dogubako.contract.state import Cache, MemoryCache, NoCache
-from dogubako.contract.tool import BaseTool
+from dogubako.contract.pack import HealthCheck, Host, MissingSetting, Pack, ServiceState, secrets_of
+from dogubako.contract.redaction import Redactor
+from dogubako.contract.resources import Prompt
 from dogubako.engine.catalog import Catalog, CatalogChange
 from dogubako.engine.discovery import Discovery
-from dogubako.engine.entry import RegisterOptions
-from dogubako.engine.executor import PackLimits, ToolExecutor
-from dogubako.engine.finding import Finder
-from dogubako.engine.limits import ExecutionLimits
+from dogubako.engine.events import CallBatches, DeferredObserver, EndedCall
+from dogubako.engine.executor import ExecutionLimits, PackLimits, ToolExecutor
+from dogubako.engine.operations import Finder, Switchboard
 from dogubako.engine.pipeline import Pipeline
+from dogubako.engine.registration import RegisterOptions, RegistrationError, ToolRegistryEntry
 from dogubako.engine.registry import ToolRegistry
-from dogubako.engine.search import ToolSearch
-from dogubako.engine.switching import Switchboard
+from dogubako.engine.search import NO_SEARCH, IndexedSearch, can_search
+from dogubako.engine.search.jmdict import Dictionary
+from dogubako.engine.search.learning import LearnedPhrases
+from dogubako.gate.api_keys import KeyStore
+from dogubako.gate.files import kept_secret
 from dogubako.gate.gate import Gate
-from dogubako.gate.private_file import kept_secret
-from dogubako.late import load
-from dogubako.loading import find_packs
-from dogubako.outbound.redis_cache import RedisCache
+from dogubako.gate.key_administration import KeyAdministration
+from dogubako.gateway.administration import ServerAdministration
+from dogubako.gateway.pack import ServerPack
+from dogubako.gateway.servers import Servers, configured_servers, server_state
+from dogubako.loading import FoundPack, ToolSource, find_packs, found_in, line_of, place_of
+from dogubako.outbound.redis_cache import RedisCache, answer_cache
+from dogubako.pack_host import PackHost
+from dogubako.pack_state import PackState, credential_headers, reference, shown_with_packs, state_of
 from dogubako.packs import PACKS
 from dogubako.response.builder import ToolResponseBuilder
-from dogubako.sandbox.services import SANDBOXES, Sandbox
 from dogubako.settings import Settings, SettingsError, Sources
+from dogubako.settings_view import ShownSetting
 
 log = structlog.get_logger("dogubako")
 
-_CACHE_KEY_FILE: Final = "cache.key"
-
-
-@dataclass(kw_only=True)
-class PackState:
-    """A pack in this server: its settings, and its client while the server runs."""
-
-    pack: Pack[Any, Any]
-    settings: PackSettings
-    unconfigured: Unconfigured | None
-    sandbox: Sandbox | None = None
-    client: Any = None
+# Words that the extra `ja` reads from its dictionary.
+_JAPANESE_WORDS: Final = "japanese-words.tsv"
 
 
 class Toolbox:
-    """The whole server without a door. Every door gets one; Python code can use it directly."""
+    """The whole server without a transport. Python code can call its tools directly.
 
-    def __init__(self, settings: Settings, packs: Sequence[PackState], redactor: Redactor | None = None) -> None:
+    Use `Toolbox.open`; the constructor is for the server itself.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        packs: Sequence[PackState],
+        redactor: Redactor | None = None,
+        *,
+        servers: Servers | None = None,
+        apis: Servers | None = None,
+        sole_process: bool = True,
+        sources: Sources | None = None,
+    ) -> None:
         self.settings = settings
+        self.servers = servers or configured_servers(Sources.only({}), settings, packs, lazy=True)
+        # HTTP APIs with an OpenAPI description.
+        self.apis = apis
+        foreign = [*self.servers.packs.values(), *(apis.packs.values() if apis else ())]
+        packs = [*packs, *map(server_state, foreign)]
+        self._batches: CallBatches | None = None
+        # Tasks that run while the toolbox runs.
+        self._held: list[asyncio.Task[None]] = []
+        self.background: list[Callable[[], Coroutine[Any, Any, None]]] = []
         self.packs = {state.pack.name: state for state in packs}
+        self.credential_headers: Mapping[bytes, str] = credential_headers(packs)
         self.redactor = redactor or Redactor()
-        self.redactor.add(*secrets_of(settings), *(secret for state in packs for secret in secrets_of(state.settings)))
-        self.registry = ToolRegistry(search=_semantic_search(settings))
-        self.cache = _cache(settings)
+        self.redactor.add(
+            *secrets_of(settings), *(secret for state in packs for secret in secrets_of(state.all_settings))
+        )
+        dictionary = Dictionary(settings.data_dir / _JAPANESE_WORDS)
+        learned = LearnedPhrases(settings.data_dir, self.redactor.mask_all) if settings.learn_from_use else None
+        search = IndexedSearch(dictionary.reader, words=settings.words_by_tool, learned=learned)
+        self.registry = ToolRegistry(search=search)
+        self.cache = answer_cache(settings, kept_secret)
         responses = ToolResponseBuilder(
             language=settings.lang, max_tokens=settings.max_response_tokens, redactor=self.redactor
         )
-        self.discovery = Discovery(settings.discovery, settings.pinned_tools)
+        if settings.discovery == "search" and not can_search():
+            raise SettingsError(f"DOGUBAKO_DISCOVERY=search: {NO_SEARCH}")
+        self.discovery = Discovery(settings.discovery, settings.pinned_tools, can_search=can_search())
         self.gate = Gate(settings, self.redactor)
         self.authenticator = self.gate.authenticator
         self.once = self.gate.once
-        self.catalog = Catalog(responses, self._surroundings, self.gate.policy, self.gate.audit)
+        self.audit = self.gate.audit
+        self.keys = KeyAdministration(KeyStore(settings.data_dir), self.gate.policy, self.audit)
+        self.sources = sources
+        self.catalog = Catalog(responses, self.packs, self.gate.policy, self.gate.audit)
         self.pipeline = Pipeline(
             self.registry,
             policy=self.gate.policy,
-            observer=self.gate.audit,
+            observers=[one for one in (self.gate.audit, learned) if one is not None],
             executor=ToolExecutor(limits=ExecutionLimits(max_tokens=settings.max_response_tokens), cache=self.cache),
             responses=responses,
-            surroundings=self._surroundings,
+            packs=self.packs,
             show_internal_errors=settings.environment == "development",
+            hides_arguments=self._hides_arguments,
         )
         self.finder = Finder(self.registry, self.gate.policy, self.gate.audit)
-        self.switchboard = Switchboard(self.registry, self.gate.policy, self.gate.audit)
+        self.switchboard = Switchboard(self.registry, self.gate.policy, self.gate.audit, sole_process=sole_process)
+        self.server_administration = ServerAdministration(
+            self.servers, self, self.gate.policy, self.gate.audit, sole_process=sole_process
+        )
         for state in packs:
             self._admit(state)
 
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls, *tools: ToolSource, packs: Sequence[str] | None = None, sandbox: bool = False, read_only: bool = False
+    ) -> AsyncIterator["Toolbox"]:
+        """Start a toolbox with the settings of this environment: `async with Toolbox.open("tools.py") as box`."""
+        overrides = {"packs": tuple(packs) if packs is not None else None, "sandbox": sandbox, "read_only": read_only}
+        async with build(Sources(overrides=overrides), extra=tools).running() as box:
+            yield box
+
     async def call(
-        self, name: str, parameters: Mapping[str, Any] | None = None, options: ExecutionOptions = NO_OPTIONS
+        self,
+        name: str,
+        parameters: Mapping[str, Any] | None = None,
+        options: ExecutionOptions = NO_OPTIONS,
+        **arguments: Any,
     ) -> ToolResult:
-        """The Python door: the same path and the same answer as everywhere."""
-        return await self.pipeline.handle(ToolCall(name=name, parameters=parameters or {}, options=options))
+        """Call a tool from Python, through the same pipeline as over every transport."""
+        merged = {**(parameters or {}), **arguments}
+        return await self.pipeline.handle(ToolCall(name=name, parameters=merged, options=options))
 
     async def read(self, uri: str) -> dict[str, Any]:
-        """A resource, by the Python door."""
+        """Read a resource from Python."""
         return await self.catalog.read(uri, caller=TRUSTED, door="python")
 
     async def render(self, name: str, arguments: Mapping[str, str]) -> tuple[Prompt, list[dict[str, Any]]]:
-        """A prompt, by the Python door."""
+        """Render a prompt from Python."""
         return await self.catalog.render(name, arguments, caller=TRUSTED, door="python")
+
+    def about(self, pack: str) -> str:
+        """What the tools of a pack are for; empty where its author does not say."""
+        state = self.packs.get(pack)
+        return state.pack.about if state is not None else ""
+
+    def _hides_arguments(self, entry: ToolRegistryEntry, caller: Caller) -> bool:
+        shows = self.gate.policy.shows
+        return self.discovery.hides_arguments(entry, [one for one in self.registry.list() if shows(one, caller)])
+
+    def observe(self, observer: CallObserver) -> Callable[[], None]:
+        """Tell this observer of every call, until the returned function is called. Resources and prompts count too."""
+        deferred = DeferredObserver(observer)
+        removals = [self.pipeline.observers.add(deferred), self.catalog.observers.add(deferred)]
+
+        def remove() -> None:
+            for one in removals:
+                one()
+
+        return remove
+
+    def watch_calls(self, listener: Callable[[Sequence[EndedCall]], None]) -> Callable[[], None]:
+        """Pass ended calls to this listener in batches, until the returned function is called. Cheap for each call."""
+        if self._batches is None:
+            self._batches = CallBatches()
+            self.pipeline.observers.add(self._batches)
+            self.catalog.observers.add(self._batches)
+        return self._batches.subscribe(listener)
+
+    def service_states(self) -> list[ServiceState]:
+        """All packs and whether they are configured."""
+        return [state.shown() for state in self.packs.values()]
+
+    def settings_in_force(self) -> list[ShownSetting]:
+        """All settings of the server and its packs, secrets masked."""
+        return shown_with_packs(self.settings, self.packs.values(), self.sources or Sources.only({}))
+
+    @property
+    def pack_instructions(self) -> str:
+        """What the configured packs tell agents of their services, one line each."""
+        states = [state for state in self.packs.values() if state.unconfigured is None]
+        texts = [state.pack.instructions(one.settings) for state in states for one in state.instances.values()]
+        return "\n".join(text for text in texts if text)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["Toolbox"]:
-        """Connect the configured packs for as long as the server runs."""
+        """Connect the configured packs, and disconnect them at the end."""
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self.gate.running())
             if isinstance(self.cache, RedisCache):
                 stack.push_async_callback(self.cache.aclose)
+            stack.push_async_callback(self._release_all)
+            if self.settings.otel:
+                telemetry = _telemetry().ExportedTelemetry(self.registry.knows)
+                stack.callback(telemetry.close)
+                stack.callback(self.watch_calls(telemetry.add))
             for state in self.packs.values():
-                if state.unconfigured is None:
+                if state.file is not None or (isinstance(state.pack, ServerPack) and state.unconfigured is None):
+                    await self._hold(state)
+                elif state.unconfigured is None:
                     await self._connect(state, stack)
-            yield self
+            background = [asyncio.create_task(work()) for work in self.background]
+            try:
+                yield self
+            finally:
+                for task in background:
+                    task.cancel()
+                await asyncio.gather(*background, return_exceptions=True)
 
-    async def check(self) -> list[Finding]:
-        """What the gate and each pack say about their own health."""
+    async def check(self) -> list[HealthCheck]:
+        """Check authentication, the audit log and every pack."""
         findings = await self.gate.check()
         for name, state in self.packs.items():
             if state.unconfigured is not None:
                 findings.append(_not_configured(name, state.unconfigured))
             else:
-                findings += await state.pack.check(state.settings, state.client)
+                for instance in state.instances.values():
+                    checked = await state.pack.check(instance.settings, instance.client)
+                    findings += [replace(one, subject=reference(one.subject, instance.name)) for one in checked]
         return [self._discreet(finding) for finding in findings]
 
-    def _discreet(self, finding: Finding) -> Finding:
-        """A service may quote our own key in its refusal."""
-        mask = self.redactor.mask
+    def _discreet(self, finding: HealthCheck) -> HealthCheck:
+        """Mask secrets in a health check: a service may quote our key."""
+        mask = self.redactor.mask_all
         return replace(finding, message=mask(finding.message), advice=mask(finding.advice) if finding.advice else None)
 
     def _admit(self, state: PackState) -> None:
@@ -133,109 +236,163 @@ class Toolbox:
             max_running=pack.max_running,
             max_wait_seconds=pack.max_wait_seconds,
             retry=pack.default_retry,
-            scope=f"{self.settings.lang} {state.settings!r} {secrets_of(state.settings)}",
+            scope=f"{self.settings.lang} {state.all_settings!r} {secrets_of(state.all_settings)}",
         )
         self.pipeline.executor.set_pack_limits(pack.name, limits)
         missing = state.unconfigured
-        unavailable = f"{missing.reason} Set {missing.setting}." if missing else None
-        # Our own tools have snapshots of their schemas; what comes from elsewhere is proved before it may join.
-        options = RegisterOptions(pack=pack.name, unavailable=unavailable, proven=pack in PACKS, pinned=pack.pinned)
-        for tool in pack.tools:
-            self.registry.register(tool() if isinstance(tool, type) else tool, options)
+        unavailable = f"{missing.reason} {missing.advice}" if missing else None
+        pinned = pack.pinned or state.file is not None
+        # Our own tools have snapshots of their schemas, stored ones were checked; others are checked at registration.
+        proven = pack in PACKS or isinstance(pack, ServerPack)
+        words, more_words = pack.search_words, pack.everyday_words
+        options = RegisterOptions(pack=pack.name, proven=proven, pinned=pinned, words=words, everyday_words=more_words)
+        options = replace(options, unavailable=unavailable)
+        for tool in state.tools():
+            try:
+                self.registry.register(tool, options)
+            except RegistrationError as error:
+                if isinstance(pack, ServerPack):
+                    pack.refused(tool.name, str(error))
+                    continue
+                if state.file is None:
+                    raise
+                raise RegistrationError(f"{line_of(tool)}: {error}") from error
         if state.unconfigured is None:
-            self.catalog.add(pack.name, pack.resources, pack.resource_templates, pack.prompts)
+            state.unobserve = [self.observe(one) for one in pack.observers]
+            self.catalog.add(pack.name, state.resources(), state.templates(), state.prompts())
 
     async def _connect(self, state: PackState, stack: AsyncExitStack) -> None:
-        host: Host = PackHost(self, state)
+        host = self._host_of(state)
+        for instance in state.instances.values():
+            try:
+                client = await stack.enter_async_context(state.pack.connect(instance.settings, host))
+                state.connected(instance, client)
+            except DogubakoError as error:
+                # One service that is down must not prevent the others.
+                name = reference(state.pack.name, instance.name)
+                log.error("Pack could not connect", pack=name, code=error.code, exc_info=error)
+
+    def _host_of(self, state: PackState) -> Host:
+        return PackHost(state, self.settings, self.registry, self.catalog, self.cache)
+
+    async def _hold(self, state: PackState) -> None:
+        """Open the client of a tools file in its own task, so that it can be closed before the others."""
+        opened = asyncio.get_running_loop().create_future()
+        task = asyncio.create_task(self._keep_open(state, opened))
+        self._held.append(task)
         try:
-            state.client = await stack.enter_async_context(state.pack.connect(state.settings, host))
+            await opened
+        except asyncio.CancelledError:
+            self._held.remove(task)
+            task.cancel()
+            raise
+
+    async def _keep_open(self, state: PackState, opened: "asyncio.Future[None]") -> None:
+        try:
+            async with state.pack.connect(state.settings, self._host_of(state)) as client:
+                state.connected(next(iter(state.instances.values())), client)
+                opened.set_result(None)
+                await state.released.wait()
         except DogubakoError as error:
-            # One service that is down must not keep the others from being served.
             log.error("Pack could not connect", pack=state.pack.name, code=error.code, exc_info=error)
+        except (Exception, SystemExit, KeyboardInterrupt) as error:
+            if opened.done():
+                # The top of a task: nothing above handles the error.
+                log.error("Pack could not be closed", pack=state.pack.name, exc_info=error)
+            else:
+                place = place_of(state.file, error) if state.file else state.pack.name
+                failure = SettingsError(f"{place} could not be opened: {type(error).__name__}: {error}")
+                failure.__cause__ = error
+                opened.set_exception(failure)
+        finally:
+            if not opened.done():
+                opened.set_result(None)
 
-    def _surroundings(self, pack: str) -> tuple[Any, Any]:
-        state = self.packs.get(pack)
-        return (state.client, state.settings) if state else (None, None)
+    async def _release_all(self) -> None:
+        for state in self.packs.values():
+            state.released.set()
+        await asyncio.gather(*self._held)
+        self._held.clear()
 
+    async def replace_pack(self, old: PackState, pack: Pack[Any, Any]) -> None:
+        """Replace a pack while the server runs. If this raises RegistrationError, the old pack is still served."""
+        state = old.replaced(pack)
+        await self._hold(state)
+        self._withdraw(old)
+        try:
+            self._admit(state)
+        except (RegistrationError, ValueError):
+            self._withdraw(state)
+            self._admit(old)
+            state.released.set()
+            raise
+        self.packs[pack.name] = state
+        old.released.set()
+        self.catalog.changed(CatalogChange(kind="resources"))
+        self.catalog.changed(CatalogChange(kind="prompts"))
 
-class PackHost:
-    """What a connected pack may do to the server it lives in."""
+    async def serve_server(self, pack: ServerPack) -> None:
+        """Serve another MCP server from now on."""
+        state = self.packs[pack.name] = server_state(pack)
+        self._admit(state)
+        await self._hold(state)
 
-    def __init__(self, box: Toolbox, state: PackState) -> None:
-        self.cache: Cache = box.cache
-        self.data_dir = box.settings.data_dir
-        self.files: Sequence[Path] = box.settings.files
-        self.transport = state.sandbox.transport() if state.sandbox else None
-        self._box = box
-        self._pack = state.pack.name
+    def withdraw_server(self, name: str) -> None:
+        """Serve an MCP server no longer, and disconnect it."""
+        state = self.packs.pop(name)
+        self._withdraw(state)
+        state.released.set()
 
-    def add(self, tool: BaseTool[Any, Any]) -> None:
-        self._box.registry.register(tool, RegisterOptions(pack=self._pack))
-
-    def remove(self, name: str, version: str | None = None) -> None:
-        self._box.registry.unregister(name, version)
-
-    def resources_changed(self) -> None:
-        self._box.catalog.changed(CatalogChange(kind="resources"))
-
-    def prompts_changed(self) -> None:
-        self._box.catalog.changed(CatalogChange(kind="prompts"))
-
-    def resource_updated(self, uri: str) -> None:
-        self._box.catalog.changed(CatalogChange(kind="updated", uri=uri))
+    def _withdraw(self, state: PackState) -> None:
+        """Remove what a pack has registered, also if it registered only a part."""
+        for entry in [one for one in self.registry.list() if one.pack == state.pack.name]:
+            self.registry.unregister(entry.name)
+        self.catalog.remove_all(state.pack.name)
+        for remove in state.unobserve:
+            remove()
 
 
 def build(
-    sources: Sources, *, redactor: Redactor | None = None, packs: Sequence[Pack[Any, Any]] | None = None
+    sources: Sources,
+    *,
+    redactor: Redactor | None = None,
+    packs: Sequence[Pack[Any, Any]] | None = None,
+    extra: Sequence[ToolSource] = (),
+    sole_process: bool = True,
+    lazy: bool = False,
 ) -> Toolbox:
-    """A toolbox from settings. `packs` replaces what would be found; the command line never does that."""
+    """Build a toolbox from settings. `packs` replaces the configured packs; `extra` is added.
+
+    `sole_process` is False where several processes serve the same address. `lazy` connects other MCP servers when they
+    are first called, not at the start.
+    """
     settings = sources.load()
-    found = find_packs(settings.packs, settings.tools) if packs is None else packs
-    sources.refuse_unknown_tables(pack.name for pack in found)
-    return Toolbox(settings, [_state(pack, sources, sandboxed=settings.sandbox) for pack in found], redactor)
+    packs_found = (
+        find_packs(settings.packs, settings.tools) if packs is None else [FoundPack(pack=pack) for pack in packs]
+    )
+    packs_found = [*packs_found, *found_in(extra)]
+    sources.refuse_unknown_tables(one.pack.name for one in packs_found)
+    states = [state_of(one, sources, sandboxed=settings.sandbox) for one in packs_found]
+    servers = configured_servers(sources, settings, states, lazy=lazy)
+    # Most boxes have no HTTP APIs, and need not import what reads their descriptions.
+    imported = load("dogubako.openapi.services") if sources.services else None
+    return Toolbox(
+        settings,
+        states,
+        redactor,
+        servers=servers,
+        apis=imported.configured_services(sources, settings, servers) if imported else None,
+        sole_process=sole_process,
+        sources=sources,
+    )
 
 
-def _state(pack: Pack[Any, Any], sources: Sources, *, sandboxed: bool) -> PackState:
-    settings = sources.load_pack(pack)
-    missing = pack.unconfigured(settings)
-    # A pack that works without any setting is stood in for as long as nobody set one.
-    untouched = missing is not None or settings == pack.settings()
-    sandbox = SANDBOXES.get(pack.name) if sandboxed and untouched else None
-    if sandbox is None:
-        return PackState(pack=pack, settings=settings, unconfigured=missing)
-    return PackState(pack=pack, settings=pack.settings(**sandbox.settings), unconfigured=None, sandbox=sandbox)
-
-
-def _not_configured(name: str, missing: Unconfigured) -> Finding:
-    return Finding(ok=False, subject=name, message=missing.reason, advice=f"Set {missing.setting}.", severity="warning")
-
-
-def _semantic_search(settings: Settings) -> ToolSearch | None:
-    """Search by meaning, where somebody wants it; by words alone needs nothing."""
-    if settings.semantic_model == "off":
-        return None
-    module = load("dogubako.engine.search.semantic_search")
+def _telemetry() -> Any:
     try:
-        found: ToolSearch = module.search_with(settings.semantic_model, settings.data_dir)
-    except module.ModelError as error:
-        raise SettingsError(f"DOGUBAKO_SEMANTIC_MODEL: {error}") from None
-    return found
+        return load("dogubako.telemetry")
+    except ImportError as error:
+        raise SettingsError("DOGUBAKO_OTEL needs the extra otel: pip install 'dogubako[otel]'.") from error
 
 
-def _cache(settings: Settings) -> Cache:
-    if settings.cache == "off":
-        return NoCache()
-    if settings.cache == "memory":
-        return MemoryCache()
-    return RedisCache(settings.cache, lambda: _cache_signing_key(settings))
-
-
-def _cache_signing_key(settings: Settings) -> bytes:
-    """The key of values in a shared cache: of servers that share a secret, else of this data folder."""
-    shared = settings.request_state_key
-    try:
-        secret = shared.get_secret_value().encode() if shared else kept_secret(settings.data_dir / _CACHE_KEY_FILE)
-    except OSError as error:
-        log.warning("The cache key cannot be kept, so cached values end with this process", reason=error.strerror)
-        secret = secrets.token_bytes(32)
-    return hmac.digest(secret, b"dogubako cache values", "sha256")
+def _not_configured(name: str, missing: MissingSetting) -> HealthCheck:
+    return HealthCheck(ok=False, subject=name, message=missing.reason, advice=missing.advice, severity="warning")

@@ -1,4 +1,4 @@
-"""Append lines to a file that may be moved away, removed or unwritable while the process runs."""
+"""Append lines to a file that may be renamed, removed or unwritable while the process runs."""
 
 import errno
 import os
@@ -7,14 +7,14 @@ import time
 from pathlib import Path
 from typing import Final
 
-# How often the name is looked at; a SIGHUP is noticed at once.
+# How often the name is checked; a SIGHUP takes effect at once.
 _LOOK_AGAIN_SECONDS: Final = 1.0
 _NEVER: Final = float("-inf")
 _NO_FILE: Final = (0, 0)
 
 
 class _Requests:
-    """How often all files were asked to be reopened."""
+    """Counts the requests to reopen all files."""
 
     count = 0
 
@@ -38,7 +38,7 @@ class AppendFile:
         self._requests = 0
 
     def is_current(self) -> bool:
-        """Whether the file is open, still has its name, and nobody asked to reopen it."""
+        """Whether the file is open, still has its name, and was not asked to reopen."""
         if self._handle is None or self._requests != _Requests.count:
             return False
         now = time.monotonic()
@@ -46,33 +46,33 @@ class AppendFile:
             return True
         self._looked = now
         try:
-            found = self.path.stat()
+            status = self.path.stat()
         except OSError:
             return False
-        return (found.st_dev, found.st_ino) == self._identity
+        return (status.st_dev, status.st_ino) == self._identity
 
     def look_again(self) -> None:
-        """Check the name at the next use, however recently that was done."""
+        """Check the name at the next use, however recent the last check is."""
         self._looked = _NEVER
 
     def open(self) -> bool:
-        """Open the file that has the name now, or create it. Whether it is another one than before."""
+        """Open the file with this name, or create it. Returns whether it is another one than before."""
         self.close()
         before = self._identity
         requests = _Requests.count
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700 if self._private else 0o777)
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
         self._handle = os.open(self.path, flags, 0o600 if self._private else 0o666)
-        found = os.fstat(self._handle)
-        self._regular = stat.S_ISREG(found.st_mode)
-        self._identity = (found.st_dev, found.st_ino)
+        status = os.fstat(self._handle)
+        self._regular = stat.S_ISREG(status.st_mode)
+        self._identity = (status.st_dev, status.st_ino)
         self._requests = requests
         if self._private:
             self._make_private()
         return before not in (_NO_FILE, self._identity)
 
     def append(self, data: bytes) -> int:
-        """Write in one system call, so that lines of several processes do not mix; return how many bytes were taken."""
+        """Write in one system call, so that lines of several processes do not mix; return the bytes written."""
         handle = self.fileno()
         ending = b"\n" if self._regular and _ends_in_half_a_line(handle) else b""
         return max(0, os.write(handle, ending + data) - len(ending))
@@ -94,9 +94,9 @@ class AppendFile:
 
 
 def _ends_in_half_a_line(handle: int) -> bool:
-    """Whether a full disk or a killed process cut the last line, which the next one must not continue.
+    """Whether a full disk or a killed process truncated the last line, which the next one must not continue.
 
-    A line that another process is writing at this moment looks the same, but makes the file grow between two looks.
+    A line that another process is writing looks the same, but makes the file grow between two checks.
     """
     looked_at = -1
     while (size := os.fstat(handle).st_size) != looked_at:

@@ -1,20 +1,20 @@
-"""How a long-lived process collects garbage and gives memory back to the operating system."""
+"""Tune garbage collection, and return memory to the operating system."""
 
 import gc
 import sys
 from functools import cache
 from typing import Final
 
-# glibc's own initial value. Left alone it grows with each large block that is freed, up to 32 MB, and blocks below it
-# stay in the process.
+# glibc's initial value. Without this it grows with each large block that is freed, up to 32 MB, and smaller blocks stay
+# in the process.
 _MMAP_THRESHOLD: Final = 128 * 1024
 _M_MMAP_THRESHOLD: Final = -3
 
 
 def settle() -> None:
-    """Prepare for a long run: what lives as long as the server is never looked at again by the garbage collector.
+    """Prepare for a long run: the garbage collector ignores objects that live as long as the server.
 
-    So a full collection takes milliseconds, and can be made often enough that cycles do not keep their memory for long.
+    So a full collection takes milliseconds, and can run often enough to free cycles early.
     """
     gc.collect()
     gc.freeze()
@@ -24,7 +24,7 @@ def settle() -> None:
 
 @cache
 def return_large_blocks() -> None:
-    """Have glibc return every large block to the system when it is freed. Other allocators do so on their own."""
+    """Make glibc return every large block to the system when it is freed. Other allocators do so by themselves."""
     if sys.platform != "linux":
         return
     import ctypes  # noqa: PLC0415 - takes as long as all else here, and a process without large answers does not need it

@@ -1,36 +1,36 @@
-"""Every setting, read once: command line > environment > `.env` > `dogubako.toml` > default."""
+"""All settings, read once: command line > environment > `.env` > `dogubako.toml` > default."""
 
-import ipaddress
 import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
 from dotenv import dotenv_values
-from platformdirs import user_data_path
+from platformdirs import user_data_path, user_log_path
 from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError, field_validator, model_validator
 
-from dogubako.contract.loopback import crosses_a_network_unencrypted
+from dogubako.contract.netaddr import crosses_a_network_unencrypted, is_host_name, is_loopback, is_origin
 from dogubako.contract.output import Language
-from dogubako.contract.pack import Pack
-from dogubako.contract.setting import PackSettings, env_name, setting
+from dogubako.contract.pack import Pack, PackSettings, env_name, has_tables, secrets_of, setting
+from dogubako.settings_checks import PREFIX, settings_sentence, suggest, suggest_variable
 
 LogLevelName = Literal["fatal", "error", "warn", "info", "debug", "trace"]
 AuthKind = Literal["off", "keys", "oauth"]
 Confirmation = Literal["ask", "argument", "deny"]
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
+Table = Mapping[str, Any]
 
 _FILE_NAME = "dogubako.toml"
-_PREFIX = "DOGUBAKO_"
-# They belong to one start of the server, and are no settings.
-_ONLY_FLAGS = {"ALLOW_UNAUTHENTICATED": "--allow-unauthenticated", "WORKERS": "--workers"}
+_SERVERS = "servers"
+_SERVICES = "services"
 
-_NAME = re.compile(r"[A-Za-z0-9._-]+", re.ASCII)
-_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]+)?", re.ASCII)
+# The instance that `REDMINE_URL` or `url` in `[redmine]` configures, beside instances with names.
+DEFAULT_INSTANCE = "default"
+
+_INSTANCE = re.compile(r"[a-z][a-z0-9_]{0,31}")
 
 
 class SettingsError(Exception):
@@ -38,7 +38,7 @@ class SettingsError(Exception):
 
 
 class Settings(BaseModel):
-    """What is in force. Packs have settings of their own (`Sources.load_pack`)."""
+    """The settings in force. Packs have their own settings (`Sources.load_instances`)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -47,8 +47,14 @@ class Settings(BaseModel):
     allowed_hosts: tuple[str, ...] = setting(
         (), "DOGUBAKO_ALLOWED_HOSTS", "More host names that clients may use for this server, comma-separated."
     )
+    public_url: str | None = setting(
+        None,
+        "DOGUBAKO_PUBLIC_URL",
+        "Address at which browsers reach this server, for pages that it asks people to open; "
+        "without it, http://HOST:PORT if HOST is this machine.",
+    )
     log_level: LogLevelName = setting("info", "LOG_LEVEL", "How much is logged.")
-    log_dir: Path = setting(Path("logs"), "LOG_DIR", "Folder of the log file.")
+    log_dir: Path = setting(user_log_path("dogubako"), "LOG_DIR", "Folder of the log file.")
     cors_enabled: bool = setting(False, "CORS_ENABLED", "Whether browsers on other sites may call the REST API.")
     cors_origin: tuple[str, ...] = setting(("*",), "CORS_ORIGIN", "Which sites, comma-separated.")
     environment: Literal["production", "development"] = setting(
@@ -94,6 +100,21 @@ class Settings(BaseModel):
     oauth_jwks_url: str | None = setting(
         None, "DOGUBAKO_OAUTH_JWKS_URL", "Where its keys are, if it does not describe itself."
     )
+    oauth_client_id: str | None = setting(
+        None, "DOGUBAKO_OAUTH_CLIENT_ID", "Client id of the console there: people sign in with their browser."
+    )
+    oauth_client_secret: SecretStr | None = setting(
+        None, "DOGUBAKO_OAUTH_CLIENT_SECRET", "Its secret; without one, the console is a public client."
+    )
+    oauth_scope: str = setting(
+        "read write admin", "DOGUBAKO_OAUTH_SCOPE", "What the console asks for there, separated by spaces."
+    )
+    credentials_key: SecretStr | None = setting(
+        None,
+        "DOGUBAKO_CREDENTIALS_KEY",
+        "Encrypts the credentials of `dogubako keys credential`, at least 32 characters; "
+        "without it, a key in the data folder does.",
+    )
     confirm: Confirmation = setting(
         "ask",
         "DOGUBAKO_CONFIRM",
@@ -104,21 +125,27 @@ class Settings(BaseModel):
         "DOGUBAKO_AUDIT",
         "Whether every call is recorded in the data folder; without it, as soon as DOGUBAKO_AUTH is on.",
     )
-    discovery: Literal["auto", "full", "search"] = setting(
+    discovery: Literal["auto", "full", "light", "search"] = setting(
         "auto",
         "DOGUBAKO_DISCOVERY",
-        "What agents see: full (all tools), search (a few, and search_tools), auto (search above 10,000 tokens).",
+        "What agents see: full (all tools), light (names and a line each), search (a few, and search_tools), "
+        "auto (by what each costs: docs/discovery.md).",
     )
-    semantic_model: str = setting(
-        "off",
-        "DOGUBAKO_SEMANTIC_MODEL",
-        "Find tools by meaning too: off, auto (the model of an installed package), or a folder with a model.",
-        min_length=1,
+    search_words: tuple[str, ...] = setting(
+        (),
+        "DOGUBAKO_SEARCH_WORDS",
+        "What your people call a tool or a pack, for example create_issue=raise a card; 起票. Comma-separated.",
+    )
+    learn_from_use: bool = setting(
+        False,
+        "DOGUBAKO_LEARN_FROM_USE",
+        "Whether a question that led to a successful call helps the same caller to find that tool again. "
+        "`dogubako tools learned` shows what is kept.",
     )
     pinned_tools: tuple[str, ...] = setting(
         (), "DOGUBAKO_PINNED_TOOLS", "Tools that agents always see, comma-separated."
     )
-    packs: tuple[str, ...] = setting((), "DOGUBAKO_PACKS", "Packs to load, comma-separated; all without it.")
+    packs: tuple[str, ...] = setting((), "DOGUBAKO_PACKS", "Packs to load, comma-separated; default all.")
     tools: tuple[Path, ...] = setting((), "DOGUBAKO_TOOLS", "Python files with tools of your own, comma-separated.")
     read_only: bool = setting(False, "DOGUBAKO_READ_ONLY", "Refuse every tool that writes.")
     max_response_tokens: int = setting(
@@ -135,6 +162,16 @@ class Settings(BaseModel):
         user_data_path("dogubako"), "DOGUBAKO_DATA_DIR", "Folder for keys, backups and the audit log."
     )
     files: tuple[Path, ...] = setting((), "DOGUBAKO_FILES", "Folders that file tools may use, comma-separated.")
+    console: bool = setting(True, "DOGUBAKO_CONSOLE", "Whether browsers get the console at /.")
+    console_calls: int = setting(
+        10_000, "DOGUBAKO_CONSOLE_CALLS", "Calls that the console remembers, in memory.", ge=100, le=100_000
+    )
+    console_values: bool = setting(
+        False, "DOGUBAKO_CONSOLE_VALUES", "Whether the console keeps arguments and answers, secrets masked."
+    )
+    metrics: bool = setting(True, "DOGUBAKO_METRICS", "Whether /metrics has numbers for Prometheus.")
+    otel: bool = setting(False, "DOGUBAKO_OTEL", "Export traces and metrics with OpenTelemetry (extra otel, OTEL_*).")
+    access_log: bool = setting(False, "DOGUBAKO_ACCESS_LOG", "Log every HTTP request.")
     request_state_key: SecretStr | None = setting(
         None, "DOGUBAKO_REQUEST_STATE_KEY", "Shared by several servers behind one address; at least 32 characters."
     )
@@ -142,12 +179,14 @@ class Settings(BaseModel):
         10.0, "DOGUBAKO_SHUTDOWN_GRACE", "Seconds that running calls get to finish when the server stops.", ge=0, le=600
     )
 
-    @field_validator("allowed_hosts", "cors_origin", "packs", "pinned_tools", "tools", "files", mode="before")
+    @field_validator(
+        "allowed_hosts", "cors_origin", "packs", "pinned_tools", "search_words", "tools", "files", mode="before"
+    )
     @classmethod
     def _split(cls, value: Any) -> Any:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
-    @field_validator("oauth_issuer", "oauth_audience", "oauth_jwks_url")
+    @field_validator("oauth_issuer", "oauth_audience", "oauth_jwks_url", "public_url")
     @classmethod
     def _is_an_address(cls, value: str | None) -> str | None:
         if value is not None and not re.fullmatch(r"https?://[^/\s]+(/\S*)?", value):
@@ -165,31 +204,58 @@ class Settings(BaseModel):
     @classmethod
     def _are_host_names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for name in value:
-            if not _is_host_name(name):
+            if not is_host_name(name):
                 raise ValueError(f"'{name[:100]}' is no host name; it needs the name alone, like tools.example.com")
         return value
 
     @field_validator("cors_origin")
     @classmethod
     def _are_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        """Compared with what browsers send, letter by letter; every page can call itself `null`."""
+        """Validate origins. They are compared exactly with what browsers send; any page can send `null`."""
         for origin in value:
-            if origin != "*" and not _ORIGIN.fullmatch(origin):
+            if origin != "*" and not is_origin(origin):
                 raise ValueError(f"'{origin[:100]}' is no origin; browsers send them like https://app.example.com")
         return value
+
+    @field_validator("search_words")
+    @classmethod
+    def _name_and_words(cls, values: tuple[str, ...]) -> tuple[str, ...]:
+        for value in values:
+            name, found, words = value.partition("=")
+            if not (found and name.strip() and words.strip()):
+                raise ValueError("each must be a name, = and words, for example create_issue=raise a card")
+        return values
+
+    @property
+    def words_by_tool(self) -> dict[str, list[str]]:
+        """The phrases of `search_words`, by the name of a tool or a pack."""
+        found: dict[str, list[str]] = {}
+        for value in self.search_words:
+            name, _, words = value.partition("=")
+            found.setdefault(name.strip(), []).extend(one.strip() for one in words.split(";") if one.strip())
+        return found
 
     @model_validator(mode="after")
     def _knows_whom_to_trust(self) -> Self:
         if self.auth == "oauth" and not (self.oauth_issuer and self.oauth_audience):
             raise ValueError("DOGUBAKO_AUTH=oauth needs DOGUBAKO_OAUTH_ISSUER and DOGUBAKO_OAUTH_AUDIENCE")
+        if self.oauth_client_secret and not self.oauth_client_id:
+            raise ValueError("DOGUBAKO_OAUTH_CLIENT_SECRET needs DOGUBAKO_OAUTH_CLIENT_ID")
         return self
 
     @property
+    def browser_address(self) -> str:
+        """Where browsers reach this server; empty if nobody said it."""
+        if self.public_url is not None:
+            return self.public_url.rstrip("/")
+        return f"http://{self.host}:{self.port}" if is_loopback(self.host) and self.port else ""
+
+    @property
     def audited(self) -> bool:
-        """Whether calls are recorded: as set, else as soon as there are callers to tell apart."""
+        """Whether calls are recorded: as set, else if authentication is on."""
         return self.auth != "off" if self.audit is None else self.audit
 
-    @field_validator("request_state_key")
+    @field_validator("request_state_key", "credentials_key")
     @classmethod
     def _long_enough(cls, value: SecretStr | None) -> SecretStr | None:
         if value is not None and len(value.get_secret_value()) < 32:
@@ -198,7 +264,7 @@ class Settings(BaseModel):
 
 
 class Sources:
-    """Where settings come from. Read once, shared by our own settings and those of the packs."""
+    """The sources of settings, read once and shared with the packs."""
 
     def __init__(
         self,
@@ -211,54 +277,112 @@ class Sources:
         self.overrides = {key: value for key, value in (overrides or {}).items() if value is not None}
         process = os.environ if environ is None else environ
         dotenv = dotenv_values(env_file) if env_file is not None and env_file.is_file() else {}
+        # Variables that only `.env` sets.
+        self.dotenv = frozenset(dotenv.keys() - process.keys())
         self.environ = {**{key: value for key, value in dotenv.items() if value is not None}, **process}
-        self.file_name = (config_file or Path(_FILE_NAME)).name
+        self.path = config_file or Path(_FILE_NAME)
+        self.file_name = self.path.name
         self.file = _read_file(config_file)
 
+    @classmethod
+    def only(cls, overrides: Mapping[str, Any], tables: Mapping[str, Any] | None = None) -> Self:
+        """Read settings from these values and tables alone: no environment, no `.env`, no file."""
+        sources = cls(overrides=overrides, environ={}, env_file=None)
+        sources.file = dict(tables or {})
+        return sources
+
     def load(self) -> Settings:
-        """Our own settings, or a SettingsError that names what is wrong."""
+        """The server's settings, or a SettingsError that names the wrong one."""
         self._refuse_unknown_variables()
-        ours = {key: value for key, value in self.file.items() if not isinstance(value, dict)}
+        fields = Settings.model_fields
+        ours = {key: value for key, value in self.file.items() if key in fields or not isinstance(value, dict)}
         return self._merged(Settings, ours, self.overrides)
 
-    def load_pack(self, pack: Pack[Any, Any]) -> PackSettings:
-        """A pack's settings: its variables, and the table of its name in the file."""
-        return self._merged(pack.settings, self.file.get(pack.name, {}), {})
+    @property
+    def servers(self) -> dict[str, Any]:
+        """The tables `[servers.NAME]` of other MCP servers, as they are written."""
+        return self._tables_in(_SERVERS)
 
-    def _merged(self, model: type[ModelT], table: Mapping[str, Any], overrides: Mapping[str, Any]) -> ModelT:
+    @property
+    def services(self) -> dict[str, Any]:
+        """The tables `[services.NAME]` of HTTP APIs, as they are written."""
+        return self._tables_in(_SERVICES)
+
+    def _tables_in(self, kind: str) -> dict[str, Any]:
+        tables = self.file.get(kind, {})
+        if not isinstance(tables, dict) or not all(isinstance(one, dict) for one in tables.values()):
+            one = kind.removesuffix("s")
+            raise SettingsError(f"{self.file_name}: [{kind}] has one table for each {one}, like [{kind}.github].")
+        return tables
+
+    def load_instances(self, pack: Pack[Any, Any]) -> dict[str, PackSettings]:
+        """The settings of each instance of a pack: its variables, and its table in the file.
+
+        An instance has a table and variables of its own (`[redmine.hq]`, `REDMINE_HQ_URL`). It inherits all settings
+        but the URL and secrets, which belong to one server. Without such tables there is one instance, without a name.
+        """
+        table = self.file.get(pack.name, {})
+        named = self._instances(pack, table) if pack.multiple else {}
+        settings = self._merged(pack.settings, {key: value for key, value in table.items() if key not in named}, {})
+        if not named:
+            return {"": settings}
+        values = {name: getattr(settings, name) for name in settings.model_fields_set - {"url"}}
+        inherited = {name: value for name, value in values.items() if not secrets_of(value)}
+        instances = {} if pack.unconfigured(settings) else {DEFAULT_INSTANCE: settings}
+        for name, own in named.items():
+            instance = self._merged(pack.settings, {**inherited, **own}, {}, (pack.name, name))
+            if (missing := pack.unconfigured(instance)) is not None:
+                raise SettingsError(
+                    f"[{pack.name}.{name}]: {missing.reason} Set {_of_instance(missing.setting, pack.name, name)}."
+                )
+            instances[name] = instance
+        return instances
+
+    def _instances(self, pack: Pack[Any, Any], table: Mapping[str, Any]) -> dict[str, Any]:
+        fields = pack.settings.model_fields
+        named = {key: value for key, value in table.items() if isinstance(value, dict) and key not in fields}
+        for name in named:
+            if name == DEFAULT_INSTANCE or not _INSTANCE.fullmatch(name):
+                raise SettingsError(
+                    f"{self.file_name}: '[{pack.name}.{name[:50]}]' is no name of an instance; it takes lower-case "
+                    f"letters, digits and underscores, and must not be '{DEFAULT_INSTANCE}'."
+                )
+        return named
+
+    def _merged(
+        self, model: type[ModelT], table: Table, overrides: Table, instance: tuple[str, str] | None = None
+    ) -> ModelT:
         fields = model.model_fields
         for key in table:
             if key not in fields:
-                raise SettingsError(f"{self.file_name}: unknown key '{key}'.{_suggest(key, fields)}")
-        variables = {env_name(model, name): name for name in fields}
-        found = {name: self.environ[variable] for variable, name in variables.items() if variable in self.environ}
+                raise SettingsError(f"{self.file_name}: unknown key '{key}'.{suggest(key, fields)}")
+        variables = {env_name(model, name): name for name in fields if not has_tables(model, name)}
+        if instance is not None:
+            variables = {_of_instance(variable, *instance): name for variable, name in variables.items()}
+        values = {name: self.environ[variable] for variable, name in variables.items() if variable in self.environ}
         try:
-            return model.model_validate({**table, **found, **overrides})
+            return model.model_validate({**table, **values, **overrides})
         except ValidationError as error:
-            raise SettingsError(_sentence(error, model)) from None
+            raise SettingsError(settings_sentence(error, model)) from None
 
     def refuse_unknown_tables(self, pack_names: Iterable[str]) -> None:
-        known = set(pack_names)
+        own = (name for name in Settings.model_fields if has_tables(Settings, name))
+        known = {*pack_names, _SERVERS, _SERVICES, *own}
         for key, value in self.file.items():
             if isinstance(value, dict) and key not in known:
-                raise SettingsError(f"{self.file_name}: unknown table '[{key}]'.{_suggest(key, known)}")
+                raise SettingsError(f"{self.file_name}: unknown table '[{key}]'.{suggest(key, known)}")
 
     def _refuse_unknown_variables(self) -> None:
-        known = {env_name(Settings, name) for name in Settings.model_fields}
+        known = {env_name(Settings, name) for name in Settings.model_fields if not has_tables(Settings, name)}
         for key in self.environ:
-            if key.startswith(_PREFIX) and key not in known:
-                raise SettingsError(f"Unknown setting {key}.{_suggest_variable(key, known)}")
+            if key.startswith(PREFIX) and key not in known:
+                raise SettingsError(f"Unknown setting {key}.{suggest_variable(key, known)}")
 
 
-def _is_host_name(text: str) -> bool:
-    """A name or an address, without scheme and port: it is allowed on every port."""
-    if _NAME.fullmatch(text):
-        return True
-    try:
-        ipaddress.ip_address(text.strip("[]"))
-    except ValueError:
-        return False
-    return True
+def _of_instance(variable: str, pack: str, instance: str) -> str:
+    """The variable of an instance: `REDMINE_URL` becomes `REDMINE_HQ_URL`."""
+    prefix = f"{pack.upper()}_"
+    return f"{prefix}{instance.upper()}_{variable.removeprefix(prefix)}"
 
 
 def _read_file(config_file: Path | None) -> dict[str, Any]:
@@ -271,30 +395,3 @@ def _read_file(config_file: Path | None) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path}: not valid TOML: {error}") from None
-
-
-def _sentence(error: ValidationError, model: type[BaseModel]) -> str:
-    parts = []
-    for problem in error.errors(include_url=False, include_input=False):
-        said = problem["msg"].removeprefix("Value error, ")
-        field = str(problem["loc"][0]) if problem["loc"] else ""
-        name = env_name(model, field) if field in model.model_fields else field
-        parts.append(f"{name}: {said}" if name else said)
-    return "Invalid setting: " + "; ".join(dict.fromkeys(parts)) + "."
-
-
-def _suggest(name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name, list(known), n=1)
-    return f" Did you mean {near[0]}?" if near else ""
-
-
-def _suggest_variable(name: str, known: Iterable[str]) -> str:
-    """Not all of our variables have the prefix, and those that do are not alike because of it."""
-    bare = name.removeprefix(_PREFIX)
-    if bare in _ONLY_FLAGS:
-        return f" It is the flag {_ONLY_FLAGS[bare]} of `dogubako serve`."
-    whole = {one.removeprefix(_PREFIX): one for one in known}
-    if near := get_close_matches(bare, whole, n=1):
-        return f" Did you mean {whole[near[0]]}?"
-    # Which packs there are is not known yet.
-    return f" If it is one of a pack, its name is {bare}." if bare else ""

@@ -1,4 +1,4 @@
-"""Signals of a server process: SIGTERM and SIGINT stop it, a second one hurries, SIGHUP reopens its files."""
+"""Signals of a server process: SIGTERM and SIGINT stop it, a second one hurries it, SIGHUP reopens its files."""
 
 import asyncio
 import os
@@ -23,7 +23,7 @@ SIGHUP: Final[int | None] = getattr(signal, "SIGHUP", None)
 def stop_on_signals(stop: Callable[[], None], hurry: Callable[[], None]) -> None:
     """Call `stop` at the first SIGTERM or SIGINT, and `hurry` at each one after it.
 
-    The handlers stay until the process has ended: the default ones would cut off its last lines.
+    The handlers stay until the process has ended: the default ones would lose its last log lines.
     """
     received = 0
 
@@ -38,7 +38,7 @@ def stop_on_signals(stop: Callable[[], None], hurry: Callable[[], None]) -> None
 
 @contextmanager
 def woken_by_signals(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
-    """Let a signal wake the loop, also when the system hands it to another thread than the one that the loop is in.
+    """Let a signal wake the loop, also when the system delivers it to another thread.
 
     uvloop does this by itself. `loop.add_signal_handler` does it too, but restores the default handlers when it ends.
     """
@@ -62,7 +62,7 @@ def soon_on(loop: asyncio.AbstractEventLoop, act: Callable[[], None]) -> None:
 
 
 class Hangup:
-    """What SIGHUP does: files are reopened before their next line, and a running server says so in its log."""
+    """SIGHUP: files are reopened before their next line, and a running server logs it."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -70,7 +70,7 @@ class Hangup:
         self._ends_with_terminal = False
 
     def install(self) -> None:
-        """Go on after SIGHUP, unless it says that the terminal was closed in which the command was started."""
+        """Survive SIGHUP, unless the terminal of the command was closed."""
         if SIGHUP is None:
             return
         # nohup ignores the signal, so that the command survives its terminal.

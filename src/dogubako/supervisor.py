@@ -32,14 +32,14 @@ SERVING: Final = b"!"
 START_FAILED: Final = 3
 
 _LOOK_SECONDS: Final = 1.0
-# Workers need a moment for their last lines after the grace time, and a busy machine makes it longer.
+# Workers need time for their last lines after the grace time, more so on a busy machine.
 _AFTER_GRACE_SECONDS: Final = 10.0
 _HURRY_SECONDS: Final = 5.0
-# A worker whose event loop stands still for so long answers nobody any more.
+# A worker whose event loop is blocked for this long is unresponsive.
 _UNRESPONSIVE_SECONDS: Final = 60.0
-# A supervisor that did not run for so long was suspended, and so were its workers: nothing can be said about them.
+# A supervisor that did not run for this long was suspended, like its workers: their silence means nothing.
 _SUSPENDED_SECONDS: Final = 5.0
-# A worker that lived so long died of something else than its start.
+# A worker that lived this long did not die of its start.
 _STABLE_SECONDS: Final = 60.0
 _LONGEST_DELAY_SECONDS: Final = 30.0
 _MOST_DOUBLED: Final = 10
@@ -53,7 +53,7 @@ class Start(Protocol):
 
 
 class Worker:
-    """One place for a worker process, and how often it died there."""
+    """The slot of a worker process, with its count of deaths."""
 
     def __init__(self, start: Start) -> None:
         self._start = start
@@ -74,7 +74,7 @@ class Worker:
         return self._process.pid if self._process else None
 
     def start(self) -> None:
-        """Raise OSError where the system has no place for another process, and be due again later."""
+        """Start the process. If the system cannot, raise OSError and schedule the next try."""
         self._started_at = self.heard_at = time.monotonic()
         self.serving = self.killed = False
         ours, theirs = socket.socketpair()
@@ -89,33 +89,33 @@ class Worker:
         self._control = ours
 
     def waits_for(self) -> list[socket.socket | int]:
-        """What becomes readable when the worker says something or ends."""
+        """The descriptors that become readable when the worker reports or ends."""
         process = [] if self._process is None else [self._process.sentinel]
         return [*process, *([] if self._control is None else [self._control])]
 
     def send(self, command: bytes) -> None:
         if self._control is not None:
-            # One that has just died is noticed elsewhere.
+            # A worker that has just died is noticed elsewhere.
             with suppress(OSError):
                 self._control.send(command)
 
     def listen(self) -> None:
-        """Take note of the state that the worker reported last."""
+        """Read the last state that the worker reported."""
         try:
-            said = self._control.recv(4096) if self._control is not None else b""
+            states = self._control.recv(4096) if self._control is not None else b""
         except BlockingIOError:
             return
         except OSError:
-            said = b""
-        if said:
+            states = b""
+        if states:
             self.heard_at = time.monotonic()
-            self.serving = said.endswith(SERVING)
+            self.serving = states.endswith(SERVING)
         else:
-            # It is about to end. An ended stream would wake us again and again.
+            # The worker is about to end. A closed stream would wake us repeatedly.
             self._hang_up()
 
     def reap(self) -> int | None:
-        """The exit code of a process that has ended; the place is free then, and its children have ended with it."""
+        """The exit code of a process that has ended, or None. Frees the slot and kills the process's children."""
         if self._process is None or self._process.exitcode is None:
             return None
         code = self._process.exitcode
@@ -133,7 +133,7 @@ class Worker:
             self._process.kill()
 
     def _plan_next_start(self) -> None:
-        """Once at once, then after 1, 2, 4 … 30 seconds, as long as it never lives for a minute."""
+        """Restart once at once, then after 1, 2, 4 … 30 seconds, until a worker lives for a minute."""
         now = time.monotonic()
         self._early_deaths = self._early_deaths + 1 if now - self._started_at < _STABLE_SECONDS else 1
         doubled = min(self._early_deaths, _MOST_DOUBLED) - 2
@@ -146,7 +146,7 @@ class Worker:
 
 
 class Supervisor:
-    """Keeps `count` workers running until it is told to stop; `run` returns the exit code of the server."""
+    """Keeps `count` workers running until it is stopped; `run` returns the exit code of the server."""
 
     def __init__(
         self,
@@ -195,7 +195,7 @@ class Supervisor:
                     self._start_failed(hopeless=False)
 
     def _wait(self, woken: socket.socket) -> None:
-        """Until something happens, or for a second."""
+        """Wait until something happens, or for a second."""
         connection.wait([woken, *(one for worker in self._workers for one in worker.waits_for())], _LOOK_SECONDS)
         with suppress(BlockingIOError):
             woken.recv(4096)
@@ -215,7 +215,7 @@ class Supervisor:
             self._handled_stops = self._stops
 
     def _stop(self, command: bytes, seconds: float) -> None:
-        """Tell all workers, and kill those that are still there after so many seconds."""
+        """Send all workers the command, and kill those that still run after so many seconds."""
         self._on_stop()
         self._send(command)
         kill_at = time.monotonic() + seconds
@@ -243,12 +243,12 @@ class Supervisor:
                 worker.kill()
 
     def _is_lost(self, worker: Worker, now: float) -> bool:
-        """Whether the worker must be killed: the grace time is over, or its event loop stands still."""
+        """Whether the worker must be killed: the grace time is over, or its event loop is blocked."""
         if self._kill_at is not None:
             if now >= self._kill_at:
                 log.error("A worker process did not stop in time and is killed", pid=worker.pid)
             return now >= self._kill_at
-        # Starting may take long on a busy machine: one that is killed for it would never come up.
+        # A start may take long on a busy machine: a worker killed for it would never come up.
         silent = worker.serving and now - worker.heard_at > self._unresponsive_seconds
         if silent:
             log.error("A worker process does not respond and is killed", pid=worker.pid)
@@ -259,11 +259,11 @@ class Supervisor:
             return
         log.warning("A worker process ended", pid=pid, exit_code=code, restart_seconds=round(max(0.0, delay)))
         if not served:
-            # One that gives up by itself when none has ever served would always give up.
+            # A worker that exits by itself when none has ever served would always do so.
             self._start_failed(hopeless=code > 0 and not self._ever_served)
 
     def _start_failed(self, *, hopeless: bool) -> None:
-        """End the server where no worker serves and none seems to be able to."""
+        """End the server if no worker serves and none seems able to."""
         self._failed_starts += 1
         others = any(worker.serving for worker in self._running())
         if hopeless or (self._failed_starts >= _MOST_FAILED_STARTS and not others):
@@ -273,7 +273,7 @@ class Supervisor:
 
     @contextmanager
     def _signals(self) -> Iterator[socket.socket]:
-        """Count signals while the block lasts; the socket becomes readable with each of them."""
+        """Count signals inside the block; the socket becomes readable with each of them."""
         woken, wake = socket.socketpair()
         with woken, wake:
             woken.setblocking(False)
@@ -295,7 +295,7 @@ class Supervisor:
 
 
 def kill_group(pid: int | None) -> None:
-    """Kill a worker and what it started: each worker leads a process group of its own."""
+    """Kill a worker and its children: each worker leads a process group."""
     if pid is not None and hasattr(os, "killpg"):
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(pid, signal.SIGKILL)
@@ -303,7 +303,7 @@ def kill_group(pid: int | None) -> None:
 
 @contextmanager
 def _hangups_wait() -> Iterator[None]:
-    """A process that starts inherits the blocked signal, and cannot die of it before it has a handler."""
+    """Block SIGHUP: a new process inherits that, and cannot die of the signal before it has a handler."""
     if SIGHUP is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""End the process on time, although a tool does not end, and with its last lines written."""
+"""Run a server's event loop, and end the process even if a tool never ends."""
 
 import asyncio
 import atexit
@@ -18,10 +18,10 @@ _hurried = threading.Event()
 def run_to_the_end(
     main: Coroutine[Any, Any, None], loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None
 ) -> None:
-    """Like `asyncio.run`, for a server that gave everything its grace time before it returned.
+    """Like `asyncio.run`, for a server that has already waited for the grace time.
 
     A task that swallows its cancellation and a thread that blocks would keep the process alive for ever; after one
-    more second they are left behind, and the exit code is 0 all the same.
+    more second they are abandoned, and the exit code is still 0.
     """
     # Started now: a signal handler that interrupts the start of another thread could not start one.
     threading.Thread(target=_leave_when_hurried, name="ending", daemon=True).start()
@@ -36,14 +36,14 @@ def hurry() -> None:
 
 
 def at_the_end(act: Callable[[], None]) -> None:
-    """Call `act` when the process ends, also when it does not wait for all threads. The last registered runs first."""
+    """Call `act` when the process ends, even if threads are abandoned. The last registered runs first."""
     _last_acts.append(act)
 
 
 def _leave_when_hurried() -> None:
     _hurried.wait()
     time.sleep(_LAST_SECONDS)
-    # A last line may go to a reader who does not read: it gets no more than a moment.
+    # The last lines may go to a reader that does not read, so they have a timeout.
     acting = threading.Thread(target=_act, name="last acts", daemon=True)
     acting.start()
     acting.join(_LAST_ACTS_SECONDS)

@@ -1,0 +1,35 @@
+"""Import heavy modules when they are first used."""
+
+import sys
+from importlib import import_module
+from typing import Any, Literal
+
+LateModule = Literal[
+    "dogubako.app",
+    "dogubako.server",
+    "dogubako.telemetry",
+    "dogubako.gate.credential_vault",
+    "dogubako.gate.oauth",
+    "dogubako.gateway.oauth",
+    "dogubako.openapi.services",
+    "dogubako.transports.console.routes",
+    "dogubako.transports.mcp.stdio_loop",
+    "dogubako_sandbox.n8n.app",
+    "dogubako_sandbox.redmine.app",
+    "dogubako_sandbox.web.app",
+]
+
+
+def load(module: LateModule) -> Any:
+    """Import the module on first use."""
+    return import_module(module)
+
+
+# structlog imports rich, for a console that our logs do not have: 75 ms at every start (docs/adr/0034). `None` is
+# Python's own way to say that a module cannot be imported. Who imported one of them before us keeps both together.
+if "rich" not in sys.modules and "structlog" not in sys.modules:
+    sys.modules["rich"] = None  # type: ignore[assignment]
+    try:
+        import structlog  # noqa: F401
+    finally:
+        del sys.modules["rich"]

@@ -1,0 +1,94 @@
+"""Start a task whose first step runs at once: most tools end in it, and never wait for the event loop."""
+
+import asyncio
+import sys
+from collections.abc import Coroutine, Generator
+from contextvars import copy_context
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+ResultT = TypeVar("ResultT")
+
+
+class Ended(msgspec.Struct, Generic[ResultT], frozen=True):
+    """The coroutine returned in its first step."""
+
+    value: ResultT
+
+
+def begin(
+    coroutine: Coroutine[Any, Any, ResultT], *, loop: asyncio.AbstractEventLoop, name: str | None = None
+) -> "Ended[ResultT] | asyncio.Task[ResultT]":
+    """Run the first step of a task now. Return what it returned, or the task, if it waits for something.
+
+    From its first step on, the coroutine sees a task of its own and a context of its own, as in `create_task`. What it
+    raises in the first step is raised here; also CancelledError, if it cancelled its own task.
+    """
+    if sys.version_info >= (3, 12):
+        task = asyncio.Task(coroutine, loop=loop, name=name, eager_start=True)
+        return Ended(task.result()) if task.done() else task
+    return _begin_by_hand(coroutine, loop, name)
+
+
+def _begin_by_hand(
+    coroutine: Coroutine[Any, Any, ResultT], loop: asyncio.AbstractEventLoop, name: str | None
+) -> "Ended[ResultT] | asyncio.Task[ResultT]":
+    """The same for Python 3.11, which has no `eager_start`.
+
+    The functions that enter and leave a task are those that asyncio documents for other implementations of tasks.
+    """
+    context, rest = copy_context(), _Rest(coroutine)
+    task = asyncio.Task(rest, loop=loop, name=name, context=context)
+    outer = asyncio.current_task(loop)
+    if outer is not None:
+        asyncio.tasks._leave_task(loop, outer)
+    asyncio.tasks._enter_task(loop, task)
+    try:
+        rest.waits_for = context.run(coroutine.send, None)
+    except StopIteration as end:
+        if task.cancelling():
+            raise asyncio.CancelledError from None
+        return Ended(end.value)
+    finally:
+        asyncio.tasks._leave_task(loop, task)
+        if outer is not None:
+            asyncio.tasks._enter_task(loop, outer)
+    rest.has_ended = False
+    return task
+
+
+class _Rest(Coroutine[Any, Any, ResultT]):
+    """A coroutine without its first step, which was made outside of its task."""
+
+    def __init__(self, coroutine: Coroutine[Any, Any, ResultT]) -> None:
+        self._coroutine = coroutine
+        # Until it is known that it waits for something.
+        self.has_ended = True
+        # The future that it waits for; None if it only lets others have their turn.
+        self.waits_for: Any = None
+        self._has_begun = False
+
+    def send(self, value: Any) -> Any:
+        if self._has_begun:
+            return self._coroutine.send(value)
+        self._has_begun = True
+        if self.has_ended:
+            raise StopIteration
+        return self.waits_for
+
+    def throw(self, *error: Any) -> Any:
+        if not self._has_begun:
+            self._has_begun = True
+            if self.has_ended:
+                raise StopIteration
+            # The task was cancelled before it began to wait. So is what it waits for, as a task does it.
+            if self.waits_for is not None and self.waits_for.cancel():
+                return self.waits_for
+        return self._coroutine.throw(*error)
+
+    def close(self) -> None:
+        self._coroutine.close()
+
+    def __await__(self) -> Generator[Any, Any, ResultT]:
+        raise RuntimeError("only a task goes on with it")
