@@ -1,11 +1,72 @@
-"""What every test may use, and how property tests are run."""
+"""What every test may use, and what `pytest --quick` leaves out."""
+
+import gc
+import os
+import signal
+from collections.abc import Iterator
 
 import pytest
-from hypothesis import settings
 
-# How long an example takes says more about the machine than about us; speed is measured in `make bench`.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+from tests.certificates import CertificateAuthority
+from tests.hypothesis_profiles import load_profile
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--quick", action="store_true", help="leave out tests marked `slow`, and try few examples in property tests"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    load_profile(quick=config.getoption("quick"))
+    # A shell ignores SIGINT for what it starts in the background, nohup SIGHUP; servers under test would inherit it.
+    for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
+    # Thousands of modules and tests live until the end: searching them for garbage took a fifth of the whole run.
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.enable()
+    gc.freeze()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("quick"):
+        return
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    if slow:
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if item.get_closest_marker("slow") is None]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def few_certificates(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Loading them takes 25 ms for each client of each toolbox, and quick tests talk to this machine alone.
+
+    One certificate is kept: OpenSSL refuses a named file that holds none.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if request.config.getoption("quick"):
+            patch.setenv("SSL_CERT_FILE", str(CertificateAuthority(tmp_path_factory.mktemp("authority")).bundle))
+        yield
+
+
+# numpy sets two while it is imported, which the thread of the search index may do at the end of a test.
+_SET_BY_OTHERS = {"PYTEST_CURRENT_TEST", "GOTOBLAS_MAIN_FREE", "OPENBLAS_MAIN_FREE"}
+
+
+@pytest.fixture(autouse=True)
+def _environment_stays_as_it_was() -> Iterator[None]:
+    """A variable that one test leaves behind fails another one, on another day."""
+    before = dict(os.environ)
+    yield
+    left = {name for name, _ in set(os.environ.items()) ^ set(before.items())} - _SET_BY_OTHERS
+    os.environ.update(before)
+    for name in left - before.keys():
+        del os.environ[name]
+    assert not left, f"environment variables changed by this test: {sorted(left)}"
 
 
 @pytest.fixture

@@ -3,14 +3,45 @@
 import asyncio
 import gc
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, ParamSpec, Self
 
 # No request and no answer may keep the loop for longer.
 MOST_SECONDS: Final = 0.1
 _BEAT_SECONDS: Final = 0.01
+# A stall that the server causes comes again with the same request: the same work takes the same processor time. One
+# that the machine causes (a second process on the same core, a throttled processor) does not. So a row is judged by the
+# smallest of up to three measurements, and the bound stays what it is.
+TRIES: Final = 3
+
+P = ParamSpec("P")
+
+
+class StallError(AssertionError):
+    """The event loop stood still for too long."""
+
+
+def check_stall(seconds: float) -> None:
+    if seconds > MOST_SECONDS:
+        raise StallError(f"the event loop stood still for {seconds * 1000:.0f} ms")
+
+
+def best_of_three(test: Callable[P, Awaitable[None]]) -> Callable[P, Awaitable[None]]:
+    """Run a test that measures one stall again if the loop stood still, and pass if it did not each time."""
+
+    @wraps(test)
+    async def judged(*args: P.args, **kwargs: P.kwargs) -> None:
+        for _ in range(TRIES - 1):
+            try:
+                return await test(*args, **kwargs)
+            except StallError:
+                continue
+        return await test(*args, **kwargs)
+
+    return judged
 
 
 @contextmanager

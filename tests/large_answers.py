@@ -104,6 +104,12 @@ def workflow(nodes: int) -> Json:
     }
 
 
+def _marked_workflow() -> Json:
+    marks = "a" + "\u0300\u0323" * 20_000
+    named = {"name": marks, "type": "n8n-nodes-base.set", "parameters": {marks: marks}}
+    return {**workflow(3), "name": marks, "nodes": [named] * 3, "connections": {}}
+
+
 def _n8n(name: str, tool: str, body: Callable[[], bytes], *path: str, **parameters: Any) -> LargeAnswer:
     where = "/".join(("/api/v1", *path))
     return LargeAnswer(name=name, pack="n8n", tool=tool, path=where, body=body, parameters=parameters)
@@ -116,6 +122,19 @@ def _execution(name: str, tool: str = "get_execution", *, raw: bool = False, **h
 
 def _workflow(name: str, nodes: int, **parameters: Any) -> LargeAnswer:
     return _n8n(name, "get_workflow", _json(lambda: workflow(nodes)), "workflows", "1", id="1", **parameters)
+
+
+def _numbers(name: str, written: bytes, count: int, **parameters: Any) -> LargeAnswer:
+    """A workflow with one value many times."""
+    tool = "get_workflow" if parameters else "get_workflow_node"
+    named = parameters or {"nodeName": "a"}
+
+    def body() -> bytes:
+        values = b",".join([written] * count)
+        node = b'{"name":"a","type":"t","parameters":{"x":[' + values + b"]}}"
+        return b'{"id":"1","name":"n","nodes":[' + node + b'],"connections":{},"settings":{}}'
+
+    return _n8n(name, tool, body, "workflows", "1", id="1", **named)
 
 
 def _rows(count: int) -> bytes:
@@ -138,6 +157,9 @@ LARGE_ANSWERS: Final = (
     _one_issue("a description of 7 MB", lambda: {"description": "word and word " * 500_000}),
     _one_issue("a description of odd characters", lambda: {"description": "\x01é<\r\n" * 1_200_000}),
     _one_issue("300,000 half characters", lambda: {"description": "a\ud800" * 300_000}),
+    _one_issue("a description of combining marks", lambda: {"description": "a" + "\u0300\u0323" * 500_000}),
+    _one_issue("a description of ligatures", lambda: {"description": "\ufdfa" * 600_000}),
+    _one_issue("a field whose name has 5 MB", lambda: {"k" * 5_000_000: 1}),
     _one_issue("70,000 unknown fields", lambda: _many_fields(70_000)),
     _one_issue("a million unknown fields", lambda: _many_fields(1_000_000)),
     _execution("200,000 items", items=200_000),
@@ -153,9 +175,18 @@ LARGE_ANSWERS: Final = (
     _execution("3,000 nodes, diagnosed", "diagnose_execution", nodes=3_000),
     _execution("one item of 20 MB", "get_execution_by_node", item=f'{{"json":{{"a":"{"x" * 20_000_000}"}}}}'),
     _execution("an error with 500,000 fields", "diagnose_execution", fields=500_000),
+    _numbers("250 integers of 4,200 digits", b"9" * 4_200, 250),
+    _numbers("60 integers of 4,200 digits", b"9" * 4_200, 60),
+    _numbers("4,000 integers of 4,200 digits, raw", b"9" * 4_200, 4_000, raw=True),
+    _numbers("240,000 integers of 99 digits, raw", b"9" * 99, 240_000, raw=True),
+    _numbers("20,000 integers of 99 digits, raw", b"9" * 99, 20_000, raw=True),
+    _numbers("4,000 floats of 4,000 digits, raw", b"0." + b"1" * 4_000 + b"e-300", 4_000, raw=True),
+    _numbers("3,500,000 half characters", rb'"\ud800"'.replace(rb"\ud800", rb"\ud800" * 3_500_000), 1),
+    _numbers("1,300,000 half characters", rb'"\ud800"'.replace(rb"\ud800", rb"\ud800" * 1_300_000), 1),
     _workflow("a workflow of 50,000 nodes", 50_000),
     _workflow("a workflow of 6,000 nodes", 6_000),
     _workflow("a workflow of 6,000 nodes, raw", 6_000, raw=True),
+    _n8n("names of combining marks", "get_workflow", _json(_marked_workflow), "workflows", "1", id="1"),
     _n8n("100,000 executions", "list_executions", lambda: _rows(100_000), "executions"),
     _n8n("20 workflows of 500 nodes", "list_workflows", _json(lambda: {"data": [workflow(500)] * 20}), "workflows"),
 )

@@ -30,6 +30,11 @@ def claude_tokens(text: str) -> int:
     return len(_claude().encode(_without_lone_surrogates(text)).ids)
 
 
+def claude_vocabulary() -> dict[str, int]:
+    """The tokens of the same tokenizer with their numbers; a blank is a blank."""
+    return {token.replace("Ġ", " "): number for token, number in _claude().get_vocab().items()}
+
+
 def mistral_tokens(text: str) -> int:
     """Count as the newest Tekken tokenizer that ships with mistral-common, without special tokens."""
     return len(_mistral().encode(_without_lone_surrogates(text), bos=False, eos=False))

@@ -1,6 +1,7 @@
 """A real `redis-server`, where one is installed, and ports on which nobody listens."""
 
 import asyncio
+import atexit
 import shutil
 import socket
 import subprocess
@@ -16,6 +17,13 @@ _PATIENCE: Final = 30
 
 # Ports that were given away. Nobody listens there, and while they are held no other process is given one of them.
 _held: list[socket.socket] = []
+
+
+@atexit.register
+def _give_back() -> None:
+    """Else Python warns of each of them at the end of the run."""
+    for held in _held:
+        held.close()
 
 
 def free_port() -> int:

@@ -1,90 +1,167 @@
 """Imports point one way, files stay short, and no module is called after nothing."""
 
 import ast
+import re
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "dogubako"
+PACKAGES = ("dogubako", "dogubako_sandbox")
+SANDBOX = "dogubako_sandbox"
 PUBLIC = "the public page"
 
 # Who may import whom. The drawing is in CONTRIBUTING.md:
-#   contract ← response ← engine ← transports ← app ← cli
-#   contract ← response, outbound ← packs ←──── app
+#   contract ← response ← engine ← gate ← transports ← server ← cli
+#   contract ← outbound ← packs ← loading ← app ← server ← cli
 # A new module or folder has to be entered here before it may import anything.
 MAY_IMPORT: dict[str, set[str]] = {
+    "_version": set(),
+    "_lazy": set(),
+    "_timers": set(),
+    "_tasks": set(),
+    "_runner": set(),
+    "append_file": set(),
+    "process_memory": set(),
+    "signals": {"append_file"},
     "contract": set(),
     "response": {"contract"},
-    "engine": {"contract", "response"},
-    "settings": {"contract"},
-    "process_memory": set(),
+    "engine": {"contract", "response", "_timers", "_tasks"},
+    "settings_checks": {"contract"},
+    "settings": {"contract", "settings_checks"},
+    "settings_view": {"contract", "settings"},
     "outbound": {"contract", "settings", "process_memory"},
-    "append_file": set(),
-    "gate": {"contract", "response", "engine", "settings", "outbound", "late", "soon", "append_file", "ending"},
+    "gate": {"contract", "response", "engine", "settings", "outbound", "append_file", "_lazy", "_timers", "_runner"},
     "packs": {"contract", "response", "outbound"},
-    "loading": {"contract", "packs", "settings"},
-    "log_lines": {"contract", "response"},
-    "log_file": {"append_file"},
-    "log_floods": {"log_lines"},
-    "logs": {"contract", "ending", "log_file", "log_floods", "log_lines", "settings", "soon"},
-    "late": set(),
-    "soon": set(),
-    "sandbox": {"late"},
-    "ending": set(),
-    "signals": {"append_file"},
-    "plain_structlog": set(),
-    PUBLIC: {"contract", "response", "plain_structlog"},
-    "transports": {PUBLIC, "contract", "response", "engine", "gate", "settings", "late", "ending", "signals"},
-    "app": {"contract", "response", "engine", "gate", "outbound", "packs", "loading", "late", "settings", "sandbox"},
-    "worker_sharing": {"settings"},
-    "graceful_server": {"ending", "signals"},
-    "supervisor": {"signals"},
-    "worker": {
+    "gateway": {
         "contract",
-        "engine",
-        "transports",
-        "app",
-        "settings",
-        "logs",
-        "ending",
-        "process_memory",
-        "signals",
-        "graceful_server",
-        "supervisor",
-        "worker_sharing",
-    },
-    "serving": {
-        "contract",
-        "transports",
-        "app",
-        "settings",
-        "process_memory",
-        "graceful_server",
-        "supervisor",
-        "worker",
-    },
-    "cli": {
-        PUBLIC,
-        "contract",
+        "pack_state",
+        "response",
         "engine",
         "gate",
+        "outbound",
+        "settings",
+        "process_memory",
+        "_lazy",
+        "_runner",
+        "_timers",
+        "_version",
+    },
+    "openapi": {"contract", "gateway", "outbound", "settings", "_lazy"},
+    "loading": {"contract", "packs", "settings"},
+    "log_lines": {"contract", "response"},
+    "logs": {"contract", "append_file", "log_lines", "settings", "_timers", "_runner"},
+    SANDBOX: {"_lazy"},
+    PUBLIC: {"contract", "response", "app", "_lazy", "_version"},
+    "errors": {"contract"},
+    "output": {"contract"},
+    "tools": {"contract"},
+    "reload": {"contract", "engine", "loading", "app", "settings"},
+    "testing": {"contract", "response", "loading", "app", "settings"},
+    "transports": {
+        "contract",
+        "response",
+        "engine",
+        "gate",
+        "settings",
+        "settings_view",
+        "signals",
+        "_lazy",
+        "_runner",
+        "_timers",
+        "_tasks",
+        "_version",
+    },
+    "pack_state": {"contract", "loading", "outbound", "settings", "settings_view", SANDBOX},
+    "pack_host": {"contract", "engine", "pack_state", "settings"},
+    "otlp": set(),
+    "telemetry": {"contract", "engine", "otlp", "_version"},
+    "app": {
+        "contract",
+        "response",
+        "engine",
+        "gate",
+        "gateway",
+        "openapi",
+        "outbound",
+        "packs",
+        "loading",
+        "pack_host",
+        "pack_state",
+        "settings",
+        "settings_view",
+        "telemetry",
+        "_lazy",
+        SANDBOX,
+    },
+    "supervisor": {"signals"},
+    "server": {
+        "contract",
+        "engine",
         "transports",
         "app",
         "settings",
         "logs",
-        "late",
-        "ending",
-        "serving",
-        "worker_sharing",
+        "process_memory",
+        "signals",
+        "supervisor",
+        "_runner",
+    },
+    "cli": {
+        "loading",
+        PUBLIC,
+        "contract",
+        "response",
+        "engine",
+        "gate",
+        "gateway",
+        "openapi",
+        "transports",
+        "packs",
+        "app",
+        "pack_state",
+        "settings",
+        "settings_view",
+        "logs",
+        "reload",
+        "server",
+        "_lazy",
+        "_runner",
+        "_version",
     },
     "__main__": {"cli", "signals"},
 }
 
 NAMES_THAT_SAY_NOTHING = {"utils", "util", "helpers", "helper", "common", "misc", "manager"}
 LONGEST_FILE = 400
+SMALL_FILE = 60
+# Small modules with one importer that are modules of their own all the same, and why.
+SMALL_MODULES = {
+    "dogubako.__main__": "Python runs it by this name",
+    "dogubako.output": "public API",
+    "dogubako.outbound.documents.pdf": "one file per kind of document; it is found by its name",
+    "dogubako.packs.web.pack": "every pack has its pack.py",
+    "dogubako.settings_checks": "settings.py would be longer than a file may be",
+}
+# One entry for each handler.
+BROAD_EXCEPTS = [
+    "dogubako/app.py",
+    "dogubako/contract/tool.py",
+    "dogubako/engine/catalog.py",
+    "dogubako/engine/pipeline.py",
+    "dogubako/gate/jwks.py",
+    "dogubako/gateway/keeper.py",
+    "dogubako/gateway/stdio_link.py",
+    "dogubako/loading.py",
+    "dogubako/reload.py",
+    "dogubako/transports/http/app.py",
+    "dogubako/transports/mcp/auth.py",
+    "dogubako/transports/mcp/server.py",
+]
 
 
 def python_files(*folders: str) -> list[Path]:
@@ -94,13 +171,17 @@ def python_files(*folders: str) -> list[Path]:
 
 
 def unit_of(path: Path) -> str:
-    first = path.relative_to(SOURCE).parts[0]
+    package, first = path.relative_to(ROOT / "src").parts[:2]
+    if package == SANDBOX:
+        return SANDBOX
     return PUBLIC if first == "__init__.py" else first.removesuffix(".py")
 
 
 def unit_named(module: str) -> str:
     """The unit that a dotted name belongs to; `from dogubako import tool` is a visit to the public page."""
     parts = module.split(".")
+    if parts[0] == SANDBOX:
+        return SANDBOX
     known = len(parts) > 1 and ((SOURCE / parts[1]).is_dir() or (SOURCE / f"{parts[1]}.py").is_file())
     return parts[1] if known else PUBLIC
 
@@ -108,19 +189,19 @@ def unit_named(module: str) -> str:
 def imported(tree: ast.AST) -> Iterator[tuple[str, int]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from ((alias.name, node.lineno) for alias in node.names if alias.name.split(".")[0] == "dogubako")
+            yield from ((alias.name, node.lineno) for alias in node.names if alias.name.split(".")[0] in PACKAGES)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"line {node.lineno}: write the whole name of the module"
-            if (node.module or "").split(".")[0] == "dogubako":
+            if (node.module or "").split(".")[0] in PACKAGES:
                 yield from ((f"{node.module}.{alias.name}", node.lineno) for alias in node.names)
 
 
 def loaded(tree: ast.AST) -> Iterator[tuple[str, int]]:
-    """`late.load("dogubako.serving")` opens a door late; it is an import all the same."""
+    """`late.load("dogubako.server")` opens a door late; it is an import all the same."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("load", "import_module"):
             names = [str(one.value) for one in node.args if isinstance(one, ast.Constant)]
-            yield from ((name, node.lineno) for name in names if name.startswith("dogubako."))
+            yield from ((name, node.lineno) for name in names if name.split(".")[0] in PACKAGES)
 
 
 def own_imports(tree: ast.AST) -> Iterator[tuple[str, int]]:
@@ -183,7 +264,42 @@ def test_our_own_imports_stand_at_the_top() -> None:
 def test_only_one_module_loads_by_name() -> None:
     users = [path.name for path in python_files("src") if "import_module" in path.read_text()]
 
-    assert users == ["late.py"]
+    assert users == ["_lazy.py"]
+
+
+def test_broad_excepts_exist_at_edges_alone() -> None:
+    """CONTRIBUTING.md describes these edges."""
+    found = [
+        str(path.relative_to(ROOT / "src"))
+        for path in python_files("src")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ExceptHandler) and (node.type is None or "Exception" in _names(node.type))
+    ]
+
+    assert sorted(found) == BROAD_EXCEPTS
+
+
+def _names(node: ast.expr) -> set[str]:
+    """The names of caught exceptions; `BaseException` counts as `Exception`."""
+    return {one.id.removeprefix("Base") for one in ast.walk(node) if isinstance(one, ast.Name)}
+
+
+def test_the_drawing_of_layers_is_true() -> None:
+    drawn = re.findall(r"^  contract ←.*$", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.MULTILINE)
+    pairs = {pair for line in drawn for pair in pairwise(line.strip().split(" ← "))}
+
+    assert len(drawn) == 2
+    assert [(lower, upper) for lower, upper in pairs if lower not in MAY_IMPORT[upper]] == []
+    assert [(lower, upper) for lower, upper in pairs if upper in MAY_IMPORT[lower]] == []
+
+
+def test_the_tree_of_the_contributing_page_names_what_exists() -> None:
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    tree = page[page.index("src/dogubako/\n") : page.index("src/dogubako_sandbox/ ")]
+
+    assert [name for name in re.findall(r"\w+\.py", tree) if not (SOURCE / name).is_file()] == []
+    folders = {path.name for path in SOURCE.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert folders == set(re.findall(r"^[├└]── (\w+)/", tree, re.MULTILINE))
 
 
 def test_no_file_is_longer_than_a_thought() -> None:
@@ -193,6 +309,29 @@ def test_no_file_is_longer_than_a_thought() -> None:
     }
 
     assert {name: length for name, length in lengths.items() if length > LONGEST_FILE} == {}
+
+
+def importers_of_modules() -> dict[str, set[str]]:
+    """Each module of ours that is not a package, and the modules that import it."""
+    modules = {".".join(path.relative_to(ROOT / "src").with_suffix("").parts): path for path in python_files("src")}
+    importers: dict[str, set[str]] = {name: set() for name in modules if not name.endswith(".__init__")}
+    for name, path in modules.items():
+        for module, _ in own_imports(ast.parse(path.read_text())):
+            for target in (module, module.rpartition(".")[0]):
+                if target in importers and target != name:
+                    importers[target].add(name)
+    return importers
+
+
+def test_a_small_module_with_one_importer_lives_in_its_importer() -> None:
+    importers = importers_of_modules()
+    lengths = {
+        name: len((ROOT / "src" / f"{name.replace('.', '/')}.py").read_text().splitlines()) for name in importers
+    }
+    lonely = {name for name in importers if len(importers[name]) < 2 and lengths[name] < SMALL_FILE}
+
+    assert {name: importers[name] for name in lonely - set(SMALL_MODULES)} == {}
+    assert set(SMALL_MODULES) - lonely == set(), "these are exceptions no longer"
 
 
 def test_no_module_is_called_after_nothing() -> None:
@@ -206,7 +345,7 @@ def test_no_module_is_called_after_nothing() -> None:
         pytest.param("import dogubako.logs as l", ["dogubako.logs"], id="a module"),
         pytest.param("from dogubako import logs", ["dogubako.logs"], id="from the package"),
         pytest.param("def f():\n    from dogubako.app import build", ["dogubako.app.build"], id="inside a function"),
-        pytest.param("load('dogubako.serving').serve()", ["dogubako.serving"], id="by its name"),
+        pytest.param("load('dogubako.server').serve()", ["dogubako.server"], id="by its name"),
         pytest.param("import dogubakoland", [], id="somebody else"),
     ],
 )

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from dogubako import ToolPack
 from dogubako.loading import find_packs, installed_packs, load_file
 from dogubako.settings import SettingsError
+from dogubako.tools import ToolPack
 
 HELLO = '''
-from dogubako import tool, ToolPack
+from dogubako import tool
+from dogubako.tools import ToolPack
 
 @tool
 async def hello(name: str) -> str:
@@ -71,6 +72,28 @@ def test_a_file_may_bring_a_whole_pack(tmp_path: Path) -> None:
             "def hello() -> str: ...\nTOOLS = (hello,)\n", "TOOLS holds 'hello', which is not a tool", id="no tool"
         ),
         pytest.param("TOOLS = (5,)\n", "TOOLS holds 5, which is not a tool", id="a number"),
+        pytest.param("TOOLS = 5\n", "TOOLS must be a list or a tuple", id="no list"),
+        pytest.param("PACK = 5\n", "PACK is not an instance of a Pack", id="no pack"),
+        pytest.param(
+            "from dogubako import tool\n@tool\nclass Bad:\n    'x'\n",
+            "could not be loaded: TypeError: Bad: @tool decorates a function",
+            id="a class",
+        ),
+        pytest.param(
+            "from dogubako import tool\n@tool(effect='delete')\nasync def bad() -> str:\n    'x'\n    return ''\n",
+            "could not be loaded: ValueError: effect must be 'read', 'write' or 'destroy', not 'delete'",
+            id="an unknown effect",
+        ),
+        pytest.param(
+            f"{HELLO}OBSERVERS = [print]\n",
+            "OBSERVERS holds 'print', which is not an instance of a CallObserver",
+            id="no observer",
+        ),
+        pytest.param(
+            f"{HELLO}from dogubako.tools import CallObserver\nOBSERVERS = [CallObserver]\n",
+            "OBSERVERS holds 'CallObserver', which is not an instance of a CallObserver",
+            id="the class of an observer",
+        ),
     ],
 )
 def test_a_file_that_cannot_be_used_is_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
@@ -87,7 +110,7 @@ def test_a_file_that_is_not_python_is_refused(tmp_path: Path) -> None:
 
 def test_a_list_may_hold_classes(tmp_path: Path) -> None:
     text = """
-from dogubako import BaseTool, NoArgs
+from dogubako.tools import BaseTool, NoArgs
 
 class Wave(BaseTool[NoArgs]):
     \"\"\"Wave.\"\"\"
@@ -132,7 +155,7 @@ def test_an_installed_package_announces_its_pack(monkeypatch: pytest.MonkeyPatch
     _announce(monkeypatch, f"{__name__}:SHELF")
 
     assert installed_packs() == [SHELF]
-    assert SHELF in find_packs((), ())
+    assert SHELF in [found.pack for found in find_packs((), ())]
 
 
 def test_an_entry_point_that_is_no_pack_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,6 +168,6 @@ def test_an_entry_point_that_is_no_pack_is_named(monkeypatch: pytest.MonkeyPatch
 def test_packs_are_chosen_by_name_and_the_core_is_always_there(monkeypatch: pytest.MonkeyPatch) -> None:
     _announce(monkeypatch, f"{__name__}:SHELF")
 
-    assert [pack.name for pack in find_packs(("shelf",), ())] == ["core", "shelf"]
+    assert [found.pack.name for found in find_packs(("shelf",), ())] == ["core", "shelf"]
     with pytest.raises(SettingsError, match=r"Unknown pack 'shelv'\. Known packs: core, n8n, redmine, shelf, web\."):
         find_packs(("shelv",), ())

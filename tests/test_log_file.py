@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from dogubako import append_file, logs
-from dogubako.contract.secrets import Redactor
+from dogubako.contract.redaction import Redactor
 from tests.doors.waiting import until
 
 
@@ -109,7 +109,7 @@ def test_a_full_disk_is_tried_once_a_second_however_much_is_logged(log: Log, mon
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("dogubako.append_file.os.write", refuse)
-    monkeypatch.setattr("dogubako.log_file.time.monotonic", lambda: 1_000.0)
+    monkeypatch.setattr("dogubako.logs.time.monotonic", lambda: 1_000.0)
     for _ in range(1_000):
         log.write("lost")
     monkeypatch.undo()

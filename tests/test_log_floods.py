@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dogubako import logs
-from dogubako.contract.secrets import Redactor
+from dogubako.contract.redaction import Redactor
 from tests.doors.waiting import until
 
 
@@ -25,7 +25,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr("dogubako.log_floods.time.monotonic", clock.monotonic)
+    monkeypatch.setattr("dogubako.log_lines.time.monotonic", clock.monotonic)
     return clock
 
 

@@ -11,10 +11,11 @@ import anyio.lowlevel
 import pytest
 import structlog
 
-from dogubako import ToolPack, logs, tool
+from dogubako import logs, tool
 from dogubako.app import build
-from dogubako.contract.secrets import Redactor
+from dogubako.contract.redaction import Redactor
 from dogubako.settings import LogLevelName, Sources
+from dogubako.tools import ToolPack
 
 _opened: list[logs.Sinks] = []
 
@@ -61,6 +62,17 @@ def test_a_failure_has_its_stack_in_the_file_and_not_before_people(tmp_path: Pat
     assert 'raise RuntimeError("the valve is stuck")' in line["stack"]
     assert "ERROR [pump] Error code=TOOL_EXECUTION_ERROR" in stderr.getvalue()
     assert "valve" not in stderr.getvalue()
+
+
+def test_a_traceback_that_a_library_logs_as_text_is_one_line_for_people(tmp_path: Path) -> None:
+    stderr = _configure(tmp_path)
+    trace = 'Traceback (most recent call last):\n  File "a.py", line 3, in b\nOSError: no disk\n'
+
+    logging.getLogger("uvicorn.error").error(trace)
+
+    [line] = _lines(tmp_path)
+    assert (line["event"], line["stack"]) == ("OSError: no disk", trace)
+    assert stderr.getvalue().endswith("ERROR OSError: no disk logger=uvicorn.error\n")
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,36 @@ COMPILERS: Final = {"re.compile", "_pattern"}
 FROM_THE_START: Final = {"match", "fullmatch"}
 ANYWHERE: Final = {"search", "split", "sub", "subn", "findall", "finditer"}
 # Made of what an author of tools or the sandbox's own data says, once it is known.
-MADE_LATER: Final = {"contract/resource.py: pattern", "sandbox/redmine/custom_checks.py: field['regexp']"}
+MADE_LATER: Final = {
+    # Made of the name of a node, quoted; nothing in them repeats but blanks.
+    r"dogubako/packs/n8n/edits/expressions.py: f'([$_]node)\\.{re.escape(old)}(?![\\w$])'",
+    r"dogubako/packs/n8n/edits/expressions.py: f'((?:[$_]\\(|[$_]items\\(|[$_]node\\[)\\s*)({quoted})'",
+    # Made of a name in the code of a node, quoted; the code is at most 12,000 characters long.
+    r"dogubako/packs/n8n/diagnosis/code_rules.py: f'(?:const|let|var)\\s++{name}\\b'",
+    r"dogubako/packs/n8n/diagnosis/guards.py: f'(?<![\\w$.]){re.escape(block.text)}\\s*+\\('",
+    r"dogubako/packs/n8n/diagnosis/guards.py: f'(?<![\\w$.])(?:const|let|var)\\s++({target})\\s*+=(?!=)\\s*+'",
+    r"dogubako/packs/n8n/diagnosis/guards.py: changed",
+    r"dogubako/packs/n8n/diagnosis/guards.py: f'(?<![\\w$.])(?:const|let|var)\\s++{re.escape(name)}\\s*+=(?!=)\\s*+'",
+    r"dogubako/packs/n8n/diagnosis/searches.py: _PROMISE.format(name=re.escape(root[0]))",
+    r"dogubako/packs/n8n/diagnosis/searches.py: changed",
+    r"dogubako/packs/n8n/diagnosis/searches.py: f'(?<![\\w$.])(?:const|let|var)"
+    r"\\s++{re.escape(name)}\\s*+=\\s*+(?=\\{{)'",
+    r"dogubako/packs/n8n/edits/expressions.py: quoted",
+    # Made of the names of functions of the language, which the rule lists; the argument is bounded.
+    "dogubako/packs/n8n/diagnosis/format_rules.py: f'{call}{_ARGUMENT}'",
+    r"dogubako/packs/n8n/diagnosis/guards.py: f'\\.{re.escape(name)}(?![\\w$])|\\['",
+    r'''dogubako/packs/n8n/diagnosis/guards.py: f"""\\[\\s*(['\\"`]?){re.escape(name)}\\1\\s*\\]"""''',
+    r"dogubako/packs/n8n/diagnosis/text_rules.py: f'(?<![\\w$.]){re.escape(field)}"
+    r"\\s*+:\\s*+(?=[\\w$(])([^,;{{}}\\n]{{1,300}})'",
+    # A pattern of a workflow, only if it has no groups and at most two open repeats.
+    "dogubako/packs/n8n/diagnosis/evaluation.py: body",
+    "dogubako_sandbox/redmine/custom_fields.py: field['regexp']",
+    # Made of the names of settings, for the names of variables of a shell.
+    "dogubako/cli/connect.py: f'{re.escape(prefix)}([A-Z0-9_]+_)?{re.escape(variable.removeprefix(prefix))}'",
+    "dogubako/cli/connect.py: re.escape(variable)",
+    # Made of the configured secrets; what repeats is bounded and possessive.
+    "dogubako/contract/redaction.py: '|'.join((''.join(map(_any_spelling, secret)) for secret in ordered))",
+}
 
 # Every pattern meets these, beside what it is made of itself.
 ODD: Final = (" ", "\n", "a", "0", "-", ".", "(", ")", "'", '"', "#")
@@ -100,12 +129,12 @@ def _compiled(call: ast.Call, names: dict[str, Any]) -> Pattern:
 @cache
 def every_pattern() -> Sequence[Found | str]:
     found: list[Found | str] = []
-    for path in sorted((SOURCE / "dogubako").rglob("*.py")):
+    for path in sorted(SOURCE.rglob("*.py")):
         source = path.read_text(encoding="utf-8")
         if re.search(r"^(import re|from re import .*)$", source, re.MULTILINE):
             module = path.relative_to(SOURCE).with_suffix("")
             names = vars(import_module(".".join(module.parts).removesuffix(".__init__")))
-            found += patterns_in(source, names, path.relative_to(SOURCE / "dogubako").as_posix())
+            found += patterns_in(source, names, path.relative_to(SOURCE).as_posix())
     return found
 
 
@@ -237,6 +266,7 @@ def trouble_with(found: Found) -> str | None:
     return None
 
 
+@pytest.mark.slow
 def test_no_pattern_blows_up() -> None:
     troubles = [trouble_with(found) for found in every_pattern() if isinstance(found, Found)]
 

@@ -93,6 +93,7 @@ def _commands(readme: str, ports: dict[str, str]) -> list[str]:
     return [re.sub(r"^make\b", INSTALLED, line) for line in lines]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("readme", LANGUAGES)
 def test_every_command_works_as_printed(readme: str, newcomer: Path) -> None:
     [hello] = _blocks(readme, "python")

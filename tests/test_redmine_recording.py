@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from dogubako_sandbox.redmine.world import WORLD, World, computed_rows
 from scripts import redmine_install
-from scripts.record_redmine import WORLD, World, rendered, table
+from scripts.record_redmine import rendered, table, without_computed
 from scripts.redmine_install import InstallError, seeded
 
 
@@ -74,6 +75,24 @@ def test_the_recorded_world_is_in_the_form_in_which_it_is_written() -> None:
 
     assert rendered(json.loads(text)) == text
     assert "hashed_password" not in text
+
+
+def recorded_world() -> World:
+    world: World = json.loads(WORLD.read_text(encoding="utf-8"))
+    computed = computed_rows(world)
+    return {name: [*rows, *computed.get(name, ())] for name, rows in world.items()}
+
+
+def test_the_rows_that_the_sandbox_computes_are_left_out_of_the_world() -> None:
+    assert rendered(without_computed(recorded_world())) == WORLD.read_text(encoding="utf-8")
+
+
+def test_a_seed_that_differs_from_the_computed_rows_is_refused() -> None:
+    world = recorded_world()
+    world["journals"][-1]["notes"] = "Another seed."
+
+    with pytest.raises(InstallError, match=r"world.py and the seed differ in journals 511"):
+        without_computed(world)
 
 
 @pytest.mark.parametrize(

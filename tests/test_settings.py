@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from dogubako import Pack, PackSettings, Unconfigured, setting
+from dogubako import Pack
 from dogubako.app import build
-from dogubako.contract.setting import env_name, secrets_of
+from dogubako.contract.pack import env_name, secrets_of
 from dogubako.settings import Settings, SettingsError, Sources
+from dogubako.tools import MissingSetting, PackSettings, setting
 
 
 @pytest.fixture(autouse=True)
@@ -178,8 +179,8 @@ class ShelfPack(Pack[ShelfSettings, None]):
     name = "shelf"
     settings = ShelfSettings
 
-    def unconfigured(self, settings: ShelfSettings) -> Unconfigured | None:
-        return None if settings.url else Unconfigured(reason="No shelf is configured.", setting="SHELF_URL")
+    def unconfigured(self, settings: ShelfSettings) -> MissingSetting | None:
+        return None if settings.url else MissingSetting(reason="No shelf is configured.", setting="SHELF_URL")
 
 
 def test_a_pack_reads_its_variables_and_its_table() -> None:
@@ -192,7 +193,7 @@ def test_a_pack_reads_its_variables_and_its_table() -> None:
     assert settings.url == "http://127.0.0.1"
     assert secrets_of(settings) == ["topsecret"]
     assert box.packs["shelf"].unconfigured is None
-    assert box.redactor.mask("the key is topsecret!") == "the key is ***!"
+    assert box.redactor.mask_all("the key is topsecret!") == "the key is ***!"
 
 
 @pytest.mark.parametrize(

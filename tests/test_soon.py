@@ -2,13 +2,13 @@
 
 import asyncio
 
-from dogubako.soon import Soon
+from dogubako._timers import Debounce
 from tests.doors.waiting import until
 
 
 async def test_it_runs_once_for_all_who_want_it_and_again_when_it_is_wanted_again() -> None:
     done: list[str] = []
-    soon = Soon(lambda: done.append("done"), 0.01)
+    soon = Debounce(lambda: done.append("done"), 0.01)
 
     assert [soon.wanted() for _ in range(3)] == [True, True, True] and done == []
     await until(lambda: bool(done), "the first run")
@@ -17,7 +17,7 @@ async def test_it_runs_once_for_all_who_want_it_and_again_when_it_is_wanted_agai
 
 
 def test_where_no_loop_runs_nothing_waits() -> None:
-    assert Soon(lambda: None, 0.01).wanted() is False
+    assert Debounce(lambda: None, 0.01).wanted() is False
 
 
 class Timeless(asyncio.SelectorEventLoop):
@@ -29,7 +29,7 @@ class Timeless(asyncio.SelectorEventLoop):
 
 def test_a_plan_of_a_loop_that_ended_is_made_again() -> None:
     done: list[str] = []
-    soon = Soon(lambda: done.append("done"), 0.01)
+    soon = Debounce(lambda: done.append("done"), 0.01)
 
     async def want() -> None:
         assert soon.wanted()

@@ -1,6 +1,8 @@
 """Tools whose answers are kept in the cache, and one that uses the cache itself. Test-only."""
 
-from dogubako import BaseTool, Effect, Output, ToolArgs, ToolContext, tool
+from dogubako import Context, Effect, tool
+from dogubako.output import Json
+from dogubako.tools import BaseTool, ToolArgs
 
 
 class GetRunArgs(ToolArgs):
@@ -16,13 +18,13 @@ class GetRun(BaseTool[GetRunArgs]):
     caches = True
     runs = 0
 
-    async def execute(self, args: GetRunArgs) -> Output:
+    async def execute(self, args: GetRunArgs) -> Json:
         GetRun.runs += 1
-        return Output(data={"run": args.run, "computed": GetRun.runs}, cacheable=True)
+        return Json(data={"run": args.run, "computed": GetRun.runs}, cacheable=True)
 
 
 @tool(effect=Effect.READ, open_world=False)
-async def keep(text: str, context: ToolContext) -> str:
+async def keep(text: str, context: Context) -> str:
     """Keep a text in the cache, and read it back."""
     await context.cache.put(f"kept {text}", text.encode())
     found = await context.cache.get(f"kept {text}")

@@ -6,12 +6,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from dogubako import Effect, Pack, ToolContext, tool
+from dogubako import Context, Effect, Pack, tool
 from tests.heartbeat import Heartbeat
 
 
 @tool(effect=Effect.READ, open_world=False)
-async def heartbeat(context: ToolContext) -> dict[str, float]:
+async def heartbeat(context: Context) -> dict[str, float]:
     """The longest stall of the event loop since the last call in milliseconds, and the resident memory in MB."""
     heart: Heartbeat = context.client
     return {"stall_ms": round(heart.take() * 1000, 1), "rss_mb": round(resident_bytes() / 1024 / 1024, 1)}

@@ -94,6 +94,8 @@ def texts() -> dict[str, ServedPage]:
     named = {
         path: ServedPage(body=body, content_type=f"text/plain; charset={name}") for path, (body, name) in kinds.items()
     }
+    for path, text in (("/combining", "\u0300\u0323"), ("/ligatures", "\ufdfa")):
+        named[path] = ServedPage(body=repeated(text.encode(), start=b"a"), content_type="text/plain; charset=utf-8")
     named["/marks"] = ServedPage(body=repeated(b"# a\n"), content_type="text/markdown")
     named["/json"] = ServedPage(body=repeated(b"["), content_type="application/json")
     return named

@@ -5,7 +5,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from dogubako import Blocks, Effect, tool
+from dogubako import Effect, tool
+from dogubako.output import Blocks
 
 _WORD = {"type": "text", "text": "word"}
 _ENCODED = base64.b64encode(bytes(range(256)) * 400).decode()

@@ -1,6 +1,6 @@
 """A real server to attack, with a tool that tells how the event loop and the memory are."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -8,7 +8,7 @@ from typing import Final
 import httpx2
 
 from tests.doors.processes import PATIENCE, ROOT, WORKBENCH, Command, serving
-from tests.heartbeat import MOST_SECONDS
+from tests.heartbeat import MOST_SECONDS, TRIES
 
 from .conftest import Tally
 
@@ -31,9 +31,17 @@ class Target:
         measured = self.call("heartbeat").json()["result"]["data"]
         return measured["stall_ms"] / 1000, measured["rss_mb"]
 
-    def check_loop(self, tally: Tally, what: str) -> None:
-        """Count a failure if the loop stood still for too long since the last look."""
+    def check_loop(self, tally: Tally, what: str, again: Callable[[], object]) -> None:
+        """Count a failure if the loop stood still since the last look, and each time that it is tried again.
+
+        `again` repeats what was done. See `tests.heartbeat.TRIES` for the reason.
+        """
         stall, _ = self.heartbeat()
+        for _ in range(TRIES - 1):
+            if stall <= MOST_SECONDS:
+                break
+            again()
+            stall = min(stall, self.heartbeat()[0])
         tally.check(stall <= MOST_SECONDS, f"{what}: the event loop stood still for {stall * 1000:.0f} ms")
 
 

@@ -62,7 +62,7 @@ def test_a_crowd_keeps_nobody_out(tmp_path: Path, tally: Tally, limit: int, begi
             _ask(aim, tally, f"beside {len(crowd)} sockets")
         aim.heartbeat()
         crowd.grow(_STEP, begin)
-        aim.check_loop(tally, "a crowd that comes")
+        aim.check_loop(tally, "a crowd that comes", lambda: crowd.grow(_STEP, begin))
         tally.check(_crowded_lines(aim) == [_CROWDED], "the crowd is in the log once")
         lines = [line for line in aim.command.log_lines if line["level"] != "INFO"]
         tally.check(len(lines) == 1, f"{len(lines)} lines in the log for one crowd")

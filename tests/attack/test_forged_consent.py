@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dogubako.gate.keys import KeyStore
+from dogubako.gate.api_keys import KeyStore
 from tests.gate import consent_pack
 from tests.gate.hostile import FORGED, YES, Caller, was_asked, was_refused
 

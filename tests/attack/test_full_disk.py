@@ -1,10 +1,12 @@
 """A disk that is full and has room again: calls are answered, log and audit log go on and say what was lost."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from tests.doors.processes import HERE
@@ -18,6 +20,7 @@ pytestmark = pytest.mark.attack
 
 _TOOLS = (HERE / "signal_tools.py", HERE / "worker_pack.py")
 _CALLS = 50
+_AT_ONCE = 16
 _LOST = "Log lines could not be written"
 
 
@@ -40,7 +43,7 @@ async def test_full_disk(tmp_path: Path, tally: Tally, words: list[str]) -> None
             refused = aim.call("write_slowly", path=str(file), pieces=1)
             tally.check(refused.status_code == 403 and not file.exists(), f"a write on a full disk: {refused.text}")
             disk.free(aim.command.process.pid)
-            await until(lambda: _recovered(aim, disk, len(words) or 1), "log and audit log go on")
+            await until(lambda: _recovered(aim, disk), "log and audit log go on")
             written = aim.call("write_slowly", path=str(file), pieces=1)
             tally.check(written.status_code == 200, f"a write when there is room again: {written.text}")
             aim.command.process.terminate()
@@ -50,17 +53,20 @@ async def test_full_disk(tmp_path: Path, tally: Tally, words: list[str]) -> None
 
 def _read(aim: Target, tally: Tally, when: str) -> None:
     for _ in range(_CALLS):
-        answer = aim.http.post(
-            "/v1/tools/call", json={"name": "which_worker", "parameters": {}}, headers={"connection": "close"}
-        )
+        answer = _which_worker(aim)
         tally.check(answer.status_code == 200, f"a call {when}: {answer.status_code}")
 
 
-def _recovered(aim: Target, disk: SmallDisk, workers: int) -> bool:
-    """Each worker learns by its own next line that there is room again."""
-    aim.http.post("/v1/tools/call", json={"name": "which_worker"}, headers={"connection": "close"})
-    told = [line for line in _logged(disk) if line["event"] == _LOST]
-    return len(told) >= workers
+def _which_worker(aim: Target) -> httpx2.Response:
+    return aim.http.post("/v1/tools/call", json={"name": "which_worker"}, headers={"connection": "close"})
+
+
+def _recovered(aim: Target, disk: SmallDisk) -> bool:
+    """A worker that lost lines says so with its next line. One that writes a moment later has lost none."""
+    # Many at once: one after the other may all reach the same worker.
+    with ThreadPoolExecutor(_AT_ONCE) as callers:
+        list(callers.map(lambda _: _which_worker(aim), range(_AT_ONCE)))
+    return any(line["event"] == _LOST for line in _logged(disk))
 
 
 def _check_files(disk: SmallDisk, tally: Tally, shown: str) -> None:
@@ -69,7 +75,7 @@ def _check_files(disk: SmallDisk, tally: Tally, shown: str) -> None:
     lost = sum(line["lines"] for line in lines if line["event"] == _LOST)
     completed = shown.count("Tool completed")
     in_file = sum(line["event"] == "Tool completed" for line in lines)
-    tally.check(lost >= _CALLS, f"only {lost} lines were counted as lost")
+    tally.check(lost > 0, "no line was counted as lost")
     tally.check(in_file + lost >= completed, f"{in_file} lines and {lost} lost, of {completed}")
     audited = sum(
         line["code"] != "STARTED" and line["tool"] in ("which_worker", "write_slowly") for line in _audited(disk)

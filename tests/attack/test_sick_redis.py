@@ -4,6 +4,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -75,7 +76,7 @@ def test_a_redis_that_hangs(tmp_path: Path, tally: Tally) -> None:
             store.signal(signal.SIGSTOP)
             took = call_all(aim, tally, "hanging")
             tally.check(took < MOST_SECONDS_FOR_ALL, f"{CALLS} calls took {took:.1f} s")
-            aim.check_loop(tally, "a hanging Redis")
+            aim.check_loop(tally, "a hanging Redis", lambda: call_all(aim, tally, "hanging"))
             store.signal(signal.SIGCONT)
             wait_until_used(aim)
         log = aim.command.log_file
@@ -149,7 +150,7 @@ def test_planted_and_corrupted_values(tmp_path: Path, tally: Tally) -> None:
                 plant(client, name)
             for round_ in (1, 2):
                 call_all(aim, tally, f"{what}, round {round_}", runs=2)
-            aim.check_loop(tally, what)
+            aim.check_loop(tally, what, partial(call_all, aim, tally, f"{what}, once more", runs=2))
         _swap_two(aim, client, tally)
 
 

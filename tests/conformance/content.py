@@ -6,7 +6,9 @@ from typing import Annotated
 import anyio
 from pydantic import Field
 
-from dogubako import Audio, Embedded, Image, Mixed, SchemaTool, ToolContext, errors, tool
+from dogubako import Context, errors, tool
+from dogubako.output import Audio, Embedded, Image, Mixed
+from dogubako.tools import SchemaTool
 
 # A red pixel, and one silent sample.
 PNG = bytes.fromhex(
@@ -62,7 +64,7 @@ async def test_error_handling() -> str:
 
 
 @tool
-async def test_tool_with_progress(context: ToolContext) -> str:
+async def test_tool_with_progress(context: Context) -> str:
     """Report progress three times."""
     for done in (0, 50, 100):
         await context.progress(done, 100)
@@ -71,7 +73,7 @@ async def test_tool_with_progress(context: ToolContext) -> str:
 
 
 @tool
-async def test_tool_with_logging(context: ToolContext) -> str:
+async def test_tool_with_logging(context: Context) -> str:
     """Send three lines to the client's log."""
     for line in ("Tool execution started", "Tool processing data", "Tool execution completed"):
         await context.log("info", line)
@@ -80,7 +82,7 @@ async def test_tool_with_logging(context: ToolContext) -> str:
 
 
 @tool
-async def test_logging_tool(context: ToolContext) -> str:
+async def test_logging_tool(context: Context) -> str:
     """Send a line to the log of a client that wants one."""
     await context.log("info", "Only for those who asked")
     return "One line was logged."
@@ -94,7 +96,7 @@ async def test_x_mcp_header(
     return f"Region: {region}"
 
 
-async def _anything(arguments: object, context: ToolContext) -> str:
+async def _anything(arguments: object, context: Context) -> str:
     return "The arguments fit the schema."
 
 

@@ -6,7 +6,8 @@ dogubako serve --tools tests/conformance/pack.py
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from dogubako import Host, Pack, PackSettings, ToolContext, tool
+from dogubako import Context, Pack, tool
+from dogubako.tools import Host, PackSettings
 
 from . import content, questions
 from .prompts import PROMPTS
@@ -20,7 +21,7 @@ async def test_passing_guest() -> str:
 
 
 @tool
-async def test_trigger_tool_change(context: ToolContext[Host]) -> str:
+async def test_trigger_tool_change(context: Context[Host]) -> str:
     """Let a tool come and go."""
     context.client.add(test_passing_guest)
     context.client.remove(test_passing_guest.name)
@@ -28,7 +29,7 @@ async def test_trigger_tool_change(context: ToolContext[Host]) -> str:
 
 
 @tool
-async def test_trigger_prompt_change(context: ToolContext[Host]) -> str:
+async def test_trigger_prompt_change(context: Context[Host]) -> str:
     """Say that the list of prompts changed."""
     context.client.prompts_changed()
     return "The list of prompts changed."

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 
-from dogubako import Embedded, Image, Prompt, PromptArgument, PromptMessage, ToolContext
+from dogubako import Context
+from dogubako.output import Embedded, Image
+from dogubako.tools import Prompt, PromptArgument, PromptMessage
 
 from .content import PNG
 from .forms import CONTEXT
@@ -10,15 +12,15 @@ from .forms import CONTEXT
 Blanks = Mapping[str, str]
 
 
-async def _simple(context: ToolContext, blanks: Blanks) -> list[PromptMessage]:
+async def _simple(context: Context, blanks: Blanks) -> list[PromptMessage]:
     return [PromptMessage(content="This is a simple prompt for testing.")]
 
 
-async def _with_arguments(context: ToolContext, blanks: Blanks) -> list[PromptMessage]:
+async def _with_arguments(context: Context, blanks: Blanks) -> list[PromptMessage]:
     return [PromptMessage(content=f"Prompt with arguments: arg1='{blanks['arg1']}', arg2='{blanks['arg2']}'")]
 
 
-async def _with_resource(context: ToolContext, blanks: Blanks) -> list[PromptMessage]:
+async def _with_resource(context: Context, blanks: Blanks) -> list[PromptMessage]:
     body = "Embedded resource content for testing."
     return [
         PromptMessage(content=Embedded(uri=blanks["resourceUri"], body=body, mime_type="text/plain")),
@@ -26,19 +28,19 @@ async def _with_resource(context: ToolContext, blanks: Blanks) -> list[PromptMes
     ]
 
 
-async def _with_image(context: ToolContext, blanks: Blanks) -> list[PromptMessage]:
+async def _with_image(context: Context, blanks: Blanks) -> list[PromptMessage]:
     return [
         PromptMessage(content=Image(data=PNG, mime_type="image/png")),
         PromptMessage(content="Please analyze the image above."),
     ]
 
 
-async def _asking(context: ToolContext, blanks: Blanks) -> list[PromptMessage]:
+async def _asking(context: Context, blanks: Blanks) -> list[PromptMessage]:
     answer = await context.ask("What context should the prompt use?", CONTEXT, key="user_context")
     return [PromptMessage(content=f"Use this context: {answer.content.get('context', 'none')}")]
 
 
-async def _values(context: ToolContext, value: str, others: Blanks) -> list[str]:
+async def _values(context: Context, value: str, others: Blanks) -> list[str]:
     return [one for one in ("testValue1", "testValue2") if one.startswith(value)]
 
 

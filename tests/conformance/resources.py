@@ -3,31 +3,32 @@
 import json
 from collections.abc import Mapping
 
-from dogubako import Resource, ResourceTemplate, ToolContext
+from dogubako import Context
+from dogubako.tools import Resource, ResourceTemplate
 
 from .content import PNG
 
 Variables = Mapping[str, str]
 
 
-async def _static_text(context: ToolContext, variables: Variables) -> str:
+async def _static_text(context: Context, variables: Variables) -> str:
     return "This is the content of the static text resource."
 
 
-async def _static_binary(context: ToolContext, variables: Variables) -> bytes:
+async def _static_binary(context: Context, variables: Variables) -> bytes:
     return PNG
 
 
-async def _watched(context: ToolContext, variables: Variables) -> str:
+async def _watched(context: Context, variables: Variables) -> str:
     return "Somebody may be watching."
 
 
-async def _data(context: ToolContext, variables: Variables) -> str:
+async def _data(context: Context, variables: Variables) -> str:
     number = variables["id"]
     return json.dumps({"id": number, "templateTest": True, "data": f"Data for ID: {number}"})
 
 
-async def _ids(context: ToolContext, value: str, others: Variables) -> list[str]:
+async def _ids(context: Context, value: str, others: Variables) -> list[str]:
     return [one for one in ("123", "124", "200") if one.startswith(value)]
 
 

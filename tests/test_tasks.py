@@ -1,0 +1,224 @@
+"""A coroutine whose first step runs at once behaves as in a task that `create_task` made."""
+
+import asyncio
+import contextvars
+import sys
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+import anyio
+import pytest
+
+from dogubako._tasks import Ended, begin
+from dogubako.transports.http.disconnect import Waiting, first_step
+
+pytestmark = pytest.mark.anyio
+
+Make = Callable[[], Coroutine[Any, Any, Any]]
+_variable = contextvars.ContextVar("_variable", default="outside")
+
+
+async def _ends() -> str:
+    return "done"
+
+
+async def _fails() -> None:
+    raise ValueError("no")
+
+
+async def _lets_others_go_first() -> str:
+    await asyncio.sleep(0)
+    return "done"
+
+
+async def _with_timeout() -> str:
+    try:
+        async with asyncio.timeout(0.01):
+            await asyncio.sleep(60)
+    except TimeoutError:
+        return "timeout"
+    return "late"
+
+
+async def _with_cancel_scope() -> str:
+    with anyio.move_on_after(0.01):
+        await anyio.sleep(60)
+        return "late"
+    return "moved on"
+
+
+async def _with_task_group() -> list[str]:
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(_ends()) for _ in range(2)]
+        await asyncio.sleep(0)
+    return [task.result() for task in tasks]
+
+
+async def _failing_task_group() -> str:
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(_fails())
+            await asyncio.sleep(60)
+    except ExceptionGroup as failed:
+        return repr(failed.exceptions)
+    return "ended"
+
+
+async def _cancels_itself_and_waits() -> str:
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()
+    await asyncio.sleep(60)
+    return "late"
+
+
+async def _cancels_itself_and_ends() -> str:
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()
+    return "done"
+
+
+async def _waits_for_another_task() -> str:
+    return await asyncio.create_task(_lets_others_go_first())
+
+
+async def _outcome(run: Awaitable[Any]) -> Any:
+    try:
+        return await run
+    except asyncio.CancelledError:
+        return "cancelled"
+    except ValueError as error:
+        return repr(error)
+
+
+async def _begun(make: Make) -> Any:
+    begun = begin(make(), loop=asyncio.get_running_loop())
+    return begun.value if isinstance(begun, Ended) else await begun
+
+
+ALL = [
+    _ends,
+    _fails,
+    _lets_others_go_first,
+    _with_timeout,
+    _with_cancel_scope,
+    _with_task_group,
+    _failing_task_group,
+    _cancels_itself_and_waits,
+    _cancels_itself_and_ends,
+    _waits_for_another_task,
+]
+
+
+@pytest.mark.parametrize("make", ALL)
+async def test_a_begun_task_ends_like_one_of_create_task(make: Make) -> None:
+    expected = await _outcome(asyncio.create_task(make()))
+
+    assert await _outcome(_begun(make)) == expected
+
+
+@pytest.mark.parametrize("make", [one for one in ALL if "itself" not in one.__name__])
+async def test_the_first_step_in_the_same_task_changes_nothing(make: Make) -> None:
+    async def stepped() -> Any:
+        begun = first_step(make())
+        return begun.value if isinstance(begun, Ended) else await begun
+
+    assert await _outcome(asyncio.create_task(stepped())) == await _outcome(asyncio.create_task(make()))
+
+
+async def test_it_sees_its_own_task_from_the_first_step_on_and_the_outer_one_comes_back() -> None:
+    outer, seen = asyncio.current_task(), list[Any]()
+
+    async def look() -> None:
+        seen.append(asyncio.current_task())
+        await asyncio.sleep(0)
+        seen.append(asyncio.current_task())
+
+    begun = begin(look(), loop=asyncio.get_running_loop(), name="looking")
+
+    assert asyncio.current_task() is outer
+    assert isinstance(begun, asyncio.Task)
+    assert begun.get_name() == "looking"
+    await begun
+    assert seen == [begun, begun]
+
+
+async def test_what_it_sets_in_its_context_stays_there() -> None:
+    seen = list[str]()
+
+    async def change() -> None:
+        _variable.set("inside")
+        await asyncio.sleep(0)
+        seen.append(_variable.get())
+
+    begun = begin(change(), loop=asyncio.get_running_loop())
+
+    assert _variable.get() == "outside"
+    assert isinstance(begun, asyncio.Task)
+    await begun
+    assert seen == ["inside"]
+
+
+async def test_cancelling_it_before_it_is_scheduled_cancels_what_it_waits_for() -> None:
+    inner: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    tidied = list[str]()
+
+    async def wait() -> None:
+        try:
+            await inner
+        finally:
+            tidied.append("up")
+
+    begun = begin(wait(), loop=asyncio.get_running_loop())
+    assert isinstance(begun, asyncio.Task)
+    begun.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await begun
+    assert inner.cancelled()
+    assert tidied == ["up"]
+    assert begun.cancelled()
+
+
+async def test_it_also_begins_where_no_task_runs() -> None:
+    loop = asyncio.get_running_loop()
+    found: asyncio.Future[Any] = loop.create_future()
+
+    async def look() -> Any:
+        return asyncio.current_task()
+
+    loop.call_soon(lambda: found.set_result((begin(look(), loop=loop), asyncio.current_task())))
+    ended, outside = await found
+
+    assert isinstance(ended.value, asyncio.Task)
+    assert outside is None
+
+
+async def test_a_cancellation_reaches_a_coroutine_that_waits_after_its_first_step() -> None:
+    tidied = list[str]()
+
+    async def wait() -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            tidied.append("up")
+
+    async def stepped() -> None:
+        begun = first_step(wait())
+        assert isinstance(begun, Waiting)
+        await begun
+
+    task = asyncio.create_task(stepped())
+    await asyncio.sleep(0)
+    task.cancel()
+
+    assert await _outcome(task) == "cancelled"
+    assert tidied == ["up"]
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="Python has eager tasks of its own since 3.12")
+def test_the_functions_for_other_implementations_of_tasks_are_there() -> None:
+    """They are documented under "Extending" in the manual of asyncio. Without them Python 3.11 cannot be served."""
+    assert callable(asyncio.tasks._enter_task)
+    assert callable(asyncio.tasks._leave_task)

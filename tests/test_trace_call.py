@@ -1,0 +1,46 @@
+"""A stranger who follows a call opens few files: the numbers of `scripts/trace_call.py` do not grow."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+# Files and file switches of one warm call, at most.
+MOST = {
+    "`get_execution` over `/mcp`": (40, 70),
+    "`get_execution` over REST": (40, 70),
+    "`echo` over `/mcp`": (28, 48),
+    "`echo` over REST": (28, 48),
+}
+
+
+def _rows(table: str) -> dict[str, tuple[int, ...]]:
+    """Files, functions, switches and switches back, by call."""
+    rows = re.findall(r"^ *\| (`.*?) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", table, re.MULTILINE)
+    return {name: tuple(map(int, numbers)) for name, *numbers in rows}
+
+
+def _traced() -> dict[str, tuple[int, ...]]:
+    command = [sys.executable, "scripts/trace_call.py"]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True, timeout=120)
+    return _rows(done.stdout)
+
+
+def test_one_call_passes_few_files() -> None:
+    traced = _traced()
+
+    too_many = {
+        name: (files, switches)
+        for name, (files, _, switches, _) in traced.items()
+        if files > MOST[name][0] or switches > MOST[name][1]
+    }
+    assert traced.keys() == MOST.keys()
+    assert too_many == {}
+
+
+def test_contributing_has_numbers_of_this_size() -> None:
+    written = _rows((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+
+    assert written.keys() == MOST.keys()
+    assert [name for name, (files, _, switches, _) in written.items() if (files, switches) > MOST[name]] == []
