@@ -44,6 +44,7 @@ class HttpContender(Contender):
     script: Path
     path: str = "/mcp"
     shakes_hands: bool = False
+    connections: int = 16
     log: Path | None = None
 
 
@@ -55,17 +56,20 @@ def ours_over_http(
     path: str = "/mcp",
     tools: Path = WORKBENCH,
     shakes_hands: bool = False,
+    connections: int = 16,
+    more: tuple[str, ...] = (),
 ) -> HttpContender:
     """Our server with everything on, and no settings file of the person who measures."""
     logs = machine.new_folder("logs")
     return HttpContender(
         name=name,
-        command=(_DOGUBAKO, "serve", "--port", "{port}", "--tools", str(tools)),
+        command=(_DOGUBAKO, "serve", "--port", "{port}", "--tools", str(tools), *more),
         folder=machine.scratch,
         environment=_our_environment(logs),
         script=script,
         path=path,
         shakes_hands=shakes_hands,
+        connections=connections,
         log=logs / "dogubako.log",
     )
 

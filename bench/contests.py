@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Final
 
 from bench import contenders as who
-from bench import large_execution, parsing
+from bench import gateway, gateway_peers, large_execution, parsing
 from bench.http_load import Load, Target, run_wrk, shake_hands, verify
 from bench.machine import ContenderError, Machine, say
 from bench.node_peers import NodePeers
 from bench.processes import serving
-from bench.results import Reading, Results, Sample
+from bench.results import Measure, Reading, Results, Sample
 from bench.stdio_load import cold_start, conversation
 from bench.turns import HttpTurn, Turn, start_turn, stdio_turn
 
@@ -23,6 +23,8 @@ STDIO: Final = "stdio, one call after the other"
 COLD_START: Final = "cold start to the first tools/list"
 GROWTH: Final = "a call among many tools"
 GATE: Final = "a call through the gate"
+WORKERS: Final = "`--workers 2`"
+WAITING: Final = "a tool that waits 50 ms"
 
 FEW_TOOLS: Final = 10
 MANY_TOOLS: Final = 10_000
@@ -55,7 +57,7 @@ class Contests:
         fast = who.script_peer(who.FAST, "fast.py", who.MODERN)
         raw = who.script_peer(who.RAW, "raw.py", who.MODERN)
         found = self._http(MODERN, [ours, low, fast, raw], "calls/s", lambda load: load.per_second)
-        self._compare(found, {who.LOW: 2.5, who.FAST: 6.0, who.RAW: None})
+        self._compare(found, {who.LOW: 5.0, who.FAST: 15.0, who.RAW: 0.55})
 
     def legacy(self) -> None:
         """The TypeScript SDK is here: its current release does not speak revision 2026-07-28."""
@@ -63,7 +65,7 @@ class Contests:
         low = who.script_peer(who.LOW, "low.py", who.LEGACY)
         typescript = [who.node_peer(who.TYPESCRIPT, "s.mjs", who.LEGACY, "/mcp", self._node)] if self._node else []
         found = self._http(LEGACY, [ours, low, *typescript], "calls/s", lambda load: load.per_second)
-        self._compare(found, {who.LOW: 1.0, who.TYPESCRIPT: None})
+        self._compare(found, {who.LOW: 6.0, who.TYPESCRIPT: None})
 
     def rest(self) -> None:
         path = "/v1/tools/call"
@@ -71,7 +73,7 @@ class Contests:
         python = [who.uvicorn_peer(who.FASTAPI, "fa"), who.uvicorn_peer(who.STARLETTE, "st")]
         fastify = [who.node_peer(who.FASTIFY, "f.mjs", who.REST, path, self._node)] if self._node else []
         found = self._http(REST, [ours, *python, *fastify], "calls/s", lambda load: load.per_second)
-        self._compare(found, {who.FASTAPI: 1.2, who.STARLETTE: None, who.FASTIFY: None})
+        self._compare(found, {who.FASTAPI: 2.2, who.STARLETTE: 0.9, who.FASTIFY: None})
 
     def growth(self) -> None:
         names = {count: f"{who.OURS} with {count:,} tools" for count in (FEW_TOOLS, MANY_TOOLS)}
@@ -89,7 +91,36 @@ class Contests:
         # What is looked for is smaller than what two rounds differ by anyway.
         rounds = _FOR_SMALL_DIFFERENCES * self._effort.rounds
         found = self._http(GATE, [guarded, free], "calls/s", lambda load: load.per_second, rounds)
-        self._results.compare(found.get(names[0]), found.get(names[1]), at_least=0.9)
+        self._results.compare(found.get(names[0]), found.get(names[1]), at_least=0.95)
+
+    def workers(self) -> None:
+        names = f"{who.OURS} with two workers", f"{who.OURS} with one"
+        two = who.ours_over_http(self._machine, who.MODERN, name=names[0], more=("--workers", "2"))
+        one = who.ours_over_http(self._machine, who.MODERN, name=names[1])
+        found = self._http(WORKERS, [two, one], "calls/s", lambda load: load.per_second)
+        self._results.compare(found.get(names[0]), found.get(names[1]), at_most=1.1)
+
+    def waiting(self) -> None:
+        """256 callers of a tool that waits for a service, beside 16 of one that does not. A refusal fails the run."""
+        names = f"{who.OURS}, 256 connections", f"{who.OURS}, echo"
+        tools = self._machine.scratch / "waiting.py"
+        tools.write_text(_WAITING_TOOLS_FILE)
+        slow = who.ours_over_http(self._machine, who.MODERN, name=names[0], tools=tools, connections=256)
+        echo = who.ours_over_http(self._machine, who.MODERN, name=names[1])
+        found = self._http(WAITING, [slow, echo], "calls/s", lambda load: load.per_second)
+        self._results.compare(found.get(names[0]), found.get(names[1]), at_most=1.3)
+
+    def memory(self) -> None:
+        """An idle process over stdio that has listed its tools, and has not searched."""
+        found: list[float] = []
+        for _ in range(3):
+            with self._failure_noted(), conversation(self._machine, who.ours_over_stdio(self._machine)) as client:
+                client.open()
+                if (resting := client.resting_bytes()) is not None:
+                    found.append(resting / 1e6)
+        if found:
+            measure = Measure(what="memory of an idle stdio process", unit="MB", values=tuple(found), at_most=50)
+            self._results.measures.append(measure)
 
     def stdio(self, *, peers: bool) -> None:
         others = [who.stdio_peer(who.LOW, "low_stdio.py"), who.stdio_peer(who.FAST, "fast_stdio.py")] if peers else []
@@ -101,7 +132,7 @@ class Contests:
                     client.open()
                     turns[contender.name] = stdio_turn(client, self._effort.seconds)
             found = self._rounds(STDIO, turns, "calls/s", self._effort.rounds)
-        self._compare(found, {who.LOW: 2.0, who.FAST: None})
+        self._compare(found, {who.LOW: 8.0, who.FAST: None})
 
     def cold_start(self, *, peers: bool) -> None:
         ours = who.ours_over_stdio(self._machine)
@@ -113,7 +144,14 @@ class Contests:
                 cold_start(self._machine, contender)
                 turns[contender.name] = start_turn(self._machine, contender)
         found = self._rounds(COLD_START, turns, "ms", self._effort.cold_starts)
-        self._results.compare(found.get(who.OURS), found.get(who.LOW), at_most=0.8)
+        self._results.compare(found.get(who.OURS), found.get(who.LOW), at_most=0.5)
+
+    def gateway(self, *, peers: bool) -> None:
+        with self._failure_noted():
+            self._results.measures += gateway.measure(self._machine, self._effort.rounds)
+        for peer in gateway_peers.PEERS if peers else ():
+            with self._failure_noted():
+                self._results.measures.append(peer(self._machine, self._effort.rounds))
 
     def large_execution(self) -> None:
         """Nobody to compare with: what counts is what we promised."""
@@ -146,7 +184,9 @@ class Contests:
 
     def _warmed_up(self, server: who.HttpContender, stack: ExitStack, seen: Callable[[Load], float]) -> HttpTurn:
         process, port = stack.enter_context(serving(self._machine, server))
-        target = Target(name=server.name, port=port, path=server.path, script=server.script)
+        target = Target(
+            name=server.name, port=port, path=server.path, script=server.script, connections=server.connections
+        )
         if server.shakes_hands:
             target = shake_hands(target, self._machine.scratch)
         verify(target)
@@ -159,7 +199,9 @@ class Contests:
             for name, turn in turns.items():
                 with self._failure_noted():
                     readings[name].append(turn())
-                    say(f"{contest}, round {number} of {rounds}: {name} {readings[name][-1].value:,.1f} {unit}")
+                    reading = readings[name][-1]
+                    cpu = f", {reading.cpu_us:,.0f} µs of processor time" if reading.cpu_us is not None else ""
+                    say(f"{contest}, round {number} of {rounds}: {name} {reading.value:,.1f} {unit}{cpu}")
         found = {
             name: Sample(contest=contest, name=name, unit=unit, readings=tuple(seen))
             for name, seen in readings.items()
@@ -190,7 +232,8 @@ def write_tools(scratch: Path, count: int) -> Path:
 
 
 _MANY_TOOLS_FILE = '''
-from dogubako import Effect, SchemaTool, tool
+from dogubako import Effect, tool
+from dogubako.tools import SchemaTool
 
 SCHEMA = {{"type": "object", "properties": {{"text": {{"type": "string"}}}}, "required": ["text"]}}
 
@@ -207,4 +250,20 @@ async def act(arguments, context):
 
 others = (SchemaTool(f"tool_{{n}}", f"Tool number {{n}}.", SCHEMA, act, effect=Effect.READ) for n in range({others}))
 TOOLS = (echo, *others)
+'''
+
+_WAITING_TOOLS_FILE = '''
+import anyio
+
+from dogubako import Effect, tool
+
+
+@tool(effect=Effect.READ, open_world=False)
+async def echo(text: str) -> str:
+    """Say the same text back, after a service has had its time."""
+    await anyio.sleep(0.05)
+    return text
+
+
+TOOLS = (echo,)
 '''

@@ -4,7 +4,7 @@ import http.client
 import json
 import re
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.machine import ContenderError, Machine
@@ -41,6 +41,7 @@ class Target:
     port: int
     path: str
     script: Path
+    connections: int = 16
 
 
 def verify(target: Target) -> None:
@@ -65,12 +66,12 @@ def shake_hands(target: Target, scratch: Path) -> Target:
     _post(target.port, target.path, headers | {"Mcp-Session-Id": session}, json.dumps(ready))
     script = scratch / f"session-{target.port}.lua"
     script.write_text(f'{target.script.read_text()}\nwrk.headers["Mcp-Session-Id"]="{session}"\n')
-    return Target(name=target.name, port=target.port, path=target.path, script=script)
+    return replace(target, script=script)
 
 
 def run_wrk(machine: Machine, target: Target, seconds: int) -> Load:
-    """Sixteen connections that always want the next answer."""
-    command = ["wrk", "-t1", "-c16", f"-d{seconds}s", "--latency", "-s", str(target.script)]
+    """Connections that always want the next answer."""
+    command = ["wrk", "-t1", f"-c{target.connections}", f"-d{seconds}s", "--latency", "-s", str(target.script)]
     url = f"http://127.0.0.1:{target.port}{target.path}"
     pinned = machine.on_load_core([*command, url])
     done = subprocess.run(pinned, capture_output=True, text=True, timeout=seconds + 60, check=False)

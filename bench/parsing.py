@@ -6,8 +6,8 @@ from typing import Final
 from bench.machine import say
 from bench.results import Measure
 from dogubako.packs.web.providers.duckduckgo_pages import read_html_page
-from dogubako.sandbox.web.result_pages import Results, html_page
-from dogubako.sandbox.web.sites import DOCUMENTS
+from dogubako_sandbox.web.result_pages import Results, html_page
+from dogubako_sandbox.web.sites import DOCUMENTS
 
 SIZE: Final = 1_000_000
 _LOOKS: Final = 15

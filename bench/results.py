@@ -1,5 +1,6 @@
 """Samples, and what follows from two of them."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from statistics import median
 
@@ -46,8 +47,26 @@ class Comparison:
 
     @property
     def ratio(self) -> float:
-        """Round by round, and then the median: two neighbours in time saw the same machine."""
-        return median(mine / theirs for mine, theirs in zip(self.ours.values, self.other.values, strict=True))
+        """The ratio that is judged: of processor time where the system tells it, else of what was seen."""
+        return self.ratio_seen if self.ratio_of_processor_time is None else self.ratio_of_processor_time
+
+    @property
+    def ratio_seen(self) -> float:
+        """Of calls per second, or of milliseconds: how much better ours is, or, with an upper bound, what it costs."""
+        smaller_is_better = self.ours.unit == "ms"
+        pairs = zip(self.ours.values, self.other.values, strict=True)
+        return _median_of_rounds(pairs, inverted=smaller_is_better is not self._is_cost)
+
+    @property
+    def ratio_of_processor_time(self) -> float | None:
+        """The same of the processor time per call; None where a round has none."""
+        mine, theirs = ([one.cpu_us for one in sample.readings] for sample in (self.ours, self.other))
+        known = [(own, other) for own, other in zip(mine, theirs, strict=True) if own and other]
+        return _median_of_rounds(known, inverted=not self._is_cost) if len(known) == len(mine) else None
+
+    @property
+    def _is_cost(self) -> bool:
+        return self.at_most is not None
 
     @property
     def need(self) -> str:
@@ -65,14 +84,19 @@ class Comparison:
         return "ok" if enough and small else "miss"
 
 
+def _median_of_rounds(pairs: Iterable[tuple[float, float]], *, inverted: bool) -> float:
+    """Round by round, and then the median: two neighbours in time saw the same machine."""
+    return median(theirs / mine if inverted else mine / theirs for mine, theirs in pairs)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """A number of our own, round by round, and the most that it may be."""
+    """A number of our own, round by round, and the most that it may be; of a peer, for comparison alone."""
 
     what: str
     unit: str
     values: tuple[float, ...]
-    at_most: float
+    at_most: float | None = None
 
     @property
     def value(self) -> float:
@@ -80,10 +104,12 @@ class Measure:
 
     @property
     def need(self) -> str:
-        return f"≤ {self.at_most:g} {self.unit}"
+        return f"≤ {self.at_most:g} {self.unit}" if self.at_most is not None else ""
 
     @property
     def verdict(self) -> str:
+        if self.at_most is None:
+            return ""
         return "ok" if self.value <= self.at_most else "miss"
 
 

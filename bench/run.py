@@ -4,6 +4,7 @@ import argparse
 import shutil
 import signal
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,12 +19,17 @@ from bench.results import Results
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 FULL = Effort(rounds=9, seconds=1, cold_starts=9)
+# By the names of their methods. Over HTTP all others need wrk and the scripts that come with the peers.
+BESIDE_PEERS = ("stdio", "cold_start", "gateway")
+OF_OUR_OWN = ("memory", "large_execution", "parsing")
+ALL = ("modern", "legacy", "rest", *BESIDE_PEERS, *OF_OUR_OWN, "growth", "gate", "workers", "waiting")
 QUICK = Effort(rounds=1, seconds=1, cold_starts=2)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one short round, to see that everything works")
+    parser.add_argument("--only", action="append", choices=ALL, help="one contest, or several; no page is written")
     parser.add_argument("--rounds", type=int, help="more rounds, for a machine that others use too")
     options = parser.parse_args()
     # Ended politely, we still stop every server that we have started.
@@ -32,9 +38,10 @@ def main() -> int:
     effort = QUICK if quick else FULL
     if options.rounds:
         effort = replace(effort, rounds=options.rounds)
-    peers, wrk, node = _peers_there(results), _wrk_there(results), _node(results)
+    peers, wrk = _peers_there(results), _wrk_there(results)
+    node = None if options.only else _node(results)
     with prepared() as machine:
-        measure(Contests(machine, effort, results, node), peers=peers, wrk=wrk)
+        measure(Contests(machine, effort, results, node), options.only or ALL, peers=peers, wrk=wrk)
         pinned = machine.cores is not None
     _print(results)
     if quick or node is None or results.missing or results.failures:
@@ -45,19 +52,13 @@ def main() -> int:
     return 1 if results.failures else 0
 
 
-def measure(contests: Contests, *, peers: bool, wrk: bool) -> None:
+def measure(contests: Contests, chosen: Sequence[str], *, peers: bool, wrk: bool) -> None:
     """Everything that can be measured with what is there. The scripts for wrk come with the peers."""
-    if peers and wrk:
-        contests.modern()
-        contests.legacy()
-        contests.rest()
-    contests.stdio(peers=peers)
-    contests.cold_start(peers=peers)
-    contests.large_execution()
-    contests.parsing()
-    if peers and wrk:
-        contests.growth()
-        contests.gate()
+    for name in chosen:
+        if name in BESIDE_PEERS:
+            getattr(contests, name)(peers=peers)
+        elif name in OF_OUR_OWN or (peers and wrk):
+            getattr(contests, name)()
 
 
 def _peers_there(results: Results) -> bool:

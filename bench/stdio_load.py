@@ -9,7 +9,7 @@ from typing import Any
 
 from bench.contenders import Contender
 from bench.machine import ContenderError, Machine
-from bench.processes import Process, cpu_per_call, cpu_seconds, piped
+from bench.processes import Process, cpu_per_call, cpu_seconds, piped, resting_bytes
 from bench.results import Reading
 
 _BATCH = 50
@@ -47,6 +47,14 @@ class StdioClient:
                     raise ContenderError(f"{self._name} answered {line[:200]!r}")
             made += _BATCH
         return Reading(value=made / passed, cpu_us=cpu_per_call(self._process, used, made))
+
+    def cpu_seconds(self) -> float | None:
+        """The processor time that the server has used since it was started."""
+        return cpu_seconds(self._process)
+
+    def resting_bytes(self) -> int | None:
+        """The memory that the server has now."""
+        return resting_bytes(self._process)
 
     def _batch(self) -> list[bytes]:
         first, self._next_id = self._next_id, self._next_id + _BATCH
@@ -106,7 +114,8 @@ def cold_start(machine: Machine, contender: Contender) -> Reading:
     started = time.perf_counter()
     with conversation(machine, contender) as client:
         client.open()
-        return Reading(value=(time.perf_counter() - started) * 1000)
+        passed, used = time.perf_counter() - started, client.cpu_seconds()
+        return Reading(value=passed * 1000, cpu_us=used * 1e6 if used is not None else None)
 
 
 def _encoded(number: int, method: str, params: dict[str, Any]) -> bytes:

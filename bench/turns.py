@@ -29,10 +29,11 @@ class HttpTurn:
         self._calls = 0
 
     def __call__(self) -> Reading:
-        used = cpu_seconds(self._process)
+        used = cpu_seconds(self._process, with_children=True)
         load = run_wrk(self._machine, self._target, self._seconds)
         self._calls += load.calls
-        return Reading(value=self._seen(load), cpu_us=cpu_per_call(self._process, used, load.calls))
+        cpu = cpu_per_call(self._process, used, load.calls, with_children=True)
+        return Reading(value=self._seen(load), cpu_us=cpu)
 
     def check_log(self, log: Path) -> None:
         """A tool that fails is an HTTP 200 too; our log tells whether every answer was a good one."""

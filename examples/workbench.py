@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 import anyio
 from pydantic import Field
 
-from dogubako import Effect, Image, Message, Output, Page, ToolContext, example_call, tool
-from dogubako.contract import errors
+from dogubako import Context, Effect, errors, tool
+from dogubako.output import Image, Json, Message, NextPage, example_call
 
 # A red dot of one pixel.
 _PNG = base64.b64decode(
@@ -42,6 +42,10 @@ _FAILURES: dict[str, Callable[[], Exception]] = {
     ),
     "AUTHENTICATION_ERROR": lambda: errors.AuthenticationError("Authentication is required."),
     "AUTHORIZATION_ERROR": lambda: errors.AuthorizationError("This key may not write."),
+    "CREDENTIAL_REQUIRED": lambda: errors.CredentialRequiredError(
+        "redmine is used with your own key, and you have none."
+    ),
+    "CONFLICT": lambda: errors.ConflictError("Workflow 'abc123' was changed in the same place."),
     "RATE_LIMIT_EXCEEDED": lambda: errors.RateLimitError(retry_after=7, hint="Wait 7 seconds."),
     "API_ERROR": lambda: errors.ApiError("Failed to update workflow: name is required", status_code=400),
     "NOT_FOUND": lambda: errors.NotFoundError("Workflow 'abc123' not found", hint="list_workflows has the ids."),
@@ -71,6 +75,8 @@ FailureKind = Literal[
     "READ_ONLY",
     "CAPABILITY_REQUIRED",
     "ANSWER_TOO_LARGE",
+    "CREDENTIAL_REQUIRED",
+    "CONFLICT",
     "AUTHENTICATION_ERROR",
     "AUTHORIZATION_ERROR",
     "RATE_LIMIT_EXCEEDED",
@@ -98,9 +104,7 @@ async def echo(text: Annotated[str, "What to say back."]) -> str:
 
 
 @tool(effect=Effect.READ, open_world=False, timeout=60_000)
-async def slow(
-    seconds: Annotated[float, Field(ge=0, le=50, description="How long to take.")], context: ToolContext
-) -> str:
+async def slow(seconds: Annotated[float, Field(ge=0, le=50, description="How long to take.")], context: Context) -> str:
     """Take some time, report progress, and stop at once when cancelled."""
     steps = max(1, round(seconds * 10))
     for step in range(steps):
@@ -114,11 +118,11 @@ async def slow(
 async def big(
     items: Annotated[int, Field(ge=0, le=1_000_000, description="How many items there are.")],
     offset: Annotated[int, Field(ge=0, description="Which item to begin with.")] = 0,
-) -> Output:
+) -> Json:
     """Answer with a long JSON list, to see how an answer is cut to fit."""
     made = [{"id": number, "name": f"Item {number}", "note": "x" * 40} for number in range(offset, items)]
-    page = Page("items", lambda shown: example_call("big", items=items, offset=offset + shown))
-    return Output(message=_MADE, data={"total": items, "offset": offset, "items": made}, page=page, count=len(made))
+    page = NextPage("items", lambda shown: example_call("big", items=items, offset=offset + shown))
+    return Json(message=_MADE, data={"total": items, "offset": offset, "items": made}, page=page, count=len(made))
 
 
 @tool(effect=Effect.READ, open_world=False)
@@ -134,7 +138,7 @@ async def picture() -> Image:
 
 
 @tool(effect=Effect.READ, open_world=False)
-async def ask(question: Annotated[str, Field(min_length=1, description="What to ask.")], context: ToolContext) -> str:
+async def ask(question: Annotated[str, Field(min_length=1, description="What to ask.")], context: Context) -> str:
     """Ask the user a question and return the answer."""
     answer = await context.ask(question)
     return str(answer.content["answer"]) if answer.accepted else f"The user chose to {answer.action}."

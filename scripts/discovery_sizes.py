@@ -5,27 +5,29 @@ from typing import Any, Final
 
 import msgspec
 
-from dogubako import Effect, ToolPack, tool
+from dogubako import Effect, tool
 from dogubako.app import Toolbox, build
 from dogubako.contract.call import TRUSTED
 from dogubako.packs import PACKS
 from dogubako.settings import Sources
-from dogubako.transports import listing
+from dogubako.tools import ToolPack
+from dogubako.transports.mcp import lists as listing
 from tests.real_tokenizers import claude_tokens, mistral_tokens
 
-_PAGE: Final = """# Few tools in sight
+_PAGE: Final = """# Tool discovery
 
 {note}
-Every tool that a client lists costs its agent context before it says a word. `DOGUBAKO_DISCOVERY` decides what
-`tools/list` shows:
+Every listed tool takes tokens of the agent's context window, before the agent has called anything. `DOGUBAKO_DISCOVERY`
+decides what `tools/list` shows:
 
 | | |
 | --- | --- |
 | `full` | all tools that the caller may use |
+| `light` | all of them by name and one line (at most 30 tokens), and `describe_tool` for the arguments |
 | `search` | `search_tools`, `describe_tool`, `call_tool`, `read_more`, tools of `--tools` and `DOGUBAKO_PINNED_TOOLS` |
-| `auto` (default) | `search` as soon as the definitions cost more than 10,000 tokens, else `full` |
+| `auto` (default) | `full` up to 10,000 tokens of definitions, else `light` up to 2,500 of lines, else `search` |
 
-An agent then goes three steps, the first two of which it may skip once it knows a tool:
+With `search` an agent takes three steps. It may skip the first two if it knows the tool:
 
 ```text
 search_tools(query: 'log time on an issue')          names, required arguments, one line each
@@ -33,9 +35,15 @@ describe_tool(name: 'create_time_entry')              the schema, and an example
 call_tool(name: 'create_time_entry', arguments: {{…}})  the call itself
 ```
 
-`call_tool` goes down the whole path of the tool that it names: its policy, confirmation, limits, errors. A wrong
-argument is answered with the tool's schema, so that the second try can succeed. The list never changes because of a
-call, so clients may keep it. [search.md](search.md) tells how tools are ranked, and how well.
+With `light` an agent chooses from names, which models do better than any ranker. The listed schema is open; a wrong
+argument is answered with the real one. Whatever was listed once stays callable by its own name, in every mode.
+
+Except with `full`, the server's `instructions` begin with a map: one line per pack, how many tools it has for this
+caller, and for what tasks (`Pack.about`, else what the tools' names are about).
+
+`call_tool` runs the named tool with its own policy, confirmation, limits and errors. A wrong argument is answered with
+the tool's schema, so that the second try can succeed. A call never changes the list, so clients may cache it.
+[search.md](search.md) describes how tools are ranked, and how well.
 
 ## What it costs
 
@@ -53,8 +61,12 @@ def discovery_page(note: str) -> str:
 
 async def _table() -> str:
     ours, thousand = _box("full"), _box("full", _many(1_000))
+    # On a busy machine the first search does not wait for all tools, and its answer says so.
+    while thousand.registry.search(_QUERY).not_indexed:
+        pass
     rows = [
         ("our own tools, `full`", _listed(ours)),
+        ("our own tools, `light`", _listed(_box("light"))),
         ("our own tools, `search`", _listed(_box("search"))),
         ("and 1,000 more, `full`", _listed(thousand)),
         ("and 1,000 more, `search`", _listed(_box("search", _many(1_000)))),

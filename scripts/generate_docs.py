@@ -13,11 +13,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from dogubako.app import build
 from dogubako.contract import errors
 from dogubako.contract.errors import DogubakoError
-from dogubako.contract.pack import Pack
-from dogubako.contract.setting import env_name
-from dogubako.engine.entry import ToolRegistryEntry
+from dogubako.contract.pack import Pack, env_name, has_tables
+from dogubako.engine.registration import ToolRegistryEntry
+from dogubako.gateway.settings import ServerSettings
 from dogubako.packs import PACKS
 from dogubako.settings import Settings, Sources
+from scripts.api_reference import reference_page
 from scripts.discovery_sizes import discovery_page
 from scripts.n8n_sizes import n8n_page
 from scripts.redmine_sizes import redmine_page
@@ -33,6 +34,7 @@ def main() -> int:
         "docs/tools.md": tools_page(),
         "docs/settings.md": settings_page(),
         "docs/errors.md": errors_page(),
+        "docs/reference.md": reference_page(NOTE),
         "docs/n8n.md": n8n_page(NOTE),
         "docs/redmine.md": redmine_page(NOTE),
         "docs/discovery.md": discovery_page(NOTE),
@@ -55,6 +57,14 @@ def tools_page() -> str:
     return f"# Tools\n\n{NOTE}\n{sections}"
 
 
+# Settings that servers share with other services, whose models describe them.
+_SHARED = {
+    "ca_bundle": "A file with the certificates to trust, for a server with one of its own.",
+    "credentials": "shared: callers use the key of the table; own: each its own; own-or-shared: its own if it has one.",
+    "credential_header": "The header in which callers send their own key.",
+}
+
+
 def settings_page() -> str:
     rows = "".join(_setting(Settings, name) for name in Settings.model_fields)
     tables = "".join(_pack_settings(pack) for pack in PACKS if pack.settings.model_fields)
@@ -63,13 +73,32 @@ def settings_page() -> str:
         "Command line > environment > `.env` > `dogubako.toml` > default. An unknown `DOGUBAKO_*` variable, an\n"
         "unknown key in the file or a bad value stops the start with a sentence that names it. `dogubako config`\n"
         "prints what is in force.\n\n"
-        f"{_SETTINGS_HEAD}{rows}{tables}"
+        f"{_SETTINGS_HEAD}{rows}{tables}{_server_settings()}"
     )
+
+
+def _server_settings() -> str:
+    fields = {name: field for name, field in ServerSettings.model_fields.items() if name != "resolved"}
+    rows = "".join(
+        f"| `{name}` | {_default(name, field.default)} | {_SHARED.get(name, field.description)} |\n"
+        for name, field in fields.items()
+    )
+    place = (
+        "Each other MCP server has a table `[servers.NAME]` in the file, and no variables ([servers.md](servers.md))."
+    )
+    return f"\n## servers\n\n{place}\n\n| key | default | meaning |\n| --- | --- | --- |\n{rows}"
 
 
 def _pack_settings(pack: Pack[Any, Any]) -> str:
     rows = "".join(_setting(pack.settings, name) for name in pack.settings.model_fields)
-    return f"\n## {pack.name}\n\nIn the file these stand in the table `[{pack.name}]`.\n\n{_SETTINGS_HEAD}{rows}"
+    place = f"In the file these stand in the table `[{pack.name}]`."
+    if pack.multiple:
+        variable = env_name(pack.settings, "url").replace("_URL", "_HQ_URL")
+        place += (
+            f" A second {pack.name} has a table of its own, `[{pack.name}.hq]`, and variables like `{variable}`; it\n"
+            "inherits all settings but the URL and secrets, and tools then have the argument `instance`."
+        )
+    return f"\n## {pack.name}\n\n{place}\n\n{_SETTINGS_HEAD}{rows}"
 
 
 def errors_page() -> str:
@@ -97,13 +126,19 @@ def _tool(entry: ToolRegistryEntry) -> str:
 
 def _setting(model: type[BaseModel], name: str) -> str:
     field = model.model_fields[name]
+    if has_tables(model, name):
+        return f"| – | `[….{name}]` | – | {field.description} |\n"
     return f"| `{env_name(model, name)}` | `{name}` | {_default(name, field.default)} | {field.description} |\n"
 
 
+# Defaults that differ from machine to machine.
+FOLDERS = {"data_dir": "the user's data folder", "log_dir": "the user's state folder"}
+
+
 def _default(name: str, value: Any) -> str:
-    if name == "data_dir":
-        return "the user's data folder"
-    if value is None or value == ():
+    if name in FOLDERS:
+        return FOLDERS[name]
+    if value is None or value in ((), {}):
         return "–"
     shown = ",".join(str(item) for item in value) if isinstance(value, tuple) else str(value)
     return f"`{shown.lower() if isinstance(value, bool) else shown}`"

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from dogubako.sandbox.n8n.recordings import recordings
+from dogubako_sandbox.n8n.store import recordings
 
 ITEMS: Final = 10_000
 # The same execution as a real n8n tells it when it holds the data back: all but the data is true.

@@ -23,8 +23,8 @@ from typing import Final
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from dogubako.gate.audit_line import read_line
-from dogubako.gate.keys import KeyStore
+from dogubako.gate.api_keys import KeyStore
+from dogubako.gate.audit import read_line
 from scripts.load_visitors import Tally, Visitor
 
 ROOT: Final = Path(__file__).resolve().parent.parent

@@ -1,8 +1,9 @@
 """Run a real n8n on loopback, for tests: fresh data, one owner, one key. Started as a program it serves until stopped.
 
-python scripts/real_n8n.py     prints {"url", "api_key", "pid"} as one line of JSON
+python scripts/real_n8n.py [--port 5678] [--folder data]     prints {"url", "api_key", "pid"} as one line of JSON
 """
 
+import argparse
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,6 +41,11 @@ class RealN8n:
         """A further API key that may do less, for example `["workflow:list", "workflow:read"]`."""
         return _new_key(self.url, self.cookie, scopes)
 
+    def mcp_token(self) -> str:
+        """A token of n8n's own MCP server, which is switched on for it."""
+        _data(_rest(self.url, "PATCH", "/rest/mcp/settings", {"mcpAccessEnabled": True}, self.cookie))
+        return str(_data(_rest(self.url, "POST", "/rest/mcp/api-key/rotate", {}, self.cookie))["apiKey"])
+
     def run_manually(self, workflow_id: str, trigger_node: str) -> str:
         """Start an execution as the editor's button does, and return its id. The public API has no way to do this."""
         path = f"/rest/workflows/{workflow_id}/run"
@@ -49,14 +55,19 @@ class RealN8n:
 
 @contextmanager
 def running(
-    installation: Installation, *, folder: Path | None = None, settings: Mapping[str, str] | None = None
+    installation: Installation,
+    *,
+    folder: Path | None = None,
+    settings: Mapping[str, str] | None = None,
+    port: int | None = None,
 ) -> Iterator[RealN8n]:
     """A started n8n with an owner and a key. Give a folder to keep its data, and settings to change its environment."""
     with TemporaryDirectory(prefix="dogubako-n8n-") as fresh:
         home = folder or Path(fresh)
-        port, broker_port = free_ports(2)
-        url = f"http://127.0.0.1:{port}"
-        environment = {**_environment(home, port, broker_port), **(settings or {})}
+        home.mkdir(parents=True, exist_ok=True)
+        free_port, broker_port = free_ports(2)
+        url = f"http://127.0.0.1:{port or free_port}"
+        environment = {**_environment(home, port or free_port, broker_port), **(settings or {})}
         log = home / "n8n.log"
         command = [str(installation.node), str(installation.program), "start"]
         process = start(command, folder=home, environment=environment, log=log)
@@ -128,9 +139,13 @@ def _data(answer: httpx2.Response) -> Any:
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser(description="Run a real n8n on loopback until Ctrl-C.")
+    parser.add_argument("--port", type=int, help="a free one when not given")
+    parser.add_argument("--folder", type=Path, help="keep the data here; without it they are removed at the end")
+    asked = parser.parse_args()
     leave_on_signals()
     try:
-        with running(install(say)) as n8n:
+        with running(install(say), folder=asked.folder, port=asked.port) as n8n:
             tell_and_wait("n8n", n8n.pid, {"url": n8n.url, "api_key": n8n.api_key, "pid": n8n.pid})
     except (InstallError, StartError) as error:
         say(str(error))

@@ -1,6 +1,6 @@
 """Run a real Redmine on loopback, for tests: Debian's package, our seed. Started as a program it serves until stopped.
 
-python scripts/real_redmine.py [--port 3300]     prints {"url", "pid", "keys"} as one line of JSON
+python scripts/real_redmine.py [--port 3300] [--world ja]     prints {"url", "pid", "keys"} as one line of JSON
 """
 
 import argparse
@@ -19,7 +19,7 @@ import httpx2
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scripts.real_server import Patience, StartError, free_ports, leave_on_signals, ready, say, tell_and_wait
-from scripts.redmine_install import InstallError, Seeded, seeded
+from scripts.redmine_install import SEED, SEED_JA, InstallError, Seed, Seeded, seeded
 from scripts.redmine_instance import APP, Instance
 
 PATIENCE: Final = Patience(start=90, stop=15)
@@ -37,9 +37,10 @@ class RealRedmine:
     instance: Instance
     seed: Seeded
 
-    def reset(self) -> None:
-        """Bring back the seeded data and files. The server goes on running."""
-        self.instance.fill(self.seed.database, self.seed.files)
+    def reset(self, seed: Seeded | None = None) -> None:
+        """Bring back the seeded data and files, of this world or of another one. The server goes on running."""
+        world = seed or self.seed
+        self.instance.fill(world.database, world.files)
 
     def set_setting(self, name: str, value: str) -> None:
         """Change a setting that has no place in the API, for example `rest_api_enabled`; the next request sees it."""
@@ -52,9 +53,9 @@ class RealRedmine:
 
 
 @contextmanager
-def running_redmine(port: int | None = None) -> Iterator[RealRedmine]:
-    """A started Redmine with the seeded world, on a free port unless one is given."""
-    seed = seeded(say)
+def running_redmine(port: int | None = None, world: Seed = SEED) -> Iterator[RealRedmine]:
+    """A started Redmine with a seeded world, on a free port unless one is given."""
+    seed = seeded(say, world)
     with TemporaryDirectory(prefix="dogubako-redmine-") as folder:
         instance = Instance(folder=Path(folder))
         instance.prepare()
@@ -85,10 +86,11 @@ def _is_ready(url: str, key: str) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Run a real Redmine on loopback until Ctrl-C.")
     parser.add_argument("--port", type=int, help="a free one when not given")
-    port = parser.parse_args().port
+    parser.add_argument("--world", choices=("en", "ja"), default="en", help="which seed")
+    asked = parser.parse_args()
     leave_on_signals()
     try:
-        with running_redmine(port) as redmine:
+        with running_redmine(asked.port, SEED_JA if asked.world == "ja" else SEED) as redmine:
             tell_and_wait("Redmine", redmine.pid, {"url": redmine.url, "pid": redmine.pid, "keys": redmine.keys})
     except (InstallError, StartError) as error:
         say(str(error))

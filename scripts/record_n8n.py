@@ -1,4 +1,4 @@
-"""Run every workflow of the sandbox on a real n8n and keep what it answered, in src/dogubako/sandbox/n8n/recordings/.
+"""Run every workflow of the sandbox on a real n8n and keep what it answered, in src/dogubako_sandbox/n8n/recordings/.
 
 A recording has the name of its workflow; where one workflow shows several states, more words follow. `o-no-trigger`
 cannot run and has none; `q-sub` is among the children of `q-parent`.
@@ -20,12 +20,12 @@ import httpx2
 # Run as a file, Python looks beside it, not where `scripts` is.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from dogubako.sandbox.n8n.workflows import MANUAL_TRIGGER, WORKFLOWS
+from dogubako_sandbox.n8n.workflows import MANUAL_TRIGGER, WORKFLOWS
 from scripts.n8n_install import NODE_HOME, Installation, install
 from scripts.real_n8n import RealN8n, running
 
 ROOT = Path(__file__).resolve().parent.parent
-OUT = ROOT / "src" / "dogubako" / "sandbox" / "n8n" / "recordings"
+OUT = ROOT / "src" / "dogubako_sandbox" / "n8n" / "recordings"
 LARGEST_TOTAL = 700_000
 WAIT_SECONDS = 60
 

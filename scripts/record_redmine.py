@@ -1,6 +1,6 @@
 """Write what the sandbox's Redmine knows when it starts: the tables of a real, seeded Redmine, as JSON.
 
-python scripts/record_redmine.py     writes src/dogubako/sandbox/redmine/world.json
+python scripts/record_redmine.py     writes the sandbox's world.json, and world_ja.json of the tests
 """
 
 import json
@@ -16,9 +16,10 @@ from typing import Any, Final
 # Run as a file, Python looks beside it, not where `scripts` is.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from scripts.redmine_install import InstallError, Seeded, seeded
+from dogubako_sandbox.redmine.world import WORLD, World, computed_rows
+from scripts.redmine_install import SEED_JA, InstallError, Seeded, seeded
 
-WORLD: Final = Path(__file__).resolve().parent.parent / "src" / "dogubako" / "sandbox" / "redmine" / "world.json"
+WORLD_JA: Final = Path(__file__).resolve().parents[1] / "tests/redmine_contract/ja/world_ja.json"
 TABLES: Final = (
     "settings",
     "users",
@@ -85,7 +86,6 @@ puts JSON.generate(JSON.parse($stdin.read).map { |text| YAML.unsafe_load(text) }
 RUBY_SECONDS: Final = 60
 
 Row = dict[str, Any]
-World = dict[str, list[Row]]
 FromYaml = Callable[[Sequence[str]], list[Any]]
 
 
@@ -136,6 +136,18 @@ def from_yaml(texts: Sequence[str]) -> list[Any]:
     return values
 
 
+def without_computed(world: World) -> World:
+    """Leave out the rows that the sandbox computes, after a check that it computes what was recorded."""
+    kept = dict(world)
+    for name, rows in computed_rows(world).items():
+        recorded = {row["id"]: row for row in world[name]}
+        wrong = [row["id"] for row in rows if recorded.pop(row["id"], None) != row]
+        if wrong:
+            raise InstallError(f"world.py and the seed differ in {name} {wrong[0]}")
+        kept[name] = list(recorded.values())
+    return kept
+
+
 def rendered(world: Mapping[str, Sequence[Row]]) -> str:
     """JSON with one row per line, so that a difference can be read."""
     tables = [f"{json.dumps(name)}: [{_lines(rows)}]" for name, rows in world.items()]
@@ -150,12 +162,16 @@ def _lines(rows: Sequence[Row]) -> str:
 
 def main() -> int:
     try:
-        text = rendered(world_of(seeded(_say)))
+        texts = {
+            WORLD: rendered(without_computed(world_of(seeded(_say)))),
+            WORLD_JA: rendered(world_of(seeded(_say, SEED_JA))),
+        }
     except InstallError as error:
         _say(str(error))
         return 1
-    WORLD.write_text(text, encoding="utf-8")
-    _say(f"{WORLD.name}: {len(text.encode()) // 1000} kB")
+    for path, text in texts.items():
+        path.write_text(text, encoding="utf-8")
+        _say(f"{path.name}: {len(text.encode()) // 1000} kB")
     return 0
 
 

