@@ -5,11 +5,15 @@ BIN := $(VENV)/bin
 RUN := $(VENV)/.runtime
 DEV := $(VENV)/.dev
 TOOLS := $(VENV)/.tools
+PAGES := $(VENV)-pages/.installed
 UV := $(BIN)/python -m uv
 WORKERS ?= logical
+# Rewritten test modules are kept for the next run, also where Python is told to keep no bytecode.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
+PARALLEL := -n $(WORKERS) --maxprocesses 8 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-pages test-n8n test-searx test-redmine attack check lint types coverage docs docs-check bench bench-search load conformance sbom notices lock clean
+.PHONY: help install run test test-all test-pages test-n8n test-searx test-redmine test-servers test-fleet attack check lint types coverage docs docs-check bench bench-profile bench-search bench-pages bench-services load conformance sbom notices lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -21,25 +25,33 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(RUN): $(VENV)/bin/python requirements.lock pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python scripts/install_locked.py requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(DEV): $(RUN) requirements-dev.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@$(BIN)/python scripts/install_locked.py requirements-dev.lock
 	@touch $@
 
 $(TOOLS): $(DEV) requirements-tools.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-tools.lock
+	@$(BIN)/python scripts/install_locked.py requirements-tools.lock
+	@touch $@
+
+$(PAGES): bench/pages/requirements.lock
+	$(PYTHON) -m venv $(VENV)-pages
+	@$(VENV)-pages/bin/python scripts/install_locked.py bench/pages/requirements.lock
 	@touch $@
 
 run: $(RUN)  ## start the server with everything built in; no account needed
 	$(BIN)/dogubako serve --sandbox --tools examples/workbench.py
 
-test: $(DEV) $(TOOLS)  ## run the tests, in as many processes as there are processors; WORKERS=0 for one
-	$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal --cov --cov-report=
+test: $(DEV)  ## the quick tests, in as many processes as there are processors; WORKERS=0 for one
+	$(PYTEST) --quick $(PARALLEL)
 
-check: lint types docs-check test coverage  ## all that must hold before a push
+test-all: $(DEV) $(TOOLS)  ## all tests, also those marked slow, with every example of property tests and with coverage
+	$(PYTEST) $(PARALLEL) --cov --cov-report=
+
+check: lint types docs-check coverage  ## all that must hold before a push
 
 lint: $(DEV)  ## ruff: style and formatting
 	$(BIN)/ruff check .
@@ -51,7 +63,7 @@ types: $(DEV)  ## mypy, strictly
 docs-check: $(DEV)  ## are the generated tables up to date?
 	$(BIN)/python scripts/generate_docs.py --check
 
-coverage: $(DEV)  ## did the last tests reach enough of contract, engine and response?
+coverage: test-all  ## do all tests reach enough of contract, engine and response?
 	$(BIN)/python scripts/coverage_gate.py
 
 test-pages: $(DEV)  ## our pages in a real Chromium (Debian: chromium)
@@ -66,12 +78,21 @@ test-searx: $(DEV)  ## the SearXNG provider against a real search server (Debian
 test-redmine: $(DEV)  ## the contract suite against a real Redmine (Debian's; root installs it when it is missing)
 	$(BIN)/python -m pytest -m real_redmine tests/redmine_contract
 
-# Run one after the other: what is measured is the server, and not its neighbours.
-STALLS := tests/doors/test_loop_stalls.py tests/packs/test_large_answers.py \
-  tests/packs/web/providers/test_event_loop.py tests/engine/search/test_searching_beside_the_loop.py
+test-servers: $(TOOLS)  ## real MCP servers of others that need no network, behind ours (npm and uv install them once)
+	$(BIN)/python -m pytest -m real_servers tests/gateway
+
+test-fleet: $(TOOLS)  ## all 24 real MCP servers, behind ours
+	$(BIN)/python -m pytest -m 'real_servers or fleet' tests/gateway
+
+# One after the other, each file in a process of its own: what is measured is the server, and not its neighbours.
+# (In one process, what other tests have imported draws every logged error on the terminal, which takes longer.)
+STALLS := tests/doors/test_loop_stalls.py tests/packs/test_large_answers.py tests/packs/n8n/test_large_files.py \
+  tests/response/test_loop_stalls.py tests/response/test_very_large_values.py \
+  tests/packs/web/providers/test_event_loop.py tests/engine/search/test_searching_beside_the_loop.py \
+  tests/console/test_large.py
 
 attack: $(DEV)  ## hostile requests, crowds, oversized answers, a sick Redis, full disks, signals; a table of failures
-	$(BIN)/python -m pytest -m attack tests/attack
+	$(BIN)/python -m pytest -q -m attack tests/attack
 	for file in $(STALLS); do $(BIN)/python -m pytest -q -m stall $$file || exit 1; done
 
 docs: $(DEV)  ## write the generated tables again
@@ -86,8 +107,17 @@ load: $(DEV)  ## a minute of 256 clients, some of which vanish, and a stop in th
 bench: $(DEV)  ## measure against the peers in ../shared/bench, in one run
 	$(BIN)/python bench/run.py
 
+bench-profile: $(DEV)  ## where the time of one call goes, by room of the house
+	$(BIN)/python bench/profile_calls.py
+
 bench-search: $(DEV)  ## how well and how fast tools are found, on the public sets in ../shared/eval/tool-search
 	$(BIN)/python bench/search.py
+
+bench-pages: $(DEV) $(PAGES)  ## fetch_page beside trafilatura and markitdown, on awkward pages of our own
+	$(BIN)/python -m bench.pages.run --held-back
+
+bench-services: $(DEV)  ## HTTP APIs from their descriptions, beside FastMCP's importer; a table in docs/services.md
+	$(BIN)/python -m bench.services
 
 sbom: $(TOOLS)  ## a CycloneDX SBOM of the locked packages: dist/dogubako.cdx.json
 	$(BIN)/python scripts/sbom.py
@@ -96,11 +126,12 @@ notices: $(DEV)  ## write the licences of the packages that we need: THIRD-PARTY
 	$(BIN)/python scripts/third_party_notices.py
 
 lock: $(TOOLS)  ## choose the newest allowed versions again, with the uv that requirements-tools.lock names
-	$(UV) pip compile $(LOCK) --group build pyproject.toml -o requirements.lock
-	$(UV) pip compile $(LOCK) --group dev --all-extras pyproject.toml -o requirements-dev.lock
+	$(UV) pip compile $(LOCK) --group build --extra standard --extra charts --extra files --extra openapi pyproject.toml -o requirements.lock
+	$(UV) pip compile $(LOCK) --group dev --extra standard --extra redis --extra charts --extra files --extra openapi --extra otel pyproject.toml -o requirements-dev.lock
 	$(UV) pip compile $(LOCK) --group tools --constraint requirements-dev.lock -o requirements-tools.lock
+	$(UV) pip compile $(LOCK) --group pages -o bench/pages/requirements.lock
 
 LOCK := --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header
 
 clean:  ## remove what was built
-	rm -rf $(VENV) build dist logs .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*
+	rm -rf $(VENV) $(VENV)-pages build dist logs .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*
