@@ -26,7 +26,7 @@ from dogubako.engine.search import NO_SEARCH, IndexedSearch, can_search
 from dogubako.engine.search.jmdict import Dictionary
 from dogubako.engine.search.learning import LearnedPhrases
 from dogubako.gate.api_keys import KeyStore
-from dogubako.gate.files import kept_secret
+from dogubako.gate.files import load_or_create_secret
 from dogubako.gate.gate import Gate
 from dogubako.gate.key_administration import KeyAdministration
 from dogubako.gateway.administration import ServerAdministration
@@ -84,7 +84,7 @@ class Toolbox:
         learned = LearnedPhrases(settings.data_dir, self.redactor.mask_all) if settings.learn_from_use else None
         search = IndexedSearch(dictionary.reader, words=settings.words_by_tool, learned=learned)
         self.registry = ToolRegistry(search=search)
-        self.cache = answer_cache(settings, kept_secret)
+        self.cache = answer_cache(settings, load_or_create_secret)
         responses = ToolResponseBuilder(
             language=settings.lang, max_tokens=settings.max_response_tokens, redactor=self.redactor
         )

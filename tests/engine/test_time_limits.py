@@ -11,7 +11,7 @@ import pytest
 import structlog.testing
 
 from dogubako import Context, Effect, tool
-from dogubako.contract.conversation import InputAnswer, InputRequests, Silence
+from dogubako.contract.conversation import InputAnswer, InputRequests, NullConversation
 from dogubako.engine import attempt
 from dogubako.tools import BaseTool, ElicitResult, ExecutionOptions, NoArgs, ToolCall
 
@@ -187,7 +187,7 @@ async def test_a_cancelled_call_does_not_try_again(monkeypatch: pytest.MonkeyPat
         await asyncio.wait_for(task, 5)
 
 
-class Thinker(Silence):
+class Thinker(NullConversation):
     """A person who takes longer to answer than the tool may take to run."""
 
     def supports(self, capability: str) -> bool:

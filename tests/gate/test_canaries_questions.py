@@ -9,7 +9,14 @@ import pytest
 from dogubako import Effect
 from dogubako.app import Toolbox, build
 from dogubako.contract.call import ToolCall
-from dogubako.contract.conversation import SILENCE, ElicitRequest, ElicitResult, InputAnswer, InputRequests, Silence
+from dogubako.contract.conversation import (
+    SILENCE,
+    ElicitRequest,
+    ElicitResult,
+    InputAnswer,
+    InputRequests,
+    NullConversation,
+)
 from dogubako.settings import Sources
 from dogubako.tools import BaseTool, ToolPack
 
@@ -29,7 +36,7 @@ class Betray(BaseTool):
         return f"The service says: X-Api-Key: abcdefgh and {SECRET} and https://ann:hidden@h.example would be gone."
 
 
-class Listener(Silence):
+class Listener(NullConversation):
     """Somebody who can be asked, and says no."""
 
     def __init__(self) -> None:

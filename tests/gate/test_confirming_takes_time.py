@@ -10,7 +10,7 @@ import pytest
 
 from dogubako.app import Toolbox
 from dogubako.contract.call import Caller, ToolCall
-from dogubako.contract.conversation import ElicitResult, InputAnswer, InputRequests, Silence
+from dogubako.contract.conversation import ElicitResult, InputAnswer, InputRequests, NullConversation
 from dogubako.tools import ToolResult
 from tests.doors.loop_clock import LoopClock
 from tests.doors.processes import PATIENCE
@@ -21,7 +21,7 @@ from .sheds import log_in, recorded_in, shed_in
 ANN, BOB = (Caller(name=name, scopes=frozenset({"admin"})) for name in ("ann", "bob"))
 
 
-class Thinker(Silence):
+class Thinker(NullConversation):
     """A person who can be asked, and says yes when told to."""
 
     def __init__(self) -> None:

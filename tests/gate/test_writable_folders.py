@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dogubako.gate.files import trouble_in
+from dogubako.gate.files import why_not_writable
 
 
 def everything_in(folder: Path) -> list[Path]:
@@ -15,14 +15,14 @@ def everything_in(folder: Path) -> list[Path]:
 
 @pytest.mark.parametrize("name", [".", "not there yet", "not/there/yet"])
 def test_a_folder_that_is_there_or_can_be_made_is_fine_and_stays_as_it_is(tmp_path: Path, name: str) -> None:
-    assert trouble_in(tmp_path / name) is None
+    assert why_not_writable(tmp_path / name) is None
     assert everything_in(tmp_path) == []
 
 
 def test_a_folder_is_looked_for_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
-    assert trouble_in(Path("logs")) is None
+    assert why_not_writable(Path("logs")) is None
 
 
 BAD_PLACES = [
@@ -40,7 +40,7 @@ def test_what_cannot_be_written_says_why(tmp_path: Path, name: str, trouble: str
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     before = everything_in(tmp_path)
 
-    assert trouble_in(tmp_path / name) == trouble
+    assert why_not_writable(tmp_path / name) == trouble
     assert everything_in(tmp_path) == before
 
 
@@ -53,4 +53,4 @@ def test_a_disk_without_room_is_trouble(
 ) -> None:
     monkeypatch.setattr(os, "fstatvfs", lambda handle: SimpleNamespace(f_bavail=blocks, f_frsize=400_000))
 
-    assert trouble_in(tmp_path) == trouble
+    assert why_not_writable(tmp_path) == trouble

@@ -9,7 +9,7 @@ import numpy  # noqa: F401
 import pytest
 
 from dogubako.contract.call import ToolResult
-from dogubako.contract.conversation import INPUT_REQUIRED, URL_ELICITATION, Silence
+from dogubako.contract.conversation import INPUT_REQUIRED, URL_ELICITATION, NullConversation
 from dogubako.testing import client
 from dogubako.transports.http.app import HttpApp
 from dogubako.transports.mcp.fast_path import FastPath
@@ -83,7 +83,7 @@ async def test_an_older_client_is_simple_if_it_is_known_what_it_declared(declare
     assert (found is None) is (declared is None)
 
 
-class Heard(Silence):
+class Heard(NullConversation):
     """A client that hears progress."""
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ from dogubako.contract.conversation import ElicitRequest, ElicitResult, InputReq
 from dogubako.contract.errors import ApiError, CapabilityRequiredError
 from dogubako.gateway import questions
 from dogubako.gateway.link import UpstreamError
-from dogubako.gateway.pending import PendingRequest
+from dogubako.gateway.pending_requests import PendingRequest
 from dogubako.gateway.results import failure_of
 from dogubako.gateway.session import UpstreamSession
 

@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from dogubako.app import Toolbox, build
-from dogubako.packs.n8n import rewriting
+from dogubako.packs.n8n import workflow_writer
 from dogubako.settings import Sources
 from dogubako_sandbox.n8n.app import SANDBOX_KEY, n8n_app
 from dogubako_sandbox.n8n.replay import seed_id
@@ -61,7 +61,7 @@ async def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
 def publishing_at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """The n8n in small has no moment in which the old version runs; nobody has to wait for its end."""
     if not SUITE.is_real(request.node):
-        monkeypatch.setattr(rewriting, "REPUBLISH_SECONDS", 0.0)
+        monkeypatch.setattr(workflow_writer, "REPUBLISH_SECONDS", 0.0)
 
 
 @asynccontextmanager

@@ -15,7 +15,7 @@ from dogubako.contract.errors import ApiError
 from dogubako.contract.picture_size import picture_size
 from dogubako.outbound.documents.document import DocumentError, DocumentKind, document_kind
 from dogubako.outbound.documents.parser import DocumentParser, document_workers
-from dogubako.outbound.documents.pictures import Picture, scaled_picture
+from dogubako.outbound.documents.picture_scaling import Picture, scaled_picture
 from dogubako.outbound.documents.texts import read_text
 from dogubako.outbound.documents.worker import DocumentPart, DocumentRequest, PictureRequest, perform
 from dogubako.outbound.parsing.protocol import ParseFailure

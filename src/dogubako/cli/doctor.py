@@ -12,7 +12,7 @@ from dogubako.app import Toolbox
 from dogubako.cli.options import AsJson, Chosen, Config, Packs, Sandbox, Tools, friendly
 from dogubako.cli.terminal import print_json, print_table
 from dogubako.contract.pack import HealthCheck, env_name, has_tables
-from dogubako.gate.files import others_who_write, trouble_in
+from dogubako.gate.files import foreign_writable_paths, why_not_writable
 from dogubako.gateway.settings import ServerSettings
 from dogubako.pack_state import reference
 from dogubako.settings import Settings, SettingsError
@@ -102,7 +102,7 @@ def _refusals(settings: Settings) -> list[HealthCheck]:
 
 
 def _folder(subject: str, path: Path, variable: str) -> HealthCheck:
-    trouble = trouble_in(path)
+    trouble = why_not_writable(path)
     if trouble is None:
         return HealthCheck(ok=True, subject=subject, message=f"{path} can be written.")
     return HealthCheck(
@@ -117,7 +117,7 @@ def _folder(subject: str, path: Path, variable: str) -> HealthCheck:
 def _access(data_dir: Path) -> list[HealthCheck]:
     """Report files that other users can write: they could add keys or change the audit log."""
     try:
-        findings = list(others_who_write(data_dir))
+        findings = list(foreign_writable_paths(data_dir))
     except OSError:
         # The folder is missing or unreadable, which another check reports.
         return []

@@ -19,9 +19,9 @@ from dogubako.contract.redaction import Redactor
 from dogubako.gate.api_keys import KeysError, KeyStore
 from dogubako.gateway.pack import ServerPack
 from dogubako.gateway.probe import Probe, probe
+from dogubako.gateway.server_views import server_detail, server_info
 from dogubako.gateway.servers import Servers
 from dogubako.gateway.settings import ServerSettings, read_server, resolve
-from dogubako.gateway.shown import server_detail, server_info
 from dogubako.gateway.sign_ins import SignIns
 from dogubako.settings import SettingsError
 

@@ -16,9 +16,9 @@ from dogubako.cli.terminal import fail, plain, print_json, print_table
 from dogubako.cli.upstreams import HELD_BACK, Yes, approve_held, drop, enter, have_signed_in, signed_out
 from dogubako.gateway.pack import ServerPack
 from dogubako.gateway.probe import Probe, probe
+from dogubako.gateway.server_views import server_info
 from dogubako.gateway.servers import Servers
 from dogubako.gateway.settings import read_server, resolve
-from dogubako.gateway.shown import server_info
 from dogubako.gateway.sign_ins import ShowAddress
 from dogubako.openapi.schemes import wants_sign_in
 from dogubako.response.tokens import count_tokens

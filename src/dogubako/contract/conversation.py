@@ -114,7 +114,7 @@ class Conversation(Protocol):
         ...
 
 
-class Silence:
+class NullConversation:
     """No client listens: progress and log lines are dropped, and questions fail."""
 
     def supports(self, capability: str) -> bool:
@@ -130,7 +130,7 @@ class Silence:
         raise CapabilityRequiredError(capability_of(next(iter(requests.values()))))
 
 
-SILENCE = Silence()
+SILENCE = NullConversation()
 
 
 def capability_of(request: InputRequest) -> str:

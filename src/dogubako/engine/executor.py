@@ -294,7 +294,7 @@ class ToolExecutor:
                 if not waits and attempt.waited:
                     self._waiting.add(tool.name)
                 failed = result.error is not None
-                delay = _pause(result, plan, repeated) if failed and entry.repeatable else None
+                delay = _retry_delay(result, plan, repeated) if failed and entry.repeatable else None
                 if delay is None or time.monotonic() + delay >= deadline:
                     if result.cacheable and not tool.caches:
                         self._warn_of_undeclared(entry)
@@ -346,7 +346,7 @@ class ToolExecutor:
         return f"dogubako:answer:{hashlib.sha256(named.encode()).hexdigest()}"
 
 
-def _pause(result: ToolResult, plan: Plan, attempt: int) -> float | None:
+def _retry_delay(result: ToolResult, plan: Plan, attempt: int) -> float | None:
     """The seconds to wait before the next attempt, or None for no further attempt."""
     error = result.error
     if error is None or not error.transient or attempt >= plan.retry:

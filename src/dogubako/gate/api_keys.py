@@ -19,7 +19,7 @@ import msgspec
 
 from dogubako.contract.call import TRUSTED
 from dogubako.contract.errors import DogubakoError
-from dogubako.gate.files import complete, itself
+from dogubako.gate.files import open_no_follow, write_temp_file
 
 _PREFIX: Final = "dgb"
 _FILE: Final = "keys.json"
@@ -159,7 +159,7 @@ class KeyStore:
 
     def _read(self) -> list[ApiKey]:
         try:
-            with open(self._path, "rb", opener=itself) as file:
+            with open(self._path, "rb", opener=open_no_follow) as file:
                 _check_who_can_write(self._path, os.fstat(file.fileno()))
                 return msgspec.json.decode(file.read(), type=list[ApiKey])
         except FileNotFoundError:
@@ -175,7 +175,7 @@ class KeyStore:
         """Hold a lock while the keys change, so that two commands at once lose no key."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with open(self._path.with_name(f"{_FILE}.lock"), "ab", opener=itself) as lock:
+            with open(self._path.with_name(f"{_FILE}.lock"), "ab", opener=open_no_follow) as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 keys = self._read()
                 yield keys
@@ -185,7 +185,7 @@ class KeyStore:
 
     def _write(self, keys: list[ApiKey]) -> None:
         content = msgspec.json.format(msgspec.json.encode(keys), indent=2)
-        with complete(self._path, content) as file:
+        with write_temp_file(self._path, content) as file:
             file.replace(self._path)
         _sync_folder(self._path.parent)
 

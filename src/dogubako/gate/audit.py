@@ -24,7 +24,7 @@ from dogubako.contract.errors import ReadOnlyError
 from dogubako.contract.metadata import ToolMetadata
 from dogubako.contract.redaction import Redactor
 from dogubako.contract.timestamps import utc_text
-from dogubako.gate.files import check_room, kept_secret
+from dogubako.gate.files import check_room, load_or_create_secret
 from dogubako.response.jsonable import clean_text
 
 log = structlog.get_logger("dogubako.gate")
@@ -112,7 +112,7 @@ class AuditFile:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             # Stored beside the log, so that equal arguments have equal hashes, which cannot be guessed by trying.
-            self.salt = kept_secret(self._salt_path)
+            self.salt = load_or_create_secret(self._salt_path)
             replaced = self._file.open()
         except OSError as error:
             self._failed(error)

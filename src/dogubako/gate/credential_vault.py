@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from dogubako.contract.credentials import Credential
-from dogubako.gate.files import kept_secret
+from dogubako.gate.files import load_or_create_secret
 from dogubako.settings import Settings
 
 _KEY_FILE: Final = "credentials.key"
@@ -55,7 +55,7 @@ def vault_of(settings: Settings) -> CredentialVault:
     secret = settings.credentials_key
     if secret is not None:
         return CredentialVault(secret.get_secret_value().encode)
-    return CredentialVault(lambda: kept_secret(settings.data_dir / _KEY_FILE))
+    return CredentialVault(lambda: load_or_create_secret(settings.data_dir / _KEY_FILE))
 
 
 def _owner(key_id: str, service: str) -> bytes:

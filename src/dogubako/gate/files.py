@@ -22,17 +22,17 @@ from dogubako.contract.storage import check_room_for_id
 _SECRET_BYTES: Final = 32
 
 
-def itself(path: str, flags: int) -> int:
+def open_no_follow(path: str, flags: int) -> int:
     """Open a file without following a link (O_NOFOLLOW), and without waiting if it is a pipe."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
 
 
 @contextmanager
-def complete(path: Path, content: bytes) -> Iterator[Path]:
+def write_temp_file(path: Path, content: bytes) -> Iterator[Path]:
     """Write a complete, synced file beside `path`, to be renamed to it. It is removed if it is not renamed."""
     # An unpredictable name and a new file: nothing can be waiting in its place.
     unfinished = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
-    with open(unfinished, "xb", opener=itself) as file:
+    with open(unfinished, "xb", opener=open_no_follow) as file:
         try:
             file.write(content)
             file.flush()
@@ -42,12 +42,12 @@ def complete(path: Path, content: bytes) -> Iterator[Path]:
             unfinished.unlink(missing_ok=True)
 
 
-def kept_secret(path: Path) -> bytes:
+def load_or_create_secret(path: Path) -> bytes:
     """The random bytes in this file, which is created if missing. All processes get the same bytes."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         # Another process may be faster; then its file counts.
-        with complete(path, secrets.token_bytes(_SECRET_BYTES)) as file, suppress(FileExistsError):
+        with write_temp_file(path, secrets.token_bytes(_SECRET_BYTES)) as file, suppress(FileExistsError):
             os.link(file, path)
     secret = path.read_bytes()
     if len(secret) < _SECRET_BYTES:
@@ -66,7 +66,7 @@ def check_room(handle: int) -> None:
         raise OSError(errno.ENOSPC, "less than 1 MB is free on its disk")
 
 
-def trouble_in(folder: Path) -> str | None:
+def why_not_writable(folder: Path) -> str | None:
     """Why the folder cannot be written, or could not after it is created. Leaves nothing behind."""
     whole = folder.absolute()
     # A dangling link exists too, and no folder can be created in its place.
@@ -80,7 +80,7 @@ def trouble_in(folder: Path) -> str | None:
     return None
 
 
-def others_who_write(folder: Path) -> Iterator[tuple[str, str]]:
+def foreign_writable_paths(folder: Path) -> Iterator[tuple[str, str]]:
     """Paths in a folder that other users can write, the folder first: a sentence and the command that fixes it."""
     for path, status in ((folder, folder.stat()), *((one, one.lstat()) for one in sorted(folder.iterdir()))):
         quoted = shlex.quote(str(path))
@@ -119,7 +119,7 @@ class FileOnceStore:
             return False
         check_room_for_id(sum(name.startswith(owner) for name in names), len(names))
         try:
-            os.close(itself(str(self._folder / marker), os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+            os.close(open_no_follow(str(self._folder / marker), os.O_CREAT | os.O_EXCL | os.O_WRONLY))
         except FileExistsError:
             return False
         return True

@@ -21,7 +21,7 @@ from dogubako.engine.policy import Policy
 from dogubako.gate.api_keys import KeyStore
 from dogubako.gate.audit import AuditLog
 from dogubako.gate.authentication import Authenticator, KeyAuthentication, NoAuthentication
-from dogubako.gate.files import FileOnceStore, trouble_in
+from dogubako.gate.files import FileOnceStore, why_not_writable
 from dogubako.gate.rate_limits import ConcurrencyLimits, RateLimits
 from dogubako.gate.scopes import CallerScopes
 from dogubako.settings import Confirmation, Settings
@@ -119,7 +119,7 @@ def _recording(audit: AuditLog) -> HealthCheck:
     begun = os.path.lexists(audit.path)
     if begun and audit.ready():
         return HealthCheck(ok=True, subject="audit log", message=str(audit.path))
-    trouble = "the log has the reason" if begun else trouble_in(audit.path.parent)
+    trouble = "the log has the reason" if begun else why_not_writable(audit.path.parent)
     if trouble is None:
         # A check must not create the file.
         return HealthCheck(ok=True, subject="audit log", message=f"{audit.path} begins with the first call")

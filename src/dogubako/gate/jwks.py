@@ -141,18 +141,18 @@ class Jwks:
             if self._answered > before:
                 return keys
             if keys and not renewed:
-                if self._is_time_for_news():
-                    self._asked_for_news()
+                if self._refresh_is_due():
+                    self._request_refresh()
                 return keys
             if not self._may_ask_for(kid, algorithm):
                 return ()
-            await self._wait_for_news()
+            await self._wait_for_refresh()
 
     async def check(self) -> None:
         """Raise `ApiError` if no keys are known and none can be fetched."""
         self._forget_what_is_too_old()
         if not self._keys:
-            await self._wait_for_news()
+            await self._wait_for_refresh()
 
     def _fitting(self, kid: str | None, algorithm: str) -> list[SigningKey]:
         named = [key for key in self._keys.get(kid, ()) if algorithm in key.algorithms]
@@ -162,7 +162,7 @@ class Jwks:
         others = [key for keys in self._keys.values() for key in keys if algorithm in key.algorithms]
         return others if len(others) == 1 else []
 
-    def _is_time_for_news(self) -> bool:
+    def _refresh_is_due(self) -> bool:
         now = time.monotonic()
         return now - self._failed > _TRY_AGAIN_SECONDS and now - self._fetched > _KEPT_SECONDS
 
@@ -171,7 +171,7 @@ class Jwks:
         if time.monotonic() - self._failed <= _TRY_AGAIN_SECONDS:
             raise _unanswered()
         # Callers wait for a running fetch; old keys are fetched again in any case.
-        if self._wanted.is_set() or self._failed != _NEVER or self._is_time_for_news():
+        if self._wanted.is_set() or self._failed != _NEVER or self._refresh_is_due():
             return True
         if self._unknown.may_fetch(kid, algorithm, self._begun):
             return True
@@ -184,14 +184,14 @@ class Jwks:
             self._keys = {}
             log.error("The keys of the authorization server have expired", hours=_BELIEVED_SECONDS / 3600)
 
-    async def _wait_for_news(self) -> None:
+    async def _wait_for_refresh(self) -> None:
         last = self._answered
-        await self._asked_for_news().wait()
+        await self._request_refresh().wait()
         if self._answered == last:
             # The fetch failed, or this server stops.
             raise _unanswered()
 
-    def _asked_for_news(self) -> anyio.Event:
+    def _request_refresh(self) -> anyio.Event:
         """Request a fetch, or join the running one."""
         assert self._http is not None, "nobody fetches keys before or after `running()`"
         self._wanted.set()
@@ -204,11 +204,11 @@ class Jwks:
                 with anyio.move_on_after(_KEPT_SECONDS if self._keys else None):
                     await self._wanted.wait()
                 await self._fetch()
-                self._tell_who_waits()
+                self._notify_waiters()
         finally:
-            self._tell_who_waits()
+            self._notify_waiters()
 
-    def _tell_who_waits(self) -> None:
+    def _notify_waiters(self) -> None:
         arrived, self._arrived, self._wanted = self._arrived, anyio.Event(), anyio.Event()
         arrived.set()
 

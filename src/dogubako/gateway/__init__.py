@@ -1,1 +1,1 @@
-"""Other people's MCP servers, served as if their tools were ours."""
+"""The gateway: connect to other MCP servers and serve their tools."""

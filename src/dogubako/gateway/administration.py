@@ -17,9 +17,9 @@ from dogubako.gate.scopes import ADMIN
 from dogubako.gateway.config_file import drop_servers, enter_servers
 from dogubako.gateway.pack import ServerPack
 from dogubako.gateway.probe import probe
+from dogubako.gateway.server_views import server_detail, server_info
 from dogubako.gateway.servers import Servers
 from dogubako.gateway.settings import read_server, resolve
-from dogubako.gateway.shown import server_detail, server_info
 from dogubako.gateway.sign_in_flows import SignInFlows
 from dogubako.gateway.sign_ins import SignInFailed
 from dogubako.pack_state import PackState

@@ -9,7 +9,7 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Table
 
-from dogubako.gate.files import complete
+from dogubako.gate.files import write_temp_file
 from dogubako.gateway.definitions import DefinitionStore, read_json, write_json
 from dogubako.settings import SettingsError
 
@@ -89,7 +89,7 @@ def _read(path: Path) -> tomlkit.TOMLDocument:
 def _write(path: Path, text: str) -> None:
     """Replace the file in one step. It keeps its mode; a new one is private, because it may hold keys."""
     target = path.resolve()
-    with complete(target, text.encode()) as file:
+    with write_temp_file(target, text.encode()) as file:
         if target.exists():
             file.chmod(target.stat().st_mode & 0o777)
         file.replace(target)

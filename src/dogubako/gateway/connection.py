@@ -15,7 +15,7 @@ from dogubako.gateway.http_link import HttpLink
 from dogubako.gateway.isolation import Program, isolated, variables_for
 from dogubako.gateway.link import Link, Message, UpstreamError, UpstreamLost
 from dogubako.gateway.messages import encoded
-from dogubako.gateway.pending import Acknowledged, Answered, Failed
+from dogubako.gateway.pending_requests import Acknowledged, Answered, Failed
 from dogubako.gateway.session import Era, UpstreamSession
 from dogubako.gateway.settings import ServerSettings
 from dogubako.gateway.skills import offers_skills

@@ -7,7 +7,7 @@ from typing import Any, Final, Self
 
 import msgspec
 
-from dogubako.gate.files import complete
+from dogubako.gate.files import write_temp_file
 from dogubako.gateway.skills import fault_of_a_skill
 
 Item = dict[str, Any]
@@ -171,5 +171,5 @@ def read_json(path: Path) -> Any:
 def write_json(path: Path, value: Any) -> None:
     """Write a whole file or none."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with complete(path, msgspec.json.encode(value)) as file:
+    with write_temp_file(path, msgspec.json.encode(value)) as file:
         file.replace(path)

@@ -9,7 +9,7 @@ import asyncio
 from typing import Any, Final
 
 from dogubako.gateway.link import Message, UpstreamError, UpstreamLost, WrongConfiguration
-from dogubako.gateway.pending import Answered, Event, Failed
+from dogubako.gateway.pending_requests import Answered, Event, Failed
 from dogubako.gateway.session import (
     ALL_CAPABILITIES,
     CLIENT_INFO,

@@ -1,4 +1,4 @@
-"""Keep one server connected: connect, connect again with back-off, park, sleep, and wake for a call."""
+"""Keep one server connected: reconnect with back-off, disconnect when idle, and reconnect on a call."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""Public names of foreign tools: as the server calls them, with a prefix only where two collide, and for ever."""
+"""Assign stable public names to the tools of other servers: their own names, with a prefix only on collision."""
 
 import hashlib
 import re

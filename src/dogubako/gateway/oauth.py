@@ -21,7 +21,7 @@ from pydantic import BaseModel
 
 from dogubako.gateway.link import SignInRequired, UpstreamLost
 from dogubako.gateway.settings import ServerSettings
-from dogubako.gateway.sign_ins import ShowAddress, SignInFailed, Tokens, WayBack
+from dogubako.gateway.sign_ins import RedirectTarget, ShowAddress, SignInFailed, Tokens
 from dogubako.outbound.http import CONNECT_SECONDS, trusted
 
 # How long a person may take to sign in.
@@ -177,17 +177,19 @@ def signer(settings: ServerSettings, stored: Tokens) -> httpx2.Auth:
     return Signer(settings, storage)
 
 
-async def sign_in(settings: ServerSettings, fresh: Tokens, show: ShowAddress, way_back: WayBack | None) -> bool:
+async def sign_in(
+    settings: ServerSettings, fresh: Tokens, show: ShowAddress, redirect_target: RedirectTarget | None
+) -> bool:
     """Have a person sign in. Without a way back the browser comes back to a port of this machine."""
-    if way_back is None:
+    if redirect_target is None:
         page = CallbackPage()
         async with page.listening() as redirect_uri:
-            return await sign_in(settings, fresh, show, WayBack(redirect_uri, page.query))
+            return await sign_in(settings, fresh, show, RedirectTarget(redirect_uri, page.query))
 
     async def callback() -> AuthorizationCodeResult:
-        return code_in(await way_back.query())
+        return code_in(await redirect_target.query())
 
-    provider = Signer(settings, TokenStorage(fresh), way_back.redirect_uri, show, callback)
+    provider = Signer(settings, TokenStorage(fresh), redirect_target.redirect_uri, show, callback)
     return await _signed_in(settings, provider, fresh)
 
 

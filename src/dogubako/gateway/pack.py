@@ -15,7 +15,6 @@ from dogubako.contract.errors import DogubakoError
 from dogubako.contract.metadata import Effect
 from dogubako.contract.pack import HealthCheck, Host, MissingSetting, Pack
 from dogubako.engine.registration import RegistrationError
-from dogubako.gateway.catalogue import ServedCatalogue
 from dogubako.gateway.definitions import Definitions, DefinitionStore, Item
 from dogubako.gateway.names import Names
 from dogubako.gateway.pins import Judgement, Pins
@@ -24,6 +23,7 @@ from dogubako.gateway.sign_in_flows import SignInFlows
 from dogubako.gateway.sign_ins import SignIns
 from dogubako.gateway.upstream import Upstream, UpstreamState
 from dogubako.gateway.upstream_calls import SignInQuestion, UpstreamCalls, UpstreamClient
+from dogubako.gateway.upstream_resources import ServedCatalogue
 from dogubako.gateway.upstream_tool import (
     UpstreamTool,
     aliases_of,

@@ -35,7 +35,7 @@ from dogubako.contract.conversation import (
 from dogubako.contract.errors import ApiError, CapabilityRequiredError
 from dogubako.gateway.link import Message, RequestId, UpstreamError
 from dogubako.gateway.messages import digest
-from dogubako.gateway.pending import Answered, Failed, LogLine, PendingRequest, Progress, ServerRequest
+from dogubako.gateway.pending_requests import Answered, Failed, LogLine, PendingRequest, Progress, ServerRequest
 from dogubako.gateway.session import UpstreamSession
 
 # As long as the state that the client holds is valid.

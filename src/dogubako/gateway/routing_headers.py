@@ -1,4 +1,4 @@
-"""The headers that say what a message is, so that proxies can route it without reading it (since 2026-07-28)."""
+"""Set the MCP headers for method and name, by which proxies route a message (since 2026-07-28)."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final

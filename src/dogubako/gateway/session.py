@@ -13,7 +13,7 @@ import structlog
 
 from dogubako._version import __version__
 from dogubako.gateway.link import Link, Message, RequestId, UpstreamError, UpstreamLost
-from dogubako.gateway.pending import (
+from dogubako.gateway.pending_requests import (
     Acknowledged,
     Answered,
     Failed,

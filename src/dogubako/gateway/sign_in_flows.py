@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 import structlog
 
 from dogubako.gateway.settings import ServerSettings
-from dogubako.gateway.sign_ins import SignInFailed, SignIns, WayBack
+from dogubako.gateway.sign_ins import RedirectTarget, SignInFailed, SignIns
 
 log = structlog.get_logger("dogubako.gateway")
 
@@ -117,8 +117,8 @@ class SignInFlows:
         async def brought() -> dict[str, str]:
             return await query
 
-        way_back = WayBack(redirect_uri, brought) if redirect_uri else None
-        work = self.sign_ins.of(account).sign_in(server, settings, show, way_back)
+        redirect_target = RedirectTarget(redirect_uri, brought) if redirect_uri else None
+        work = self.sign_ins.of(account).sign_in(server, settings, show, redirect_target)
         task = loop.create_task(work, name=f"sign in at {server}")
         return _Flow(task=task, address=address, query=query, redirect_uri=redirect_uri)
 

@@ -69,15 +69,19 @@ class SignIns:
         return known[1]
 
     async def sign_in(
-        self, server: str, settings: "ServerSettings", show: ShowAddress, way_back: "WayBack | None" = None
+        self,
+        server: str,
+        settings: "ServerSettings",
+        show: ShowAddress,
+        redirect_target: "RedirectTarget | None" = None,
     ) -> bool:
         """Have a person sign in with a browser. False if the server wants nobody to.
 
-        The browser comes back by `way_back`; without one, to a port of this machine. What was stored before stays until
-        the new sign-in is complete. Raises `SignInFailed` with a sentence for the person.
+        The browser comes back by `redirect_target`; without one, to a port of this machine. What was stored before
+        stays until the new sign-in is complete. Raises `SignInFailed` with a sentence for the person.
         """
         fresh = NewTokens()
-        if not await load("dogubako.gateway.oauth").sign_in(settings, fresh, show, way_back):
+        if not await load("dogubako.gateway.oauth").sign_in(settings, fresh, show, redirect_target):
             return False
         try:
             self.write(server, fresh.read())
@@ -167,7 +171,7 @@ class NewTokens:
         self._kept |= changes
 
 
-class WayBack(NamedTuple):
+class RedirectTarget(NamedTuple):
     """Where the browser comes back to after a sign-in, and the parameters of the address that it comes with."""
 
     redirect_uri: str

@@ -1,4 +1,4 @@
-"""HTTP with SSE, the transport of 2024-11-05: one stream for all that the server says, and POST for what we say."""
+"""HTTP with SSE, the transport of 2024-11-05: receive by one stream of events, send by POST."""
 
 import asyncio
 from collections.abc import Iterable, Mapping

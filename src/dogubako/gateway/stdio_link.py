@@ -1,4 +1,4 @@
-"""Messages of a stdio server, one JSON text per line: bounded, in linear time, and with noise between them."""
+"""Frame the messages of a stdio server by lines: limited in size, in linear time, and without what is not JSON."""
 
 import asyncio
 import re

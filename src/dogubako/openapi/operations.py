@@ -1,4 +1,4 @@
-"""The operations of a description, in one form for OpenAPI 3.1, 3.0 and Swagger 2. A faulty one costs no other."""
+"""Normalise the operations of OpenAPI 3.1, 3.0 and Swagger 2. An invalid operation is skipped with its reason."""
 
 import re
 from collections.abc import Iterator, Mapping

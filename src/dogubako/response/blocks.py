@@ -10,7 +10,7 @@ from dogubako.contract.errors import AnswerTooLargeError
 from dogubako.contract.output import Audio, Content, Embedded, Image, Link, NextPage, Text
 from dogubako.response.foreign_block import Fault, Mask, base64_of, check_bytes, examined
 from dogubako.response.jsonable import clean_text, encode
-from dogubako.response.pictures import MOST_ENCODED, picture_tokens
+from dogubako.response.picture_tokens import MOST_ENCODED, picture_tokens
 from dogubako.response.text import Next, plain_text
 from dogubako.response.tokens import count_tokens, far_above, far_above_characters
 from dogubako.response.truncation import Cut, sentence_for, share_out, take_whole, worth_saying

@@ -8,7 +8,7 @@ from dogubako.contract.offload import has_more_values, names_in, parts_of
 from dogubako.contract.redaction import visible
 from dogubako.response.check import fault_of, is_audience, is_media_type, is_priority
 from dogubako.response.jsonable import clean_text, encode, masked_data, read_back, to_plain
-from dogubako.response.pictures import picture_tokens
+from dogubako.response.picture_tokens import picture_tokens
 from dogubako.response.tokens import count_tokens, far_above, far_above_characters
 
 Mask = Callable[[str], str]

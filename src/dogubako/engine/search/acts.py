@@ -1,4 +1,4 @@
-"""Questions that need several tools: “find the VPN ticket, then close it” names two acts, and closing needs an id."""
+"""Split a query into steps, and add the listing tools that later steps need: closing a ticket needs its id."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set

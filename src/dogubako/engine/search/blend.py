@@ -1,4 +1,4 @@
-"""One score from words and meaning, and the probability that a tool is the right one.
+"""Combine the scores of words and of vectors into one score, and into the probability that a tool is the right one.
 
 The weights are fitted by `bench/search_training.py` on the tuning halves of the questions; the checking halves have
 never been seen by it.

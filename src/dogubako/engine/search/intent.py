@@ -1,4 +1,4 @@
-"""What a question wants done: something read, something changed, or something destroyed; and what a tool's name does.
+"""Classify a query, and the name of a tool, as read, write or destroy.
 
 A question for a reading tool and one for a writing tool often have the same nouns (“which logins are stored”, “store a
 login”), and the nouns have all the weight. What is asked for is told by the form of the question.

@@ -1,4 +1,4 @@
-"""`Meanings`: how much each tool means what a question means."""
+"""`Meanings`: score tools by the similarity of their vectors to the query's."""
 
 import re
 from collections.abc import Sequence

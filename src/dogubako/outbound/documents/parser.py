@@ -8,7 +8,7 @@ import msgspec
 
 from dogubako.contract.errors import ApiError
 from dogubako.outbound.documents.document import DocumentKind
-from dogubako.outbound.documents.pictures import Picture
+from dogubako.outbound.documents.picture_scaling import Picture
 from dogubako.outbound.documents.worker import REPLIES, DocumentPart, DocumentRequest, PictureRequest, Reply
 from dogubako.outbound.parsing.pool import PYTHON, WorkerPool
 from dogubako.outbound.parsing.protocol import ParseFailure

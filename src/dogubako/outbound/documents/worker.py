@@ -7,7 +7,7 @@ import msgspec
 from dogubako.outbound.documents.document import Document, DocumentError, DocumentKind
 from dogubako.outbound.documents.office import read_docx, read_xlsx
 from dogubako.outbound.documents.pdf import read_pdf
-from dogubako.outbound.documents.pictures import Picture, scaled_picture
+from dogubako.outbound.documents.picture_scaling import Picture, scaled_picture
 from dogubako.outbound.parsing.process import serve
 from dogubako.outbound.parsing.protocol import ParseFailure, sendable
 

@@ -9,8 +9,8 @@ from dogubako.packs.n8n.backups import Backup
 from dogubako.packs.n8n.client import N8nClient
 from dogubako.packs.n8n.drafts import published_graph, same_graph
 from dogubako.packs.n8n.formatters.changes import differences
-from dogubako.packs.n8n.rewrite import Rewrite, state_of
-from dogubako.packs.n8n.rewriting import Rewriting, published_version_runs
+from dogubako.packs.n8n.workflow_change import WorkflowChange, state_of
+from dogubako.packs.n8n.workflow_writer import WorkflowWriter, published_version_runs
 
 JsonObject = dict[str, Any]
 
@@ -36,7 +36,7 @@ class Restoration:
         self._backup = backup
         self._wanted = backup.workflow
         self._published = published_graph(backup.workflow)
-        self._rewriting = Rewriting(client)
+        self._writer = WorkflowWriter(client)
         self._replaced: Backup | None = None
 
     async def run(self) -> Restored:
@@ -55,16 +55,16 @@ class Restoration:
             return await self._create()
         # One backup for all steps: the steps between are nothing to go back to.
         self._replaced = await self._client.backups.save(now, _REASON)
-        await self._rewriting.apply_locked(self._rewrite(self._backup.workflow_id, self._wanted))
+        await self._writer.apply_locked(self._change(self._backup.workflow_id, self._wanted))
         return self._backup.workflow_id
 
     async def _create(self) -> str:
         """A deleted workflow. Its published version is made first, and the draft is saved over it."""
         content = {**self._wanted, **(self._published or {})}
-        workflow_id = str((await self._rewriting.create(content, allow_invalid=True)).workflow["id"])
+        workflow_id = str((await self._writer.create(content, allow_invalid=True)).workflow["id"])
         if self._published is not None:
             await self._client.workflows.publish(workflow_id)
-        await self._rewriting.apply_locked(self._rewrite(workflow_id, self._wanted))
+        await self._writer.apply_locked(self._change(workflow_id, self._wanted))
         return workflow_id
 
     async def _publish(self, workflow_id: str) -> None:
@@ -87,20 +87,20 @@ class Restoration:
         except (NotFoundError, ApiError) as error:
             if isinstance(error, ApiError) and error.status_code != 404:
                 raise
-            await self._rewriting.apply_locked(self._rewrite(workflow_id, {**self._wanted, **published}))
+            await self._writer.apply_locked(self._change(workflow_id, {**self._wanted, **published}))
             await self._client.workflows.publish(workflow_id)
-            await self._rewriting.apply_locked(self._rewrite(workflow_id, self._wanted))
+            await self._writer.apply_locked(self._change(workflow_id, self._wanted))
 
     async def _set_tags(self, workflow_id: str) -> None:
         wanted = state_of(self._wanted)["tags"]
         if state_of(await self._client.workflows.get(workflow_id, "restore workflow"))["tags"] != wanted:
-            ids = await self._rewriting.tag_ids(wanted, create=True)
+            ids = await self._writer.tag_ids(wanted, create=True)
             await self._client.workflows.set_tags(workflow_id, ids)
 
-    def _rewrite(self, workflow_id: str, content: Mapping[str, Any]) -> Rewrite:
+    def _change(self, workflow_id: str, content: Mapping[str, Any]) -> WorkflowChange:
         wanted = {part: content.get(part) for part in _RESTORED if part in content}
         # A backup may hold mistakes; it is brought back as it was.
-        return Rewrite(
+        return WorkflowChange(
             workflow_id=workflow_id,
             change=lambda now: {**now, **_emptied(wanted)},
             reason=_REASON,

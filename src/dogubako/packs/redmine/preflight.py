@@ -1,4 +1,4 @@
-"""Check an issue before it is written: Redmine creates it without what it does not take, and reports success."""
+"""Validate an issue before it is written, because Redmine drops invalid fields and reports success."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final

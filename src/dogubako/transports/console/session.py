@@ -22,7 +22,7 @@ from dogubako.contract.call import Caller
 from dogubako.contract.errors import AuthenticationError
 from dogubako.gate.authentication import Authenticator, KeyAuthentication, NoAuthentication
 from dogubako.gate.code_flow import SignInRequest
-from dogubako.gate.files import kept_secret
+from dogubako.gate.files import load_or_create_secret
 from dogubako.settings import Settings
 
 log = structlog.get_logger("dogubako.console")
@@ -142,7 +142,11 @@ class Sessions:
         """Shared by all processes of this server; a new one at every start where nothing can be written."""
         shared = self._settings.request_state_key
         try:
-            secret = shared.get_secret_value().encode() if shared else kept_secret(self._settings.data_dir / _KEY_FILE)
+            secret = (
+                shared.get_secret_value().encode()
+                if shared
+                else load_or_create_secret(self._settings.data_dir / _KEY_FILE)
+            )
         except OSError as error:
             log.warning("The key of console sessions cannot be kept; they end with this process", reason=str(error))
             secret = secrets.token_bytes(32)

@@ -1,4 +1,4 @@
-"""uvicorn's HTTP protocol with an orderly end of every connection: what was answered arrives before it is closed."""
+"""Close HTTP connections so that the client receives the whole response."""
 
 import asyncio
 from collections.abc import Callable

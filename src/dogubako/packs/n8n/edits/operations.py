@@ -1,4 +1,4 @@
-"""The operations of `edit_workflow` as arguments: one flat model, which costs an agent less than fifteen."""
+"""The arguments of `edit_workflow`: one flat model for all operations, because fifteen models cost more tokens."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, NamedTuple

@@ -1,4 +1,4 @@
-"""Check the two parameter types that every beginner gets wrong: conditions (IF, Filter, Switch) and assignments."""
+"""Validate the parameters of conditions (IF, Filter, Switch) and of assignments (Set)."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final

@@ -1,13 +1,13 @@
 """Every tool of the n8n pack, topic by topic."""
 
 from dogubako.packs.n8n.tools.administration import TOOLS as ADMINISTRATION
-from dogubako.packs.n8n.tools.around import TOOLS as AROUND
 from dogubako.packs.n8n.tools.backups import TOOLS as BACKUPS
 from dogubako.packs.n8n.tools.copies import TOOLS as COPIES
 from dogubako.packs.n8n.tools.diagnosis import TOOLS as DIAGNOSIS
 from dogubako.packs.n8n.tools.edit_workflow import TOOLS as EDIT_WORKFLOW
 from dogubako.packs.n8n.tools.execution_changes import TOOLS as EXECUTION_CHANGES
 from dogubako.packs.n8n.tools.executions import TOOLS as EXECUTIONS
+from dogubako.packs.n8n.tools.lookups import TOOLS as LOOKUPS
 from dogubako.packs.n8n.tools.nodes import TOOLS as NODES
 from dogubako.packs.n8n.tools.run_workflow import TOOLS as RUN_WORKFLOW
 from dogubako.packs.n8n.tools.versions import TOOLS as VERSIONS
@@ -25,7 +25,7 @@ TOOLS = (
     *VERSIONS,
     *BACKUPS,
     *COPIES,
-    *AROUND,
+    *LOOKUPS,
     *NODES,
     *ADMINISTRATION,
 )

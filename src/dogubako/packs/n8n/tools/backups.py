@@ -13,10 +13,10 @@ from dogubako.packs.n8n.drafts import unpublished_draft
 from dogubako.packs.n8n.formatters.workflow import draft_flag
 from dogubako.packs.n8n.node_changes import OF_THE_INSTANCE, carried_nodes
 from dogubako.packs.n8n.restoration import Restoration
-from dogubako.packs.n8n.rewrite import Rewrite, state_of
-from dogubako.packs.n8n.rewriting import Rewriting
 from dogubako.packs.n8n.tools.workflow_changes import ExpectedVersion, Publish, changed, created
 from dogubako.packs.n8n.tools.workflows import WorkflowId
+from dogubako.packs.n8n.workflow_change import WorkflowChange, state_of
+from dogubako.packs.n8n.workflow_writer import WorkflowWriter
 
 FilePath = Annotated[
     str, Field(min_length=1, description="A JSON file with an exported workflow, below a folder of DOGUBAKO_FILES.")
@@ -44,7 +44,7 @@ class CreateWorkflowFromFile(BaseTool[CreateWorkflowFromFileArgs, N8nClient]):
         content = await self.client.files.read(args.path)
         name = args.name or content.get("name") or args.path
         # What is wrong in a file is told and can be mended here: its credentials may be of another instance.
-        return created(await Rewriting(self.client).create({**content, "name": name}, allow_invalid=True))
+        return created(await WorkflowWriter(self.client).create({**content, "name": name}, allow_invalid=True))
 
 
 class ReplaceWorkflowFromFileArgs(ToolArgs):
@@ -70,7 +70,7 @@ class ReplaceWorkflowFromFile(BaseTool[ReplaceWorkflowFromFileArgs, N8nClient]):
     async def execute(self, args: ReplaceWorkflowFromFileArgs) -> Json:
         content = await self.client.files.read(args.path)
         kept: dict[str, list[str]] = {}
-        rewrite = Rewrite(
+        change = WorkflowChange(
             workflow_id=args.id,
             change=lambda now: _replaced(now, content, kept),
             reason="before replace_workflow_from_file",
@@ -78,7 +78,7 @@ class ReplaceWorkflowFromFile(BaseTool[ReplaceWorkflowFromFileArgs, N8nClient]):
             publish=args.publish,
             allow_invalid=True,
         )
-        return changed(await Rewriting(self.client).apply(rewrite), kept)
+        return changed(await WorkflowWriter(self.client).apply(change), kept)
 
 
 _REPLACED = ("name", "nodes", "connections", "settings", "pinData", "nodeGroups", "description")

@@ -11,8 +11,8 @@ from dogubako.contract.metadata import Effect
 from dogubako.contract.output import Guidance, Json, Message, example_call
 from dogubako.contract.tool import BaseTool, ToolArgs
 from dogubako.packs.n8n.client import N8nClient
-from dogubako.packs.n8n.rewriting import Rewriting
 from dogubako.packs.n8n.tools.workflows import WorkflowId
+from dogubako.packs.n8n.workflow_writer import WorkflowWriter
 
 JsonObject = dict[str, Any]
 
@@ -57,7 +57,7 @@ class CopyWorkflow(BaseTool[CopyWorkflowArgs, N8nClient]):
             "settings": _portable(source.get("settings") or {}),
         }
         # What is missing there is told and can be added: the copy is a draft.
-        outcome = await Rewriting(target).create(copy, allow_invalid=True)
+        outcome = await WorkflowWriter(target).create(copy, allow_invalid=True)
         facts = {
             "copied": {"from": args.id, "to": args.target, **_short(outcome.report())},
             "missing": {

@@ -12,10 +12,10 @@ from dogubako.packs.n8n.client import N8nClient
 from dogubako.packs.n8n.edits.editor import WorkflowEditor
 from dogubako.packs.n8n.edits.operations import Operation, check_fields, described
 from dogubako.packs.n8n.formatters.diff import workflow_diff
-from dogubako.packs.n8n.rewrite import Outcome, Rewrite
-from dogubako.packs.n8n.rewriting import Rewriting
 from dogubako.packs.n8n.tools.workflow_changes import AllowInvalid, ExpectedVersion, Publish
 from dogubako.packs.n8n.tools.workflows import WorkflowId
+from dogubako.packs.n8n.workflow_change import Outcome, WorkflowChange
+from dogubako.packs.n8n.workflow_writer import WorkflowWriter
 
 JsonObject = dict[str, Any]
 
@@ -78,34 +78,34 @@ class EditWorkflow(BaseTool[EditWorkflowArgs, N8nClient]):
         check_fields(args.operations)
         warnings: list[str] = []
         credentials = await self._credentials(args)
-        rewriting = Rewriting(self.client)
+        writer = WorkflowWriter(self.client)
 
-        def change(now: JsonObject) -> JsonObject:
+        def edited(now: JsonObject) -> JsonObject:
             editor = WorkflowEditor(now, credentials)
             changed = editor.apply(args.operations)
             warnings[:] = editor.loose_references()
             return changed
 
-        rewrite = Rewrite(
+        change = WorkflowChange(
             workflow_id=args.id,
-            change=change,
+            change=edited,
             reason="before edit_workflow",
             expected_version=args.expectedVersionId,
             publish=args.publish,
             dry_run=args.dryRun,
             allow_invalid=args.allowInvalid or args.dryRun,
-            tag_ids=await self._tag_ids(args, rewriting),
+            tag_ids=await self._tag_ids(args, writer),
         )
-        return await self._report(await rewriting.apply(rewrite), args, warnings)
+        return await self._report(await writer.apply(change), args, warnings)
 
     async def _credentials(self, args: EditWorkflowArgs) -> list[JsonObject]:
         wanted = any(one.op == "setCredential" and one.value is not None for one in args.operations)
         return await self.client.lookups.credentials() if wanted else []
 
-    async def _tag_ids(self, args: EditWorkflowArgs, rewriting: Rewriting) -> list[str] | None:
+    async def _tag_ids(self, args: EditWorkflowArgs, writer: WorkflowWriter) -> list[str] | None:
         """The ids of the tags that the last operation sets; None if there is none."""
         tags = [one.tags for one in args.operations if one.op == "setTags"]
-        return await rewriting.tag_ids(tags[-1] or ()) if tags else None
+        return await writer.tag_ids(tags[-1] or ()) if tags else None
 
     async def _report(self, outcome: Outcome, args: EditWorkflowArgs, warnings: list[str]) -> Json:
         after = outcome.workflow if outcome.written else outcome.meant

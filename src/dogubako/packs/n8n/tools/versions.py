@@ -13,10 +13,10 @@ from dogubako.packs.n8n.backups import Backup, is_backup_id
 from dogubako.packs.n8n.client import N8nClient
 from dogubako.packs.n8n.drafts import GRAPH, published_graph
 from dogubako.packs.n8n.formatters.diff import workflow_diff
-from dogubako.packs.n8n.rewrite import Rewrite
-from dogubako.packs.n8n.rewriting import Rewriting
 from dogubako.packs.n8n.tools.workflow_changes import state
 from dogubako.packs.n8n.tools.workflows import WorkflowId
+from dogubako.packs.n8n.workflow_change import WorkflowChange
+from dogubako.packs.n8n.workflow_writer import WorkflowWriter
 
 JsonObject = dict[str, Any]
 VersionId = Annotated[str, Field(min_length=1, max_length=64, description="A versionId of workflow_history.")]
@@ -142,14 +142,14 @@ class PublishVersion(BaseTool[PublishVersionArgs, N8nClient]):
                 await self.client.backups.discard(backup)
                 raise
             if args.alsoDraft:
-                await Rewriting(self.client).apply_locked(_as_draft(args.id, version, backup))
+                await WorkflowWriter(self.client).apply_locked(_as_draft(args.id, version, backup))
             return await state(self.client, before, wanted=True, backup=backup)
 
 
-def _as_draft(workflow_id: str, version: JsonObject, backup: Backup) -> Rewrite:
+def _as_draft(workflow_id: str, version: JsonObject, backup: Backup) -> WorkflowChange:
     """An older version as the draft, as it was. The backup is from before it went live."""
     graph: JsonObject = {part: version[part] for part in (*GRAPH, "nodeGroups") if part in version}
-    return Rewrite(
+    return WorkflowChange(
         workflow_id=workflow_id,
         change=lambda now: {**now, **graph},
         reason=_BEFORE_PUBLISH,

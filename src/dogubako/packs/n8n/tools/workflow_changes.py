@@ -13,9 +13,9 @@ from dogubako.packs.n8n.backups import Backup
 from dogubako.packs.n8n.client import N8nClient
 from dogubako.packs.n8n.drafts import unpublished_draft
 from dogubako.packs.n8n.node_changes import carried_nodes, with_node_changes
-from dogubako.packs.n8n.rewrite import Outcome, Rewrite
-from dogubako.packs.n8n.rewriting import Rewriting, version_to_publish
 from dogubako.packs.n8n.tools.workflows import GetWorkflowArgs, NodeName, WorkflowId
+from dogubako.packs.n8n.workflow_change import Outcome, WorkflowChange
+from dogubako.packs.n8n.workflow_writer import WorkflowWriter, version_to_publish
 
 JsonObject = dict[str, Any]
 _NODES = "Nodes as n8n has them: name, type, typeVersion, position, parameters, and credentials by id and name."
@@ -64,7 +64,7 @@ class CreateWorkflow(BaseTool[CreateWorkflowArgs, N8nClient]):
 
     async def execute(self, args: CreateWorkflowArgs) -> Json:
         content = args.model_dump(exclude={"tags", "allowInvalid"})
-        outcome = await Rewriting(self.client).create(content, args.tags, allow_invalid=args.allowInvalid)
+        outcome = await WorkflowWriter(self.client).create(content, args.tags, allow_invalid=args.allowInvalid)
         return created(outcome)
 
 
@@ -135,7 +135,7 @@ class UpdateWorkflow(BaseTool[UpdateWorkflowArgs, N8nClient]):
         if not changes and not args.updateNodes:
             raise ValidationError.of("id", "Nothing to change: name at least one of name, updateNodes, nodes, settings")
         kept: dict[str, list[str]] = {}
-        rewrite = Rewrite(
+        change = WorkflowChange(
             workflow_id=args.id,
             change=lambda now: _changed(now, changes, args.updateNodes, kept),
             reason="before update_workflow",
@@ -143,7 +143,7 @@ class UpdateWorkflow(BaseTool[UpdateWorkflowArgs, N8nClient]):
             publish=args.publish,
             allow_invalid=args.allowInvalid,
         )
-        return changed(await Rewriting(self.client).apply(rewrite), kept)
+        return changed(await WorkflowWriter(self.client).apply(change), kept)
 
 
 def _changed(
@@ -260,7 +260,7 @@ class SetWorkflowTags(BaseTool[SetWorkflowTagsArgs, N8nClient]):
     }
 
     async def execute(self, args: SetWorkflowTagsArgs) -> Json:
-        ids = await Rewriting(self.client).tag_ids(args.tags, create=args.createMissing)
+        ids = await WorkflowWriter(self.client).tag_ids(args.tags, create=args.createMissing)
         async with self.client.locks.hold(args.id):
             now = await self.client.workflows.set_tags(args.id, ids)
         names = sorted(str(tag.get("name")) for tag in now)

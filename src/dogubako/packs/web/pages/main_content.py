@@ -1,4 +1,4 @@
-"""Find the part of a page that its readers come for, and drop menus, footers and banners around it."""
+"""Extract the main content of a page: without menus, footers and banners."""
 
 import re
 from typing import Final

@@ -1,4 +1,4 @@
-"""A change to a workflow as it passes through `Rewriting`: asked for, planned, saved, and what came of it."""
+"""A change to a workflow as it passes through `WorkflowWriter`: requested, planned, saved, and its outcome."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ Change = Callable[[JsonObject], JsonObject]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Rewrite:
+class WorkflowChange:
     """A change to one workflow. `expected_version` is the one that the caller has read."""
 
     workflow_id: str

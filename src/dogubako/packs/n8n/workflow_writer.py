@@ -17,7 +17,7 @@ from dogubako.packs.n8n.client import N8nClient
 from dogubako.packs.n8n.drafts import GRAPH, has_unpublished_changes, recent_versions, same_graph, unpublished_draft
 from dogubako.packs.n8n.formatters.changes import changed_paths, differences, shown_value, unrequested
 from dogubako.packs.n8n.merging import CONTENT, Clash, merge
-from dogubako.packs.n8n.rewrite import Outcome, Plan, Rewrite, Saved, only, requested_parts
+from dogubako.packs.n8n.workflow_change import Outcome, Plan, Saved, WorkflowChange, only, requested_parts
 
 JsonObject = dict[str, Any]
 
@@ -33,7 +33,7 @@ _MOST_ROUNDS: Final = 3
 _MOST_VERSIONS: Final = 6
 
 
-class Rewriting:
+class WorkflowWriter:
     """Creates and overwrites workflows, and reads them back instead of trusting a 200."""
 
     def __init__(self, client: N8nClient) -> None:
@@ -57,7 +57,7 @@ class Rewriting:
         found = await offload_if_large(got, _differences, {}, meant, got)
         return Outcome(before={}, meant=meant, workflow=got, differences=found, warnings=warnings)
 
-    async def apply(self, request: Rewrite) -> Outcome:
+    async def apply(self, request: WorkflowChange) -> Outcome:
         """Make one change. Nobody else of this process writes the workflow between our read and our write."""
         async with self._client.locks.hold(request.workflow_id):
             outcome = await self.apply_locked(request)
@@ -65,7 +65,7 @@ class Rewriting:
             await published_version_runs()
         return outcome
 
-    async def apply_locked(self, request: Rewrite) -> Outcome:
+    async def apply_locked(self, request: WorkflowChange) -> Outcome:
         plan = await self._plan(request)
         if request.dry_run or not plan.does_something:
             return plan.unwritten(plan.going_live or await unpublished_draft(self._client, plan.before))
@@ -83,7 +83,7 @@ class Rewriting:
             await self._publish(saved.written, before, backup)
         return await self._outcome(request, plan, saved, backup)
 
-    async def _plan(self, request: Rewrite) -> Plan:
+    async def _plan(self, request: WorkflowChange) -> Plan:
         """Read the workflow and tell what the change would do. Raises for mistakes and for conflicts."""
         before = await self._client.workflows.get(request.workflow_id, "update workflow")
         meant, merged_with = await self._merged(before, request)
@@ -98,7 +98,7 @@ class Rewriting:
             going_live=await unpublished_draft(self._client, before) if request.publish else None,
         )
 
-    async def _outcome(self, request: Rewrite, plan: Plan, saved: Saved, backup: Backup) -> Outcome:
+    async def _outcome(self, request: WorkflowChange, plan: Plan, saved: Saved, backup: Backup) -> Outcome:
         """Read the workflow back, and compare it with what was meant."""
         now = await self._client.workflows.get(request.workflow_id, "update workflow")
         got = _as_we_left_it(now, saved.written)
@@ -116,7 +116,7 @@ class Rewriting:
             saved_since=None if same_graph(now, got) else str(now.get("versionId")),
         )
 
-    async def _merged(self, before: JsonObject, request: Rewrite) -> tuple[JsonObject, list[str]]:
+    async def _merged(self, before: JsonObject, request: WorkflowChange) -> tuple[JsonObject, list[str]]:
         """The workflow as it shall be, and what somebody else has changed since the expected version."""
         if request.expected_version in (None, before.get("versionId")):
             return await offload_if_large(before, request.change, before), []
@@ -279,7 +279,7 @@ def _tag_ids(workflow: JsonObject) -> set[str]:
     return {str(tag.get("id")) for tag in workflow.get("tags") or []}
 
 
-def _unrequested(before: JsonObject, got: JsonObject, meant: JsonObject, request: Rewrite) -> list[JsonObject]:
+def _unrequested(before: JsonObject, got: JsonObject, meant: JsonObject, request: WorkflowChange) -> list[JsonObject]:
     """Changes outside of what was asked for, above all a version that went live."""
     tags = ["tags"] if request.tag_ids is not None else []
     published = ["active"] if request.publish else []
