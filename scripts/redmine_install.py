@@ -115,9 +115,11 @@ def _install_packages(say: Say) -> None:
         raise InstallError(f"{' and '.join(missing)} not installed, and only root may do it: {command}")
     say(f"Installing {', '.join(missing)}: this takes a minute or two.")
     _as_root(["debconf-set-selections"], ANSWERS)
-    _as_root(["apt-get", "update", "-qq"])
+    # Another installation may be under way on this machine.
+    wait = ("-o", f"DPkg::Lock::Timeout={INSTALL_SECONDS // 2}")
+    _as_root(["apt-get", *wait, "update", "-qq"])
     # With what it recommends, a whole web server would come along.
-    _as_root(["apt-get", "install", "-y", "-qq", "--no-upgrade", "--no-install-recommends", *missing])
+    _as_root(["apt-get", *wait, "install", "-y", "-qq", "--no-upgrade", "--no-install-recommends", *missing])
 
 
 def _as_root(command: list[str], text: str = "") -> None:
