@@ -1,5 +1,6 @@
 """Signing in: the cookie, what it holds, and when it ends."""
 
+import os
 import re
 import time
 from base64 import urlsafe_b64decode
@@ -10,6 +11,7 @@ import pytest
 
 from dogubako.app import Toolbox
 from dogubako.gate.api_keys import KeyStore
+from dogubako.transports.console import ended_sessions
 from tests.gate.authorization_server import AuthorizationServer
 from tests.gate.guarded import guarded_box
 from tests.gate.token_gate import token_box
@@ -99,6 +101,109 @@ async def test_signing_in_makes_a_new_session_and_signing_out_ends_it(browser: B
 
     assert before != during
     assert left.status == 303
+    assert (await browser.get("/console")).status == 401
+
+
+async def test_signing_out_ends_every_copy_of_the_cookie(browser: Browser, store: KeyStore, tmp_path: Path) -> None:
+    secret, _ = store.create("ann", ["admin"])
+    await browser.sign_in(secret)
+    copied, token = dict(browser.cookies), ""
+    # Another process of the same server: it shares the data folder.
+    async with browsing(guarded_box(tmp_path)) as thief:
+        thief.cookies = dict(copied)
+        assert (await thief.get("/console/settings")).status == 200
+        token = thief.csrf
+        await browser.get("/console")
+
+        await browser.post("/console/sign-out")
+
+        thief.cookies = dict(copied)
+        assert (await thief.get("/console/settings")).status == 401
+        thief.cookies = dict(copied)
+        form = await thief.post("/console/tools/echo", {"text": "hello"}, csrf=token)
+        thief.cookies = dict(copied)
+        stream = await thief.get("/console/events")
+        browser.cookies = dict(copied)
+        assert (form.status, stream.status, (await browser.get("/console/settings")).status) == (401, 401, 401)
+    await browser.sign_in(secret)
+    assert (await browser.get("/console/settings")).status == 200
+
+
+async def test_signing_out_ends_this_session_and_no_other_one(browser: Browser, store: KeyStore) -> None:
+    secret, _ = store.create("ann", ["read"])
+    await browser.sign_in(secret)
+    elsewhere = dict(browser.cookies)
+    browser.cookies = {}
+    await browser.sign_in(secret)
+    await browser.get("/console")
+
+    await browser.post("/console/sign-out")
+
+    browser.cookies = elsewhere
+    assert (await browser.get("/console")).status == 200
+
+
+async def test_signing_in_again_ends_the_session_before(browser: Browser, store: KeyStore) -> None:
+    secret, _ = store.create("ann", ["read"])
+    await browser.sign_in(secret)
+    first = dict(browser.cookies)
+
+    await browser.sign_in(secret)
+
+    assert (await browser.get("/console")).status == 200
+    browser.cookies = first
+    assert (await browser.get("/console")).status == 401
+
+
+async def test_who_signs_out_very_often_leaves_few_files(
+    browser: Browser, store: KeyStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ended_sessions, "MOST_PER_SUBJECT", 3)
+    secret, _ = store.create("ann", ["read"])
+    copies = []
+    for _ in range(6):
+        await browser.sign_in(secret)
+        copies.append(dict(browser.cookies))
+        await browser.get("/console")
+        await browser.post("/console/sign-out")
+        assert len(list((tmp_path / ended_sessions.FOLDER).iterdir())) <= 4
+
+    for copy in copies:
+        browser.cookies = copy
+        assert (await browser.get("/console")).status == 401
+    await browser.sign_in(secret)
+    assert (await browser.get("/console")).status == 200
+
+
+async def test_files_of_sessions_that_have_expired_are_removed(
+    browser: Browser, store: KeyStore, tmp_path: Path
+) -> None:
+    folder = tmp_path / ended_sessions.FOLDER
+    folder.mkdir()
+    (folder / "old").touch()
+    os.utime(folder / "old", (0, 0))
+    await browser.sign_in(store.create("ann", ["read"])[0])
+    await browser.get("/console")
+
+    await browser.post("/console/sign-out")
+
+    assert not (folder / "old").exists()
+    assert len(list(folder.iterdir())) == 1
+
+
+async def test_where_nothing_can_be_written_the_session_ends_in_this_process_and_the_page_says_so(
+    browser: Browser, store: KeyStore, tmp_path: Path
+) -> None:
+    (tmp_path / ended_sessions.FOLDER).write_text("not a folder")
+    await browser.sign_in(store.create("ann", ["read"])[0])
+    await browser.get("/console")
+    copied = dict(browser.cookies)
+
+    left = await browser.post("/console/sign-out")
+
+    assert "You are signed out here" in text_of(left)
+    assert (await browser.get("/console")).status == 401
+    browser.cookies = copied
     assert (await browser.get("/console")).status == 401
 
 

@@ -18,6 +18,7 @@ from dogubako.contract.errors import (
     AuthenticationError,
     AuthorizationError,
     DogubakoError,
+    ReadOnlyError,
     RouteNotFoundError,
 )
 from dogubako.gate.code_flow import CALLBACK_PATH
@@ -222,7 +223,8 @@ class Console:
         form = await self._checked_form(visit)
         session = await self.sessions.sign_in(form.first("key")[:_LONGEST_KEY])
         log.info("Signed in to the console", caller=session.name)
-        # A new session id: whoever knew the old one knows nothing.
+        # A new session id: whoever knew the old one knows nothing. Nobody could sign it out any more.
+        await self.sessions.end(visit.session)
         visit.session = session
         return redirect(safe_path(form.first("back")))
 
@@ -240,7 +242,9 @@ class Console:
     async def _finish_at_issuer(self, visit: Visit) -> Response:
         if self._issuer is None:
             raise RouteNotFoundError("There is no such page.")
-        visit.session, back = await self._issuer.finish(visit)
+        session, back = await self._issuer.finish(visit)
+        await self.sessions.end(visit.session)
+        visit.session = session
         log.info("Signed in to the console", caller=visit.session.name)
         return redirect(back)
 
@@ -251,7 +255,13 @@ class Console:
 
     async def _sign_out(self, visit: Visit) -> Response:
         await self._checked_form(visit)
-        visit.session = self.sessions.visitor()
+        session, visit.session = visit.session, self.sessions.visitor()
+        if not await self.sessions.end(session):
+            visit.csrf = self.sessions.csrf_token(visit.session)
+            raise ReadOnlyError(
+                "You are signed out here, but a copy of the session's cookie may still work at other processes.",
+                hint="The server's log says why. An administrator can revoke the key.",
+            )
         return redirect(f"{PATH}/sign-in")
 
     async def _preferences(self, visit: Visit) -> Response:

@@ -1,7 +1,7 @@
 """Console sessions: a sealed cookie that refers to an API key, and the CSRF token that belongs to it.
 
-The cookie never holds a key. It names the id of one, so it ends when the key is revoked or expires. Without
-authentication it only carries the random id that CSRF tokens are bound to.
+The cookie never holds a key. It names the id of one, so it ends when the key is revoked or expires, and when somebody
+signs out, for every copy of it. Without authentication it only carries the random id that CSRF tokens are bound to.
 """
 
 import hmac
@@ -12,6 +12,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from functools import cached_property
 from typing import Final, Literal, TypeVar
 
+import anyio.to_thread
 import jwt
 import msgspec
 import structlog
@@ -24,6 +25,7 @@ from dogubako.gate.authentication import Authenticator, KeyAuthentication, NoAut
 from dogubako.gate.code_flow import SignInRequest
 from dogubako.gate.files import load_or_create_secret
 from dogubako.settings import Settings
+from dogubako.transports.console.ended_sessions import EndedSessions
 
 log = structlog.get_logger("dogubako.console")
 
@@ -48,6 +50,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     subject: str = ""
     name: str = ""
     scopes: tuple[str, ...] = ()
+    begun: float = 0.0
 
 
 class PendingSignIn(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,6 +70,7 @@ class Sessions:
     def __init__(self, settings: Settings, authenticator: Authenticator) -> None:
         self._settings = settings
         self._authenticator = authenticator
+        self._ended = EndedSessions(settings.data_dir, SESSION_SECONDS)
 
     @property
     def needed(self) -> bool:
@@ -82,9 +86,11 @@ class Sessions:
         caller = await self._authenticator.authenticate([(b"authorization", b"Bearer " + secret.strip().encode())])
         by_key = isinstance(self._authenticator, KeyAuthentication)
         seconds = SESSION_SECONDS if by_key else min(TOKEN_SESSION_SECONDS, _seconds_left(secret.strip()))
+        now = time.time()
         return Session(
             id=secrets.token_urlsafe(16),
-            until=time.time() + seconds,
+            begun=now,
+            until=now + seconds,
             kind="key" if by_key else "token",
             subject=caller.id,
             name=caller.name,
@@ -97,6 +103,8 @@ class Sessions:
             return await self._authenticator.authenticate(())
         if session is None or session.kind == "visitor":
             raise AuthenticationError("Sign in first.", missing=True)
+        if self._has_ended(session):
+            raise AuthenticationError("Sign in again: this session was signed out.")
         if isinstance(self._authenticator, KeyAuthentication):
             if session.kind != "key":
                 raise AuthenticationError("Sign in again: the server takes keys now.")
@@ -105,14 +113,25 @@ class Sessions:
             raise AuthenticationError("Sign in again: the server takes access tokens now.")
         return Caller(name=session.name, scopes=frozenset(session.scopes), id=session.subject)
 
+    async def end(self, session: Session) -> bool:
+        """End a session for every copy of its cookie. False if other processes cannot be told."""
+        if session.kind == "visitor":
+            return True
+        return await anyio.to_thread.run_sync(self._ended.add, session.subject, session.id)
+
+    def _has_ended(self, session: Session) -> bool:
+        signed_in = session.kind != "visitor"
+        return signed_in and self._ended.includes(session.subject, session.id, session.begun)
+
     def seal(self, content: Session | PendingSignIn) -> str:
         nonce = os.urandom(_NONCE_BYTES)
         sealed = AESGCM(self._secret).encrypt(nonce, msgspec.json.encode(content), type(content).__name__.encode())
         return urlsafe_b64encode(nonce + sealed).decode()
 
     def open(self, cookie: str | None) -> Session | None:
-        """The session of a cookie; None if it was changed, has expired or was sealed with another key."""
-        return self._opened(cookie, Session)
+        """The session of a cookie; None if it was changed, has ended or was sealed with another key."""
+        session = self._opened(cookie, Session)
+        return None if session is None or self._has_ended(session) else session
 
     def open_pending(self, cookie: str | None) -> PendingSignIn | None:
         """The sign-in that this browser began, if it is not too old."""
