@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 from typing import Any
 
 import anyio
@@ -232,3 +233,45 @@ async def test_tools_may_call_each_other_a_few_levels_deep() -> None:
         return await context.tools.call("stairs", {"left": left - 1}) if left else "the cellar"
 
     assert (await box_of(stairs).call("stairs", {"left": 8})).value == "the cellar"
+
+
+@pytest.mark.parametrize("at_once", [pytest.param(True, id="at once"), pytest.param(False, id="one after the other")])
+async def test_tools_that_call_very_many_others_are_stopped(at_once: bool) -> None:
+    runs = 0
+
+    @tool(effect="read")
+    async def spread(context: Context, level: int) -> str:
+        """Call itself many times."""
+        nonlocal runs
+        runs += 1
+        if runs > 2_000:
+            raise RuntimeError("nobody stopped it")
+        if level < 4:
+            call = partial(context.tools.call, "spread", {"level": level + 1})
+            many = range(12)
+            answers = await asyncio.gather(*(call() for _ in many)) if at_once else [await call() for _ in many]
+            failed = [answer.error for answer in answers if answer.error is not None]
+            if failed:
+                raise failed[0]
+        return "done"
+
+    box = box_of(spread, echo)
+    result = await box.call("spread", {"level": 0})
+
+    assert result.error is not None
+    assert result.error.message == "Tools made more than 1,000 calls of other tools within one call."
+    assert result.error.code == "TOOL_EXECUTION_ERROR" and not result.error.retryable
+    assert runs == 1_001
+    assert await serves_on(box)
+
+
+async def test_every_call_of_a_caller_may_call_many_tools() -> None:
+    @tool(effect="read")
+    async def batch(context: Context, size: int) -> int:
+        """Call another tool often."""
+        answers = [await context.tools.call("echo", {"text": "one"}) for _ in range(size)]
+        return sum(not answer.is_error for answer in answers)
+
+    box = box_of(batch, tool(effect="read")(echo.function))
+    assert [(await box.call("batch", {"size": 600})).data for _ in range(2)] == [600, 600]
+    assert (await box.call("batch", {"size": 1_001})).is_error

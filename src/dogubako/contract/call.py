@@ -91,6 +91,12 @@ class Resume:
 FROM_THE_START = Resume()
 
 
+class NestedCalls(msgspec.Struct):
+    """How many calls other tools have made within one call of a caller, at all levels together."""
+
+    count: int = 0
+
+
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     """One call of one tool, from any transport."""
 
@@ -108,6 +114,8 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     within: Effect | None = None
     # How many tools around it wait for a call that another tool makes.
     depth: int = 0
+    # Shared by all calls that other tools make within one; None for the call of a caller.
+    nested: NestedCalls | None = None
     # W3C trace context of the caller, as `_meta.traceparent` or the header of that name brought it.
     traceparent: str | None = None
     id: str = msgspec.field(default_factory=new_call_id)

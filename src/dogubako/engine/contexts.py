@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from dogubako.contract.call import Resume, ToolCall, ToolResult, new_call_id
+from dogubako.contract.call import NestedCalls, Resume, ToolCall, ToolResult, new_call_id
 from dogubako.contract.context import NO_PARTS, Context, FoundTool, FoundTools, PackParts, no_other_instance
 from dogubako.contract.conversation import SILENCE, InputRequired
 from dogubako.contract.credentials import INSTANCE, Accesses, ServiceAccess
-from dogubako.contract.errors import ToolNotFoundError
+from dogubako.contract.errors import ToolExecutionError, ToolNotFoundError
 from dogubako.contract.metadata import Effect, ToolMetadata
 from dogubako.contract.tool import BaseTool
 from dogubako.engine.conversations import RedactedConversation
@@ -21,6 +21,9 @@ from dogubako.response.continuation import Continuation
 
 if TYPE_CHECKING:
     from dogubako.engine.pipeline import Pipeline
+
+# Levels are bounded too (`policy.py`), but eight levels of a hundred calls each would never end.
+MOST_NESTED_CALLS: Final = 1_000
 
 
 class ContextFactory:
@@ -79,23 +82,42 @@ def _access(accesses: Accesses, call: ToolCall) -> ServiceAccess:
 class ToolsForCall:
     """Other tools, as far as the caller of the running tool may see and call them."""
 
-    __slots__ = ("_call", "_effect", "_pipeline")
+    __slots__ = ("_call", "_effect", "_nested", "_pipeline")
 
     def __init__(self, pipeline: "Pipeline", call: ToolCall, effect: Effect) -> None:
         self._pipeline = pipeline
         self._call = call
         self._effect = effect
+        self._nested = call.nested
 
     async def call(self, name: str, parameters: Mapping[str, Any], resume: Resume | None = None) -> ToolResult:
         outer = self._call
         inner = another(
-            outer, name, parameters, resume=resume, via=outer.name, within=self._effect, depth=outer.depth + 1
+            outer,
+            name,
+            parameters,
+            resume=resume,
+            via=outer.name,
+            within=self._effect,
+            depth=outer.depth + 1,
+            nested=self._counted(),
         )
         result = await self._pipeline.handle(inner)
         if result.pending is not None:
             # The question of the inner tool is one of the outer tool, which is run again with the answer.
             raise InputRequired(result.pending)
         return result
+
+    def _counted(self) -> NestedCalls:
+        """Count one call more, or raise. Raised, not returned: a tool that ignores results would go on for ever."""
+        self._nested = nested = self._nested or NestedCalls()
+        if nested.count >= MOST_NESTED_CALLS:
+            raise ToolExecutionError(
+                f"Tools made more than {MOST_NESTED_CALLS:,} calls of other tools within one call.",
+                hint=f"The last one was {self._call.name}. Ask for less at once.",
+            )
+        nested.count += 1
+        return nested
 
     async def search(self, query: str, *, category: str | None = None) -> FoundTools:
         wanted = ListFilter(category=category, enabled=True)
