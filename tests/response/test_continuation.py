@@ -4,15 +4,17 @@ import html
 import json
 import re
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from pydantic import BaseModel
 
 from dogubako import Effect, tool
 from dogubako.app import Toolbox, build
 from dogubako.contract.call import ToolResult
-from dogubako.output import Json, Markdown, Xml, XmlElement
+from dogubako.output import Blocks, Image, Json, Markdown, Mixed, Xml, XmlElement
 from dogubako.packs import PACKS
 from dogubako.settings import Sources
 from dogubako.testing import parse_call
@@ -56,13 +58,63 @@ async def long_field(count: int) -> Json:
     return Json(data={"a": {"log": "".join(f"[{number}]" for number in range(count))}, "b": 1})
 
 
+class Table(BaseModel):
+    rows: list[str]
+
+
+@dataclass
+class Record:
+    rows: list[str]
+
+
+def _names(count: int) -> list[str]:
+    return [f"row {number}" for number in range(count)]
+
+
+@tool(effect=Effect.READ)
+async def model(count: int) -> Table:
+    """Many rows in a model, with a declared schema."""
+    return Table(rows=_names(count))
+
+
+@tool(effect=Effect.READ)
+async def record(count: int) -> Record:
+    """Many rows in a dataclass, with a declared schema."""
+    return Record(rows=_names(count))
+
+
+@tool(effect=Effect.READ)
+async def row_tuple(count: int) -> tuple[Any, ...]:
+    """Many rows in a tuple."""
+    return tuple(_names(count))
+
+
+@tool(effect=Effect.READ)
+async def structured(count: int) -> Blocks:
+    """Structured data of another server, without any block."""
+    return Blocks(content=[], structured={"rows": _names(count)})
+
+
+@tool(effect=Effect.READ)
+async def with_picture(count: int) -> Mixed:
+    """Many lines and a picture."""
+    return Mixed(parts=["\n".join(_names(count)), Image(data=b"png", mime_type="image/png")])
+
+
+@tool(effect=Effect.READ)
+async def two_texts(count: int) -> Mixed:
+    """Two long texts."""
+    return Mixed(parts=["\n".join(_names(count)), "\n".join(_names(count))])
+
+
 @tool(effect=Effect.WRITE)
 async def write_rows(count: int) -> dict[str, Any]:
     """Writes, and answers a lot."""
     return {"rows": list(range(count))}
 
 
-TOOLS = (rows, lines, one_line, chapters, issues, long_field, write_rows)
+TYPED = (model, record, row_tuple, structured)
+TOOLS = (rows, lines, one_line, chapters, issues, long_field, write_rows, *TYPED, with_picture, two_texts)
 
 
 @pytest.fixture
@@ -106,6 +158,51 @@ async def test_every_row_of_a_json_answer_is_read_once(box: Toolbox) -> None:
     answers = [json.loads(text)["data"] for text in texts]
     numbers = [row["number"] for row in answers[0]["rows"]] + [row["number"] for rest in answers[1:] for row in rest]
     assert numbers == list(range(500))
+
+
+@pytest.mark.parametrize("name", [one.name for one in TYPED])
+async def test_every_row_of_a_typed_answer_is_read_once(box: Toolbox, name: str) -> None:
+    texts = await _read_all(box, name, 800)
+
+    assert re.findall(r'"row (\d+)"', "".join(texts)) == [str(number) for number in range(800)]
+
+
+async def test_the_text_beside_a_picture_is_read_to_its_end(box: Toolbox) -> None:
+    texts = await _read_all(box, "with_picture", 2000)
+
+    assert re.findall(r"^row (\d+)$", "\n".join(texts), re.MULTILINE) == [str(number) for number in range(2000)]
+
+
+async def test_of_two_texts_in_one_answer_no_call_claims_to_read_on(box: Toolbox) -> None:
+    result = await box.call("two_texts", {"count": 2000})
+
+    assert result.trimmed
+    assert "read_more" not in result.text
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "size"),
+    [
+        pytest.param("lines", "", "20 characters", id="text"),
+        pytest.param("chapters", "", "97 characters", id="Markdown"),
+        pytest.param("rows", "", "2 fields", id="fields"),
+        pytest.param("rows", "rows", "3 items", id="a list"),
+        pytest.param("rows", "kind", "4 characters", id="a text in JSON"),
+        pytest.param("model", "", "1 field", id="a model"),
+        pytest.param("issues", "", "3 elements", id="XML"),
+        pytest.param("issues", "issue[1]", "9 characters", id="a text in XML"),
+        pytest.param("structured", "rows", "3 items", id="structured data of another server"),
+    ],
+)
+@pytest.mark.parametrize("offset", [100, 10**9, 10**30])
+async def test_beyond_the_end_the_answer_says_how_much_there_is(
+    box: Toolbox, name: str, path: str, size: str, offset: int
+) -> None:
+    arguments = {"tool": name, "arguments": {"count": 3}, "path": path, "offset": offset}
+    result = await box.call("read_more", arguments)
+
+    assert result.error is not None
+    assert result.error.message == f"Invalid value for parameter offset: there is nothing more, it has {size}"
 
 
 async def test_every_line_of_a_text_is_read_once(box: Toolbox) -> None:

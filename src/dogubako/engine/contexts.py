@@ -44,6 +44,8 @@ class ContextFactory:
             if effect is Effect.READ or tool.keeps_answers
             else None
         )
+        # What is read on is a part of the data, and the answer of `read_more`, which declares no schema.
+        reads_on = call.resume is not None and continuation is not None and continuation.resumes
         context = Context(
             client=service.client if access is None else access.client,
             settings=service.settings if access is None else access.settings,
@@ -56,7 +58,10 @@ class ContextFactory:
             tools=ToolsForCall(pipeline, call, effect),
             in_instance=no_other_instance if service.accesses is None else partial(_client_in, service.accesses, call),
             responses=pipeline.responses.for_call(
-                max_tokens, entry.check_structured, continuation, () if access is None else access.secrets
+                max_tokens,
+                None if reads_on else entry.check_structured,
+                continuation,
+                () if access is None else access.secrets,
             ),
         )
         return tool.bind(context)

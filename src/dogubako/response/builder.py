@@ -33,7 +33,7 @@ from dogubako.response import text as text_answers
 from dogubako.response.blocks import BLOCK_TOKENS as _BLOCK_TOKENS
 from dogubako.response.blocks import block_cost, fit_foreign, media_block, too_large
 from dogubako.response.check import assert_mcp_tool_response
-from dogubako.response.continuation import Continuation
+from dogubako.response.continuation import CUTTABLE, Continuation
 from dogubako.response.foreign_block import NOT_JSON, plain_copy
 from dogubako.response.jsonable import clean_text, encode, masked_json
 from dogubako.response.result_contents import contents_of, envelope_of, failure_in, shared_facts
@@ -47,7 +47,6 @@ _SMALLEST_PART = 200
 _NOTE_ROOM = 60
 # Between the places of two parts: a note stands behind the last part that it counts.
 _NOTE_PLACE: Final = 0.5
-_CUTTABLE: Final = (str, Text, Markdown, Xml, Json, Blocks)
 # Beside structured data there is room for one text that says what was left out.
 _SMALLEST_CONTENT = 60
 
@@ -259,7 +258,7 @@ class ToolResponseBuilder:
     def _mixed(self, parts: Sequence[Content | str], whole: Content | None, budget: int) -> ToolResult:
         """Pictures and files keep their place or fail; links are shown until one does not fit; texts share the rest."""
         results: dict[float, ToolResult] = {}
-        texts = {index: part for index, part in enumerate(parts) if isinstance(part, _CUTTABLE)}
+        texts = {index: part for index, part in enumerate(parts) if isinstance(part, CUTTABLE)}
         links = {index: part for index, part in enumerate(parts) if isinstance(part, Link)}
         for index, part in enumerate(parts):
             if index not in texts and index not in links:
@@ -299,6 +298,9 @@ class ToolResponseBuilder:
 
     def _share(self, texts: Mapping[int, Content | str], budget: int) -> dict[float, ToolResult]:
         """Short texts whole, long ones cut to equal shares; of too many the last ones go, and are counted."""
+        if len(texts) > 1 and self.continuation is not None:
+            # A call that reads on could not say in which of them.
+            return self._without_continuation()._share(texts, budget)
         costs, built = self._costs(texts, budget)
         if len(costs) == len(texts) and sum(costs.values()) <= budget:
             shares = costs
@@ -319,6 +321,11 @@ class ToolResponseBuilder:
         if len(results) < len(texts):
             results[max(texts) + _NOTE_PLACE] = self._left_out(len(results), len(texts), "parts", budget)
         return results
+
+    def _without_continuation(self) -> "ToolResponseBuilder":
+        builder = copy(self)
+        builder.continuation = None
+        return builder
 
     def _costs(self, texts: Mapping[int, Content | str], budget: int) -> tuple[dict[int, int], dict[int, ToolResult]]:
         """Count the tokens of each text, of no more texts than fit, and return the texts that were built for it.

@@ -8,18 +8,21 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
-from typing import Any
+from typing import Any, Final, TypeVar, cast
 
 import msgspec
 
 from dogubako.contract.call import FROM_THE_START, Resume
 from dogubako.contract.errors import ValidationError
-from dogubako.contract.output import Blocks, Json, Markdown, Text, Xml, XmlElement, call_text
+from dogubako.contract.output import Blocks, Content, Json, Markdown, Mixed, Text, Xml, XmlElement, call_text
 from dogubako.response.jsonable import clean_text, read_back, with_short_names
 from dogubako.response.truncation import Cut
 from dogubako.response.xml import masked
 
 READ_MORE = "read_more"
+# Answers that can be cut within. Pictures, sounds, files and links are shown whole or not at all.
+CUTTABLE: Final = (str, Text, Markdown, Xml, Json, Blocks)
+Parts = TypeVar("Parts", bound=Sequence[Any])
 
 # A longer call would cost more tokens than it is worth.
 _LONGEST_ARGUMENTS = 1_000
@@ -55,20 +58,32 @@ class Continuation(msgspec.Struct, frozen=True):
                 return Xml(root=_xml_rest(masked(answer.root, mask), self._from))
             case Json():
                 return Json(data=_json_rest(_masked_data(answer.data, mask), self._from), message=answer.message)
-            case Blocks(content=list() | tuple() as content):
+            case Blocks(content=list() | tuple() as content) if content or answer.structured is None:
                 return self._blocks_rest(answer, content, mask)
-            case dict() | list():
-                return Json(data=_json_rest(_masked_data(answer, mask), self._from))
-        return answer
+            case Blocks():
+                return Json(data=_json_rest(_masked_data(answer.structured, mask), self._from))
+            case Mixed(parts=parts):
+                return self._part_rest(answer, parts, mask)
+            case list() | tuple() if answer and all(isinstance(part, Content) for part in answer):
+                return self._part_rest(answer, answer, mask)
+            case Content():
+                return answer
+        # Whatever else a tool returns is JSON: containers, models, dataclasses.
+        return Json(data=_json_rest(_masked_data(answer, mask), self._from))
+
+    def _part_rest(self, answer: Any, parts: Sequence[Any], mask: Callable[[str], str]) -> Any:
+        """Of several parts only one can be cut so that a call names its rest: the only one that is no picture."""
+        cuttable = [part for part in parts if isinstance(part, CUTTABLE)]
+        return self.begin(cuttable[0], mask) if len(cuttable) == 1 else answer
 
     def _text_rest(self, blocks: Sequence[str], mask: Callable[[str], str]) -> Text:
         text = "\n\n".join(mask(clean_text(block)) for block in blocks)
-        return Text(text=text[self._from.offset :])
+        return Text(text=_rest(text, self._from.offset, "characters"))
 
     def _blocks_rest(self, answer: Blocks, content: Sequence[Any], mask: Callable[[str], str]) -> Blocks | Text:
         """The blocks from one on, or the rest of the text of one block."""
         if not self._from.path:
-            return replace(answer, content=content[self._from.offset :])
+            return replace(answer, content=_rest(content, self._from.offset, "blocks"))
         index = int(self._from.path) if self._from.path.isdecimal() else len(content)
         block = content[index] if index < len(content) else None
         source = block.get("resource", block) if isinstance(block, Mapping) else None
@@ -116,10 +131,20 @@ def _json_rest(data: Any, resume: Resume) -> Any:
     while keys:
         data, keys = _step(data, keys)
     if isinstance(data, dict):
-        return dict(list(data.items())[resume.offset :])
+        return dict(_rest(list(data.items()), resume.offset, "fields"))
     if isinstance(data, list | str):
-        return data[resume.offset :]
+        return _rest(data, resume.offset, "characters" if isinstance(data, str) else "items")
     return data
+
+
+def _rest(whole: Parts, offset: int, unit: str) -> Parts:
+    """What follows after so many parts. An empty rest would look like an answer."""
+    if offset and offset >= len(whole):
+        size = f"{len(whole):,} {unit if len(whole) != 1 else unit.removesuffix('s')}"
+        message = f"Invalid value for parameter offset: there is nothing more, it has {size}"
+        raise ValidationError.of("offset", message, hint="The answer was read to its end.")
+    # A slice of a sequence is one of the same type, which its own types do not say.
+    return cast("Parts", whole[offset:])
 
 
 def _step(data: Any, keys: list[str]) -> tuple[Any, list[str]]:
@@ -149,8 +174,8 @@ def _xml_rest(root: XmlElement, resume: Resume) -> XmlElement:
         if number >= len(alike):
             raise _no_such_path()
         root = alike[number]
-    rest: Sequence[XmlElement] | str = root.children[resume.offset :]
-    return XmlElement(root.tag, root.attributes, rest)
+    unit = "characters" if isinstance(root.children, str) else "elements"
+    return XmlElement(root.tag, root.attributes, _rest(root.children, resume.offset, unit))
 
 
 def _no_such_path() -> ValidationError:
