@@ -14,7 +14,8 @@ from dogubako.response.jsonable import encode, masked_json, read_back
 # One secret could stand in a text, the other one could also be a number.
 REDACTOR = Redactor(["hunter22", "123456"])
 SCALARS = st.none() | st.booleans() | st.integers(-10, 10) | st.just(123456) | st.sampled_from(["a", "hunter22", "é\n"])
-NAMES = st.sampled_from(["hunter22", "123456", 7]) | st.text(max_size=3)
+# 7 and "7" in one object are refused before.
+NAMES = st.sampled_from(["hunter22", "123456", 7]) | st.text(max_size=3).filter("7".__ne__)
 DATA = st.recursive(SCALARS, lambda one: st.lists(one, max_size=9) | st.dictionaries(NAMES, one, max_size=9))
 
 

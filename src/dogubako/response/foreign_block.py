@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from dogubako.contract.offload import has_more_values, names_in, parts_of
 from dogubako.contract.redaction import visible
 from dogubako.response.check import fault_of, is_audience, is_media_type, is_priority
-from dogubako.response.jsonable import clean_text, encode, masked_data, read_back, to_plain
+from dogubako.response.jsonable import check_names, clean_text, encode, masked_data, read_back, to_plain
 from dogubako.response.picture_tokens import picture_tokens
 from dogubako.response.tokens import count_tokens, far_above, far_above_characters
 
@@ -69,6 +69,7 @@ def examined(raw: object, mask: Mask, budget: int) -> dict[str, Any] | Fault:
 
 def plain_copy(value: Any, mask: Mask) -> Any:
     """Data of others as plain JSON data without secrets; `NOT_JSON` where it is none, or nested too deeply."""
+    check_names(value)
     return masked_data(to_plain(read_back(value)), mask)
 
 

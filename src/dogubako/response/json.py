@@ -7,7 +7,15 @@ from typing import Any
 from dogubako.contract.offload import has_more_values
 from dogubako.contract.output import Json
 from dogubako.response.foreign_block import check_bytes_within
-from dogubako.response.jsonable import LONGEST_NAME, encode, masked_json, read_back, to_plain, with_short_names
+from dogubako.response.jsonable import (
+    LONGEST_NAME,
+    check_names,
+    encode,
+    masked_json,
+    read_back,
+    to_plain,
+    with_short_names,
+)
 from dogubako.response.text import Fitted, Mask, Next, whole_or_cut
 from dogubako.response.tokens import count_tokens, far_above, far_above_characters
 from dogubako.response.truncation import (
@@ -128,6 +136,7 @@ TRUNCATED = "_truncated"
 
 def build(output: Json, message: str, budget: int, next_call: Next, mask: Mask, *, large: bool) -> Fitted:
     """Encode whole if it fits, else leave out the least and say what. `large` data is encoded in pieces."""
+    check_names(output.data)
     if large:
         plain, masked = _masked_in_pieces(output, message, mask)
         # Other parts, and what a model leaves out, were counted as well: this may fit all the same.

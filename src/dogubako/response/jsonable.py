@@ -3,15 +3,15 @@
 import dataclasses
 import math
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Callable, Container, Iterator, Mapping
+from itertools import count, islice
 from typing import Any
 
 import msgspec
 from pydantic import BaseModel
 
 from dogubako.contract.errors import AnswerTooLargeError
-from dogubako.contract.offload import collection_paused, has_more_values
+from dogubako.contract.offload import MOST_VALUES, TEXTS, collection_paused, has_more_values, parts_of
 from dogubako.contract.redaction import MASK
 
 _MAX_DEPTH = 100
@@ -26,6 +26,7 @@ _MOST_VALUES_AT_ONCE = 50_000
 _MOST_MODEL_VALUES = 100_000
 # Of a text, this many characters count as one value.
 _VALUE_CHARACTERS = 64
+_WITHOUT_NAMES = frozenset({str, int, float, bool, bytes, type(None)})
 _FIRST_HALF, _SECOND_HALF = "\ud800", "\udc00"
 
 
@@ -57,6 +58,40 @@ def encode(value: Any) -> str:
         return _encoder.encode(_plain(value, 0)).decode()
 
 
+def check_names(value: Any) -> None:
+    """Raise ValueError if an object would have two fields of one name: 1 and "1" are one name in JSON."""
+    waiting = [value]
+    # No answer has more; one that contains itself has no end.
+    for _ in range(MOST_VALUES):
+        if not waiting:
+            return
+        one = waiting.pop()
+        if type(one) in _WITHOUT_NAMES:
+            continue
+        if isinstance(one, Mapping):
+            if any(type(name) is not str for name in one):
+                _check_written(one)
+            waiting += one.values()
+        elif not isinstance(parts := parts_of(one), TEXTS):
+            waiting += parts
+
+
+def _check_written(fields: Mapping[Any, Any]) -> None:
+    seen = set()
+    for name in fields:
+        written = clean_text(name) if isinstance(name, str) else _written(name)
+        if written in seen:
+            raise ValueError(f"a tool returned an object with two keys that JSON writes alike: {written[:100]!r}")
+        seen.add(written)
+
+
+def _written(name: Any) -> str:
+    try:
+        return str(next(iter(msgspec.to_builtins({name: None}, str_keys=True))))
+    except (TypeError, ValueError):
+        return clean_text(str(name))
+
+
 def to_plain(value: Any) -> Any:
     """The data as dicts, lists, strings, numbers, booleans and None."""
     return _plain(value, 0)
@@ -83,11 +118,25 @@ def masked_json(text: str, mask: Callable[[str], str]) -> str:
     masked = mask(text)
     if masked is text:
         return text
+    whole = msgspec.json.decode(text)
     try:
-        msgspec.json.decode(masked)
+        is_whole = _count_names(msgspec.json.decode(masked)) == _count_names(whole)
     except msgspec.DecodeError:
-        return encode(masked_data(msgspec.json.decode(text), mask))
-    return masked
+        is_whole = False
+    # It is no JSON any more, or two names became one.
+    return masked if is_whole else encode(masked_data(whole, mask))
+
+
+def _count_names(data: Any) -> int:
+    found, waiting = 0, [data]
+    while waiting:
+        one = waiting.pop()
+        if type(one) is dict:
+            found += len(one)
+            waiting += one.values()
+        elif type(one) is list:
+            waiting += one
+    return found
 
 
 def read_back(value: Any, mask: Callable[[str], str] = str) -> Any:
@@ -115,8 +164,21 @@ def _read_back(value: Any, mask: Callable[[str], str], depth: int) -> Any:
         return [one for piece in pieces for one in _piece_read_back(piece, mask, depth)]
     read: dict[str, Any] = {}
     for piece in pieces:
-        read |= _piece_read_back(piece, mask, depth)
+        _add_fields(read, _piece_read_back(piece, mask, depth))
     return read
+
+
+def _add_fields(fields: dict[str, Any], more: dict[str, Any]) -> None:
+    if fields.keys().isdisjoint(more):
+        fields |= more
+        return
+    for name, item in more.items():
+        fields[_distinct(name, fields)] = item
+
+
+def _distinct(name: str, taken: Container[str]) -> str:
+    """The name, with a number if another field has it: masks make one name of two."""
+    return name if name not in taken else next(new for n in count(2) if (new := f"{name} ({n})") not in taken)
 
 
 def _piece_read_back(piece: Any, mask: Callable[[str], str], depth: int) -> Any:
@@ -126,8 +188,10 @@ def _piece_read_back(piece: Any, mask: Callable[[str], str], depth: int) -> Any:
     if isinstance(piece, list):
         return [_read_back(one, mask, depth + 1) for one in piece]
     # A name is read back with an empty value: it may be a number, or hold a secret.
-    named = ((_name_read_back(name, mask), one) for name, one in piece.items())
-    return {name: _read_back(one, mask, depth + 1) for name, one in named}
+    read: dict[str, Any] = {}
+    for name, one in piece.items():
+        read[_distinct(_name_read_back(name, mask), read)] = _read_back(one, mask, depth + 1)
+    return read
 
 
 def _name_read_back(name: Any, mask: Callable[[str], str]) -> str:
@@ -149,7 +213,10 @@ def masked_data(value: Any, mask: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return mask(value)
     if isinstance(value, dict):
-        return {mask(key): masked_data(item, mask) for key, item in value.items()}
+        masked: dict[str, Any] = {}
+        for name, item in value.items():
+            masked[_distinct(mask(name), masked)] = masked_data(item, mask)
+        return masked
     if isinstance(value, list):
         return [masked_data(item, mask) for item in value]
     if isinstance(value, bool) or value is None:
