@@ -44,6 +44,8 @@ log = structlog.get_logger("dogubako.gateway")
 
 _END_SECONDS: Final = 3.0
 # A stream that ended early is continued this often, unless new events arrive.
+# So many messages are delivered before others get their turn.
+_BATCH: Final = 100
 _MOST_RESUMPTIONS: Final = 3
 _INVALID_REQUEST: Final = -32600
 _METHOD_NOT_FOUND: Final = -32601
@@ -190,7 +192,7 @@ class HttpLink:
             self._session_id = response.headers.get(_SESSION, "")
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind == "application/json":
-            self._deliver(await json_of(response), request)
+            await self._deliver(await json_of(response), request)
         elif kind == "text/event-stream":
             await self._read_stream(response, request)
         else:
@@ -234,7 +236,7 @@ class HttpLink:
     async def _take_events(self, stream: "Events", request: RequestId | None) -> bool:
         """Deliver the messages of a stream. True once it held the answer."""
         async for message in stream:
-            self._deliver(message, request)
+            await self._deliver(message, request)
             if request is not None and "method" not in message and message.get("id") == request:
                 return True
         return False
@@ -248,10 +250,13 @@ class HttpLink:
         async with self._client.stream("GET", self._url, headers=headers) as response:
             yield response
 
-    def _deliver(self, message: Any, request: RequestId | None) -> None:
-        for one in message if isinstance(message, list) else (message,):
+    async def _deliver(self, message: Any, request: RequestId | None) -> None:
+        """Deliver a message, or the messages of a batch, which may be very many."""
+        for number, one in enumerate(message if isinstance(message, list) else (message,), 1):
             if isinstance(one, dict) and self._receiver is not None:
                 self._receiver.received(one, request)
+            if number % _BATCH == 0:
+                await asyncio.sleep(0)
 
     def _failed(self, request: RequestId, error: Exception) -> None:
         if self._receiver is not None:
@@ -280,7 +285,7 @@ class HttpLink:
                     if response.status_code >= 400:
                         return
                     if stream is None and self._listed:
-                        self._deliver({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}, None)
+                        await self._deliver({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}, None)
                     stream = Events(response, stream)
                     await self._take_events(stream, None)
                     failures = 0

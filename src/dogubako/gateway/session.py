@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, Protocol
 import structlog
 
 from dogubako._version import __version__
+from dogubako.contract.offload import has_more_values
 from dogubako.gateway.link import Link, Message, RequestId, UpstreamError, UpstreamLost
 from dogubako.gateway.pending_requests import (
     Acknowledged,
@@ -36,6 +37,13 @@ ALL_CAPABILITIES: Final[Mapping[str, Any]] = {"elicitation": {"form": {}, "url":
 
 REQUEST_SECONDS: Final = 30.0
 
+# Of a progress message or a log line, so much is passed on.
+_LONGEST_TEXT: Final = 10_000
+_MOST_LOGGED_VALUES: Final = 1_000
+# Open questions of one call.
+_MOST_QUESTIONS: Final = 32
+# Answers to questions of a server that does not read them wait, and are dropped beyond this.
+_MOST_REPLIES: Final = 1_000
 _METHOD_NOT_FOUND: Final = -32601
 _NOBODY_TO_ASK: Final = -32603
 _QUESTIONS: Final = frozenset({"elicitation/create", "sampling/createMessage", "roots/list"})
@@ -209,12 +217,14 @@ class UpstreamSession:
             self._reply(request, UpstreamError(_METHOD_NOT_FOUND, "Method not found"))
             return
         asking = self._asking(within)
-        if asking is not None:
+        if asking is not None and len(asking.open_questions) < _MOST_QUESTIONS:
             asking.open_questions.add(request)
             asking.put(ServerRequest(request, method, params))
-        elif method == "roots/list":
+        elif asking is None and method == "roots/list":
             # Servers ask for folders before the first call. Those of one caller must not count for all.
             self._reply(request, {"roots": []})
+        elif asking is not None:
+            self._reply(request, UpstreamError(_NOBODY_TO_ASK, "Too many questions of this call are open."))
         else:
             self._reply(request, UpstreamError(_NOBODY_TO_ASK, "No call is running that this question belongs to."))
 
@@ -238,7 +248,7 @@ class UpstreamSession:
                 if pending is not None and done is not None:
                     text = params.get("message")
                     total = finite_number(params.get("total"))
-                    pending.put(Progress(done, total, text if isinstance(text, str) else None))
+                    pending.put(Progress(done, total, text[:_LONGEST_TEXT] if isinstance(text, str) else None))
             case ["message"]:
                 self._log_line(params, within)
             case ["subscriptions", "acknowledged"]:
@@ -256,7 +266,10 @@ class UpstreamSession:
 
     def _log_line(self, params: Message, within: RequestId | None) -> None:
         data = params.get("data")
-        text = data if isinstance(data, str) else repr(data)[:1000]
+        if not isinstance(data, str):
+            text = "[data]" if has_more_values(data, _MOST_LOGGED_VALUES, 100) else repr(data)[:_LONGEST_TEXT]
+        else:
+            text = data[:_LONGEST_TEXT]
         if (pending := self._asking(within)) is not None:
             pending.put(LogLine(str(params.get("level") or "info"), text))
 
@@ -269,6 +282,10 @@ class UpstreamSession:
         self._send_soon(message)
 
     def _send_soon(self, message: Message) -> None:
+        if len(self._replies) >= _MOST_REPLIES:
+            log.debug("An MCP server asks faster than it reads; it gets no answer")
+            return
+
         async def send() -> None:
             try:
                 await self.link.send(message)

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
@@ -18,6 +19,9 @@ log = structlog.get_logger("dogubako.gateway")
 LONGEST_LINE: Final = 32 * 1024 * 1024
 # Longer lines are decoded in a worker thread.
 _SHORT_LINE: Final = 256 * 1024
+# A server may send messages without an end. It gets so much of the loop at once, and half of it at most.
+_SLICE_SECONDS: Final = 0.005
+_BRACKETS: Final = (b"{", b"[")
 # How much of a discarded line is kept to find out which request it answers.
 _KEPT_BYTES: Final = 1024
 _LONGEST_NOISE: Final = 300
@@ -43,8 +47,10 @@ class LineReader:
     def feed(self, data: bytes) -> None:
         *lines, rest = data.split(b"\n")
         for line in lines:
-            self._take(line)
-            self._finish()
+            # Empty lines cost nothing: a server may write millions of them.
+            if line or self._size:
+                self._take(line)
+                self._finish()
         if rest:
             self._take(rest)
 
@@ -80,16 +86,16 @@ class StdioLink:
         self._receiver: Receiver | None = None
         self._process: ChildProcess | None = None
         self._reader = LineReader(self._line, self._too_long)
-        # Lines that arrived while a long line before them is decoded in a thread; None while there is none.
-        self._waiting: deque[bytes] | None = None
-        self._decoding: asyncio.Task[None] | None = None
-        self._last_noise = ""
+        # What arrived and was not delivered yet: lines, and the messages of a batch.
+        self._waiting: deque[bytes | Message] = deque()
+        self._delivering: asyncio.Task[None] | None = None
+        self._last_noise = b""
         self._ended = False
         self.noise_lines = 0
 
     async def open(self, receiver: Receiver) -> None:
         self._receiver = receiver
-        self._process = ChildProcess(self._reader.feed, self._end_of_output)
+        self._process = ChildProcess(self._feed, self._end_of_output)
         await self._process.start(self._command)
 
     async def send(self, message: Message) -> None:
@@ -124,43 +130,73 @@ class StdioLink:
     @property
     def diagnostics(self) -> str:
         stderr = self._process.stderr if self._process is not None else ""
-        return stderr or self._last_noise
+        return stderr or self._last_noise.decode("utf-8", "replace").strip()
+
+    def _feed(self, data: bytes) -> None:
+        self._reader.feed(data)
+        if self._delivering is None and not self._deliver_some():
+            self._delivering = asyncio.get_running_loop().create_task(self._deliver_rest(), name="deliver messages")
 
     def _line(self, line: bytes) -> None:
-        if self._waiting is not None:
-            self._waiting.append(line)
-        elif len(line) <= _SHORT_LINE:
-            self._deliver(line, decoded(line))
-        else:
-            self._waiting = deque([line])
-            self._decoding = asyncio.get_running_loop().create_task(self._decode_waiting(), name="decode a long line")
+        self._waiting.append(line)
 
-    async def _decode_waiting(self) -> None:
-        """Decode long lines in a thread, one after another, so that messages keep their order."""
-        assert self._waiting is not None and self._process is not None
+    def _deliver_some(self) -> bool:
+        """Deliver what waits, for a short while and up to the next long line. Whether that was all."""
+        until = time.perf_counter() + _SLICE_SECONDS
+        while self._waiting:
+            one = self._waiting[0]
+            if isinstance(one, bytes) and len(one) > _SHORT_LINE:
+                return False
+            self._waiting.popleft()
+            if isinstance(one, bytes):
+                self._read(one, decoded(one) if one.lstrip()[:1] in _BRACKETS else None)
+            else:
+                self._deliver(one)
+            if time.perf_counter() >= until:
+                break
+        return not self._waiting
+
+    async def _deliver_rest(self) -> None:
+        """Deliver what is too much for one turn of the loop: in slices, with as much time for others between them.
+
+        Long lines are decoded in a thread, one after another, so that messages keep their order.
+        """
+        assert self._process is not None
         self._process.pause_output(True)
         while self._waiting:
-            line = self._waiting.popleft()
-            self._deliver(line, await offload(decoded, line) if len(line) > _SHORT_LINE else decoded(line))
-        self._waiting = None
+            one = self._waiting[0]
+            if isinstance(one, bytes) and len(one) > _SHORT_LINE:
+                self._waiting.popleft()
+                self._read(one, await offload(decoded, one))
+            elif not self._deliver_some():
+                await asyncio.sleep(_SLICE_SECONDS)
+        self._delivering = None
         self._process.pause_output(False)
         if self._ended:
             self._report_end()
 
-    def _deliver(self, line: bytes, message: Any) -> None:
-        batch = message if isinstance(message, list) else [message]
-        messages = [one for one in batch if isinstance(one, dict) and one.get("jsonrpc") == "2.0"]
+    def _read(self, line: bytes, message: Any) -> None:
+        """Deliver a message. Those of a batch wait for their turn: there may be very many."""
+        if isinstance(message, list):
+            messages = [one for one in message if _is_message(one)]
+            self._waiting.extendleft(reversed(messages))
+        elif _is_message(message):
+            messages = [message]
+            self._deliver(message)
+        else:
+            messages = []
         if not messages and line.strip():
             self._note_noise(line)
             self._fail_unreadable(line)
-        for one in messages:
-            try:
-                if self._receiver is not None:
-                    self._receiver.received(one, None)
-            except Exception as error:
-                # Whatever a message makes us stumble over, it must not cost the messages behind it.
-                log.error("A message of an MCP server could not be read", exc_info=error)
-                self._note_noise(line)
+
+    def _deliver(self, message: Message) -> None:
+        try:
+            if self._receiver is not None:
+                self._receiver.received(message, None)
+        except Exception as error:
+            # Whatever a message makes us stumble over, it must not cost the messages behind it.
+            log.error("A message of an MCP server could not be read", exc_info=error)
+            self._note_noise(encoded(message)[:_LONGEST_NOISE])
 
     def _fail_unreadable(self, line: bytes) -> None:
         """Let no call wait for an answer that was here and cannot be read, because of its numbers for example."""
@@ -174,7 +210,7 @@ class StdioLink:
 
     def _note_noise(self, line: bytes) -> None:
         self.noise_lines += 1
-        self._last_noise = line[:_LONGEST_NOISE].decode("utf-8", "replace").strip()
+        self._last_noise = line[:_LONGEST_NOISE]
 
     def _too_long(self, head: bytes, tail: bytes) -> None:
         log.warning("An MCP server sent a line that is too long; it was discarded", limit=LONGEST_LINE)
@@ -187,7 +223,7 @@ class StdioLink:
 
     def _end_of_output(self) -> None:
         self._ended = True
-        if self._waiting is None:
+        if self._delivering is None:
             self._report_end()
 
     def _report_end(self) -> None:
@@ -195,6 +231,10 @@ class StdioLink:
         if receiver is not None:
             wrote = last_line(self.diagnostics)
             receiver.lost(f"The process ended. It wrote: {wrote}" if wrote else "The process ended.")
+
+
+def _is_message(value: Any) -> bool:
+    return isinstance(value, dict) and value.get("jsonrpc") == "2.0"
 
 
 def last_line(text: str) -> str:
