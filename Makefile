@@ -84,16 +84,17 @@ test-servers: $(TOOLS)  ## real MCP servers of others that need no network, behi
 test-fleet: $(TOOLS)  ## all 24 real MCP servers, behind ours
 	$(BIN)/python -m pytest -m 'real_servers or fleet' tests/gateway
 
-# One after the other, each file in a process of its own: what is measured is the server, and not its neighbours.
-# (In one process, what other tests have imported draws every logged error on the terminal, which takes longer.)
+# Two at once: a stall is judged by the processor time of its own process, and memory is counted per process.
+# Each file of STALLS has a process of its own: in one process, what other tests have imported draws every logged error
+# on the terminal, which takes longer.
 STALLS := tests/doors/test_loop_stalls.py tests/packs/test_large_answers.py tests/packs/n8n/test_large_files.py \
   tests/response/test_loop_stalls.py tests/response/test_very_large_values.py \
   tests/packs/web/providers/test_event_loop.py tests/engine/search/test_searching_beside_the_loop.py \
   tests/console/test_large.py
 
 attack: $(DEV)  ## hostile requests, crowds, oversized answers, a sick Redis, full disks, signals; a table of failures
-	$(BIN)/python -m pytest -q -m attack tests/attack
-	for file in $(STALLS); do $(BIN)/python -m pytest -q -m stall $$file || exit 1; done
+	$(BIN)/python -m pytest -q -m attack -n 2 --dist worksteal tests/attack
+	printf '%s\n' $(STALLS) | xargs -P 2 -n 1 $(BIN)/python -m pytest -q -m stall
 
 docs: $(DEV)  ## write the generated tables again
 	$(BIN)/python scripts/generate_docs.py

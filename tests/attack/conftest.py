@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-_ROUNDS = pytest.StashKey[list["Tally"]]()
+# In the report of a round, which also reaches the process that prints the table when others run the rounds.
+_ROUND = "attack round"
 
 
 @dataclass
@@ -23,28 +24,24 @@ class Tally:
             self.failures.append(what)
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.stash[_ROUNDS] = []
-
-
 @pytest.fixture
 def tally(request: pytest.FixtureRequest) -> Iterator[Tally]:
     """The count of this round. Its failures fail the test once the round is over."""
     tally = Tally(request.node.name.removeprefix("test_").replace("_", " "))
-    request.config.stash[_ROUNDS].append(tally)
     yield tally
+    request.node.user_properties.append((_ROUND, (tally.name, tally.tries, len(tally.failures))))
     assert tally.tries, "a round that tried nothing proves nothing"
     assert not tally.failures, "\n".join(tally.failures[:50])
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    rounds = config.stash[_ROUNDS]
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    reports = [report for found in terminalreporter.stats.values() for report in found if hasattr(report, "when")]
+    ended = sorted((report for report in reports if report.when == "teardown"), key=lambda report: report.nodeid)
+    rounds = [value for report in ended for name, value in report.user_properties if name == _ROUND]
     if not rounds:
         return
-    width = max(len(one.name) for one in rounds)
+    width = max(len(name) for name, _, _ in rounds)
     terminalreporter.section("attack")
     terminalreporter.write_line(f"{'round':<{width}}  tries  failures")
-    for one in rounds:
-        terminalreporter.write_line(f"{one.name:<{width}}  {one.tries:>5}  {len(one.failures):>8}")
-    tries, failures = sum(one.tries for one in rounds), sum(len(one.failures) for one in rounds)
-    terminalreporter.write_line(f"{'all':<{width}}  {tries:>5}  {failures:>8}")
+    for name, tries, failures in [*rounds, ("all", sum(one[1] for one in rounds), sum(one[2] for one in rounds))]:
+        terminalreporter.write_line(f"{name:<{width}}  {tries:>5}  {failures:>8}")
