@@ -5,9 +5,13 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Sequence
+from importlib.metadata import distribution, requires
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from dogubako import Effect, tool
 from dogubako.app import Toolbox
@@ -19,7 +23,8 @@ from tests.doors.processes import PATIENCE, WORKBENCH
 from tests.gate.guarded import guarded_box
 
 ROOT = Path(__file__).parents[1]
-EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS = PROJECT["optional-dependencies"]
 # The modules of the packages of all extras that are imported by us.
 MODULES = (
     *("numpy", "Stemmer", "selectolax", "lxml", "protego", "pypdf", "uvloop"),
@@ -127,3 +132,33 @@ def test_many_tools_are_listed_by_name_where_they_cannot_be_searched(box: Toolbo
 
     assert Discovery("auto").shown(entries) == "search"
     assert Discovery("auto", can_search=False).shown(entries) == "light"
+
+
+# Python writes bytecode beside a source, which takes about twice its room.
+_WITH_BYTECODE = 3
+_BLOCK = 4096
+
+
+def _megabytes(extras: Sequence[str]) -> float:
+    """The room on a disk of `pip install dogubako[extras]`: ours and all that it needs, without pip itself."""
+    wanted = [*PROJECT["dependencies"], *(one for extra in extras for one in EXTRAS[extra])]
+    names: set[str] = set()
+    while wanted:
+        one = Requirement(wanted.pop())
+        if (name := canonicalize_name(one.name)) not in names:
+            names.add(name)
+        for line in requires(name) or ():
+            needed = Requirement(line)
+            applies = needed.marker is None or any(needed.marker.evaluate({"extra": of}) for of in ("", *one.extras))
+            if applies and canonicalize_name(needed.name) not in names:
+                wanted.append(line)
+    files = [Path(str(path.locate())) for name in names for path in distribution(name).files or ()]
+    ours = [path for path in (ROOT / "src").rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    rooms = [-(-path.stat().st_size // _BLOCK) * _BLOCK for path in files if path.is_file()]
+    own = [path.stat().st_size * (_WITH_BYTECODE if path.suffix == ".py" else 1) + _BLOCK for path in ours]
+    return (sum(rooms) + sum(own)) / 2**20
+
+
+@pytest.mark.parametrize(("extras", "most"), [((), 90), (("search",), 170)])
+def test_an_installation_stays_small(extras: tuple[str, ...], most: int) -> None:
+    assert _megabytes(extras) <= most

@@ -1,4 +1,4 @@
-"""What a start imports: `rich` belongs to the tables of the command line alone, and stays usable for everybody."""
+"""What a start imports: `rich` is not imported where it is installed, and stays usable for everybody."""
 
 import json
 import subprocess

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, Protocol
 
 import httpx2
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from dogubako.app import Toolbox
 from dogubako.cli import app

@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Annotated, Any, Final, Self
 
-import typer
+import click
 
+from dogubako.cli.commands import Commands, option
 from dogubako.cli.keys import read_moment, span_text
 from dogubako.cli.options import AsJson, Chosen, Config, friendly
 from dogubako.cli.terminal import fail, print_json, print_table
@@ -74,18 +75,18 @@ def open_log(path: Path) -> IO[bytes] | None:
         raise SettingsError(f"The audit log {path} cannot be read: {error.strerror}.") from None
 
 
-app = typer.Typer(help="Read the audit log.", no_args_is_help=True)
+app = Commands(help="Read the audit log.")
 
 _LOOK_AGAIN_SECONDS = 0.5
 _EMPTY = "No calls have been recorded. Recording begins with DOGUBAKO_AUTH, or with DOGUBAKO_AUDIT=true."
 _NONE_FIT = "No recorded calls fit."
 
 
-@app.command()
+@app.register()
 @friendly
 def tail(
-    lines: Annotated[int, typer.Option("--lines", "-n", min=0, max=100_000, help="Number of lines.")] = 20,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow the log as lines are added.")] = False,
+    lines: Annotated[int, option("--lines", "-n", min=0, max=100_000, help="Number of lines.")] = 20,
+    follow: Annotated[bool, option("--follow", "-f", help="Follow the log as lines are added.")] = False,
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
@@ -93,20 +94,20 @@ def tail(
     with Following(_path(config)) as log:
         _print_all(deque(log.lines(), maxlen=lines), as_json)
         if not log.found and not follow:
-            typer.echo(_EMPTY, err=True)
+            click.echo(_EMPTY, err=True)
         while follow:
             time.sleep(_LOOK_AGAIN_SECONDS)
             _print_all(log.lines(), as_json)
 
 
-@app.command()
+@app.register()
 @friendly
 def report(
     since: Annotated[
-        str | None, typer.Option(metavar="WHEN", help="Only calls since then: 24h, 7d, or a UTC timestamp.")
+        str | None, option(metavar="WHEN", help="Only calls since then: 24h, 7d, or a UTC timestamp.")
     ] = None,
-    caller: Annotated[str | None, typer.Option(help="Only calls of this caller.")] = None,
-    tool: Annotated[str | None, typer.Option(help="Only calls of this tool, or of all that fit list_*.")] = None,
+    caller: Annotated[str | None, option(help="Only calls of this caller.")] = None,
+    tool: Annotated[str | None, option(help="Only calls of this tool, or of all that fit list_*.")] = None,
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
@@ -198,7 +199,7 @@ def _age(started: str, now: datetime) -> int | None:
 def _print_unfinished(unfinished: list[dict[str, Any]]) -> None:
     if not unfinished:
         return
-    typer.echo("\nStarted, no end recorded (killed meanwhile, or still running):")
+    click.echo("\nStarted, no end recorded (killed meanwhile, or still running):")
     rows = [
         (one["time"], one["caller"], one["tool"], one["callId"], span_text(one["ageSeconds"])) for one in unfinished
     ]
@@ -227,7 +228,7 @@ def _print_all(lines: Iterable[bytes], as_json: bool) -> None:
         if line is None:
             damaged += 1
         else:
-            typer.echo(raw.decode().rstrip("\n") if as_json else _shown(line))
+            click.echo(raw.decode().rstrip("\n") if as_json else _shown(line))
     _mention(damaged)
 
 
@@ -242,4 +243,4 @@ def _shown(line: AuditLine) -> str:
 def _mention(damaged: int) -> None:
     if damaged:
         sentence = "1 damaged line was" if damaged == 1 else f"{damaged} damaged lines were"
-        typer.echo(f"{sentence} left out.", err=True)
+        click.echo(f"{sentence} left out.", err=True)

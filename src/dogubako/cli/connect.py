@@ -11,10 +11,11 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
-import typer
+import click
 from dotenv import dotenv_values
 
 from dogubako.cli.clients import CLIENTS, AgentClient, ClientName
+from dogubako.cli.commands import argument, option
 from dogubako.cli.entry_check import is_reachable, listed_tools
 from dogubako.cli.options import Chosen, Config, Packs, ReadOnly, Sandbox, Tools, friendly
 from dogubako.cli.terminal import warn
@@ -29,26 +30,24 @@ _ENTRY_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 # Files that count only where the server starts.
 _FILES_OF_A_FOLDER: Final = ("dogubako.toml", ".env")
 
-Client = Annotated[ClientName, typer.Argument(help="Which client.")]
-Name = Annotated[str, typer.Option("--name", help="Name of the entry, if one client gets several toolboxes.")]
+Client = Annotated[ClientName, argument(metavar="CLIENT", help=f"Which client: {', '.join(CLIENTS)}.")]
+Name = Annotated[str, option("--name", help="Name of the entry, if one client gets several toolboxes.")]
 
 
 @friendly
 def connect(
     client: Client,
-    write: Annotated[bool, typer.Option("--write", help="Write the client's file instead of printing.")] = False,
+    write: Annotated[bool, option("--write", help="Write the client's file instead of printing.")] = False,
     name: Name = "dogubako",
     url: Annotated[
-        str | None, typer.Option(help="Connect to a running server instead, as http://127.0.0.1:3000/mcp.")
+        str | None, option(help="Connect to a running server instead, as http://127.0.0.1:3000/mcp.")
     ] = None,
     key_env: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME", help="With --url: the variable that holds the key, as TOOLBOX_KEY; never the key."
-        ),
+        option(metavar="NAME", help="With --url: the variable that holds the key, as TOOLBOX_KEY; never the key."),
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check/--no-check", help="With --write: start the entry once before it is written.")
+        bool, option("--check/--no-check", help="With --write: start the entry once before it is written.")
     ] = True,
     tools: Tools = None,
     packs: Packs = None,
@@ -67,16 +66,16 @@ def connect(
         chosen = Chosen(tools=tools, packs=packs, read_only=read_only, sandbox=sandbox, config=config)
         entry = target.started_by_client(_command(), _arguments(chosen), _environment(target, chosen))
         if write and check:
-            typer.echo(_checked(entry, target), err=True)
+            click.echo(_checked(entry, target), err=True)
     inputs = _inputs(client, key_env)
     if write:
-        typer.echo(_write(target, name, entry, inputs))
+        click.echo(_write(target, name, entry, inputs))
     else:
-        typer.echo(f"Add this to {target.file}:\n", err=True)
+        click.echo(f"Add this to {target.file}:\n", err=True)
         document = {target.section: {name: entry}} | ({"inputs": inputs} if inputs else {})
-        typer.echo(target.written(document).rstrip("\n"))
+        click.echo(target.written(document).rstrip("\n"))
     if key_env is not None:
-        typer.echo(target.key_advice(key_env), err=True)
+        click.echo(target.key_advice(key_env), err=True)
 
 
 @friendly
@@ -88,7 +87,7 @@ def disconnect(client: Client, name: Name = "dogubako") -> None:
         raise SettingsError(f"{target.file} has no entry '{name}'; nothing was changed.")
     del document[target.section][name]
     backup = _replace(target.file, before, target.written(document))
-    typer.echo(f"Removed '{name}' from {target.file}. The file as it was is {backup}.")
+    click.echo(f"Removed '{name}' from {target.file}. The file as it was is {backup}.")
 
 
 def _refuse_bad_names(name: str, key_env: str | None, url: str | None) -> None:

@@ -10,11 +10,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Final, Literal
 
+import click
 import msgspec
-import typer
 
 from dogubako import logs
 from dogubako.app import Toolbox, build
+from dogubako.cli.commands import option
 from dogubako.cli.options import friendly
 from dogubako.contract.call import ToolResult
 from dogubako.contract.redaction import Redactor
@@ -161,8 +162,8 @@ _TEXTS: Final = {
 
 @friendly
 def demo(
-    play: Annotated[bool, typer.Option("--play", help="Go on without pauses, for scripts and recordings.")] = False,
-    lang: Annotated[Language, typer.Option(envvar="DOGUBAKO_LANG", help="Language of the tour.")] = "en",
+    play: Annotated[bool, option("--play", help="Go on without pauses, for scripts and recordings.")] = False,
+    lang: Annotated[Language, option(envvar="DOGUBAKO_LANG", help="Language of the tour.")] = "en",
 ) -> None:
     """Take a guided tour of the tools with built-in services. No account is needed, and nothing is kept."""
     if not play and not sys.stdin.isatty():
@@ -185,18 +186,18 @@ def _sandbox(folder: Path) -> Toolbox:
 
 async def _tour(box: Toolbox, language: Language, *, play: bool) -> None:
     texts = _TEXTS[language]
-    typer.echo(texts["start"].format(count=len(STEPS)))
+    click.echo(texts["start"].format(count=len(STEPS)))
     async with box.running():
         for number, step in enumerate(STEPS, start=1):
-            typer.secho(f"\n{number}/{len(STEPS)}  {step.text(language)}", bold=True)
-            typer.secho(f"  {step.tool}({_shown_arguments(step)})", fg="cyan")
+            click.secho(f"\n{number}/{len(STEPS)}  {step.text(language)}", bold=True)
+            click.secho(f"  {step.tool}({_shown_arguments(step)})", fg="cyan")
             result = await box.call(step.tool, step.arguments)
             _print_answer(result, step.part, texts)
             if result.is_error != step.fails:
                 raise SettingsError(f"{step.tool} did not answer as the tour expects.")
             if not play and number < len(STEPS):
-                typer.prompt(texts["pause"], default="", show_default=False, prompt_suffix=" ", err=True)
-    typer.echo(f"\n{texts['end']}")
+                click.prompt(texts["pause"], default="", show_default=False, prompt_suffix=" ", err=True)
+    click.echo(f"\n{texts['end']}")
 
 
 def _shown_arguments(step: Step) -> str:
@@ -208,11 +209,11 @@ def _print_answer(result: ToolResult, part: str, texts: dict[str, str]) -> None:
     whole = [line for block in result.content if block["type"] == "text" for line in _lines(block["text"])]
     chosen = _lines(msgspec.json.encode(result.data[part]).decode()) if part and not result.is_error else whole
     for line in chosen[:_SHOWN_LINES]:
-        typer.secho(f"  {line}", fg="yellow" if result.is_error else None)
+        click.secho(f"  {line}", fg="yellow" if result.is_error else None)
     if len(whole) > len(chosen[:_SHOWN_LINES]):
-        typer.secho(f"  {texts['more'].format(count=len(whole) - len(chosen[:_SHOWN_LINES]))}", dim=True)
+        click.secho(f"  {texts['more'].format(count=len(whole) - len(chosen[:_SHOWN_LINES]))}", dim=True)
     outcome = result.code if result.is_error else texts["ok"]
-    typer.secho(f"  {texts['cost'].format(tokens=result.tokens, outcome=outcome)}", dim=True)
+    click.secho(f"  {texts['cost'].format(tokens=result.tokens, outcome=outcome)}", dim=True)
 
 
 def _lines(text: str) -> list[str]:

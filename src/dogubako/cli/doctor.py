@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import typer
+import click
 from pydantic import BaseModel
 
 from dogubako.app import Toolbox
@@ -68,7 +68,7 @@ def doctor(
         for finding in findings:
             _print(finding)
     if any(not finding.ok and finding.severity == "error" for finding in findings):
-        raise typer.Exit(1)
+        raise click.exceptions.Exit(1)
 
 
 async def _examine(box: Toolbox) -> list[HealthCheck]:
@@ -138,9 +138,9 @@ def _print(finding: HealthCheck) -> None:
     mark, colour = (
         ("ok", "green") if finding.ok else (finding.severity, "yellow" if finding.severity == "warning" else "red")
     )
-    typer.secho(f"{mark:8}", fg=colour, nl=False)
+    click.secho(f"{mark:8}", fg=colour, nl=False)
     said = (_sentence(one) for one in (finding.message, finding.advice) if one)
-    typer.echo(f"{finding.subject}: {' '.join(said)}")
+    click.echo(f"{finding.subject}: {' '.join(said)}")
 
 
 def _sentence(text: str) -> str:

@@ -4,8 +4,9 @@ import asyncio
 from pathlib import Path
 from typing import Annotated
 
-import typer
+import click
 
+from dogubako.cli.commands import argument, option
 from dogubako.cli.options import Config, friendly
 from dogubako.cli.servers import opened
 from dogubako.cli.terminal import fail
@@ -21,12 +22,12 @@ from dogubako.settings import SettingsError
 @friendly
 def import_command(
     file: Annotated[
-        Path | None, typer.Argument(help="A file with mcpServers, servers, context_servers, or a server.json.")
+        Path | None, argument(help="A file with mcpServers, servers, context_servers, or a server.json.")
     ] = None,
-    program: Annotated[str | None, typer.Option("--from", help=f"A program: {', '.join(PROGRAMS)}.")] = None,
-    only: Annotated[list[str] | None, typer.Option("--only", metavar="NAME", help="Only this server.")] = None,
-    undo: Annotated[bool, typer.Option("--undo", help="Take back the last import.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")] = False,
+    program: Annotated[str | None, option("--from", help=f"A program: {', '.join(PROGRAMS)}.")] = None,
+    only: Annotated[list[str] | None, option("--only", metavar="NAME", help="Only this server.")] = None,
+    undo: Annotated[bool, option("--undo", help="Take back the last import.")] = False,
+    dry_run: Annotated[bool, option("--dry-run", help="Only show what would be done.")] = False,
     yes: Yes = False,
     config: Config = None,
 ) -> None:
@@ -42,7 +43,7 @@ def import_command(
     new = [one for one in found if one.name not in servers.sources.tables]
     _show(path, found, new)
     if not new:
-        typer.echo("Nothing is to be done.")
+        click.echo("Nothing is to be done.")
         return
     for one in new:
         read_server(one.name, one.table)
@@ -53,21 +54,21 @@ def import_command(
     import_servers(servers.sources.config_file, servers.store, {one.name: one.table for one in new})
     for one in new:
         _approve(servers, one, yes=yes)
-    typer.echo("Done. `dogubako import --undo` takes it back. A running server has them after its next start.")
+    click.echo("Done. `dogubako import --undo` takes it back. A running server has them after its next start.")
 
 
 def _show(path: Path, found: list[FoundServer], new: list[FoundServer]) -> None:
-    typer.echo(f"{path} has {len(found)} servers.")
+    click.echo(f"{path} has {len(found)} servers.")
     for one in found:
         what = one.table.get("url") or " ".join([one.table.get("command", ""), *one.table.get("args", [])])
-        typer.echo(f"- {one.name}: {what}" if one in new else f"- {one.name}: is there already, stays as it is")
+        click.echo(f"- {one.name}: {what}" if one in new else f"- {one.name}: is there already, stays as it is")
         values = {**one.table.get("env", {}), **one.table.get("headers", {})}
         if values:
-            typer.echo(f"    with {', '.join(sorted(values))}")
+            click.echo(f"    with {', '.join(sorted(values))}")
         if plain := sorted(name for name, value in values.items() if "${" not in value):
-            typer.echo(f"    Written as it is: {', '.join(plain)}. Use ${{NAME}} or ${{file:PATH}} for what is secret.")
+            click.echo(f"    Written as it is: {', '.join(plain)}. Use ${{NAME}} or ${{file:PATH}} for what is secret.")
         for note in one.notes:
-            typer.echo(f"    {note}")
+            click.echo(f"    {note}")
 
 
 def _approve(servers: Servers, found: FoundServer, *, yes: bool) -> None:
@@ -79,23 +80,23 @@ def _approve(servers: Servers, found: FoundServer, *, yes: bool) -> None:
     try:
         outcome = asyncio.run(probe(found.name, resolve(found.name, settings, servers.sources.environ)))
     except MissingReferenceError as error:
-        typer.echo(f"{error} {later}")
+        click.echo(f"{error} {later}")
         return
     if outcome.definitions is None:
-        typer.echo(f"{found.name} does not work now: {outcome.state.reason or outcome.state.name}. {later}")
+        click.echo(f"{found.name} does not work now: {outcome.state.reason or outcome.state.name}. {later}")
         return
     pack = servers.made(found.name, settings)
     pack.look_at(outcome.definitions)
-    typer.echo(f"\n{found.name}:")
+    click.echo(f"\n{found.name}:")
     show_tools(pack)
     if agreed(f"Approve these tools of {found.name}?", yes=yes):
         servers.accept(pack)
     else:
-        typer.echo(later)
+        click.echo(later)
 
 
 def _undo(servers: Servers) -> None:
     removed = undo_import(servers.sources.config_file, servers.store)
     for name in removed:
         servers.store.forget(name)
-    typer.echo(f"Removed: {', '.join(removed)}.")
+    click.echo(f"Removed: {', '.join(removed)}.")

@@ -12,10 +12,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Final
 
-import typer
+import click
 
 from dogubako._lazy import load
 from dogubako.app import build
+from dogubako.cli.commands import Commands, argument, option
 from dogubako.cli.options import AsJson, Chosen, Config, Tools, friendly
 from dogubako.cli.terminal import fail, forget_what_was_not_printed, print_json, print_table, warn
 from dogubako.contract.credentials import Credential
@@ -98,21 +99,19 @@ def _sentence(scope: str, reason: str, near: Sequence[str], otherwise: str) -> s
     return f"{scope} opens nothing here: {reason}. {f'Did you mean {near[0]}?' if near else otherwise} {_OWN_TOOLS}"
 
 
-app = typer.Typer(help="Create, list and revoke API keys.", no_args_is_help=True)
+app = Commands(help="Create, list and revoke API keys.")
 
 _SCOPES = "read, write, destroy, admin; redmine:read and so on for one pack; tool:list_* for tools by name."
 
 
-@app.command()
+@app.register()
 @friendly
 def create(
-    name: Annotated[str, typer.Option("--name", help="Name of the key's holder; the log and the audit log show it.")],
-    scope: Annotated[
-        list[str], typer.Option("--scope", help=f"Scope of the key: {_SCOPES} May be given several times.")
-    ],
+    name: Annotated[str, option("--name", help="Name of the key's holder; the log and the audit log show it.")],
+    scope: Annotated[list[str], option("--scope", help=f"Scope of the key: {_SCOPES} May be given several times.")],
     expires_in: Annotated[
         str | None,
-        typer.Option("--expires-in", metavar="SPAN", help=f"Validity, as {SPANS}; without it the key never expires."),
+        option("--expires-in", metavar="SPAN", help=f"Validity, as {SPANS}; without it the key never expires."),
     ] = None,
     tools: Tools = None,
     config: Config = None,
@@ -136,14 +135,14 @@ def create(
         if as_json:
             print_json({"key": secret, **_shown(key)})
         else:
-            typer.echo(secret)
+            click.echo(secret)
     if not as_json:
-        typer.echo(_about(key), err=True)
+        click.echo(_about(key), err=True)
     for doubt in doubts(key.scopes, config, tools or ()):
         warn(doubt)
 
 
-@app.command("list")
+@app.register("list")
 @friendly
 def list_keys(config: Config = None, as_json: AsJson = False) -> None:
     """List keys: names, scopes, states. Never the keys themselves."""
@@ -165,10 +164,10 @@ def list_keys(config: Config = None, as_json: AsJson = False) -> None:
     print_table(columns, rows, empty="No keys.")
 
 
-@app.command()
+@app.register()
 @friendly
 def revoke(
-    which: Annotated[str, typer.Argument(help="Id or name of the key.")], config: Config = None, as_json: AsJson = False
+    which: Annotated[str, argument(help="Id or name of the key.")], config: Config = None, as_json: AsJson = False
 ) -> None:
     """Revoke a key. A running server notices within a second."""
     try:
@@ -178,18 +177,18 @@ def revoke(
     if as_json:
         print_json(_shown(key))
         return
-    typer.echo(f"'{key.name}' ({key.id}) is revoked.")
+    click.echo(f"'{key.name}' ({key.id}) is revoked.")
 
 
-@app.command()
+@app.register()
 @friendly
 def credential(
-    which: Annotated[str, typer.Argument(help="Id or name of the API key.")],
-    service: Annotated[str, typer.Argument(help="The pack, or pack.instance: redmine, redmine.hq, n8n.")],
+    which: Annotated[str, argument(help="Id or name of the API key.")],
+    service: Annotated[str, argument(help="The pack, or pack.instance: redmine, redmine.hq, n8n.")],
     login: Annotated[
-        str | None, typer.Option("--login", help="The user that Redmine acts as, where it is set to switch-user.")
+        str | None, option("--login", help="The user that Redmine acts as, where it is set to switch-user.")
     ] = None,
-    remove: Annotated[bool, typer.Option("--remove", help="Forget the stored credential.")] = False,
+    remove: Annotated[bool, option("--remove", help="Forget the stored credential.")] = False,
     config: Config = None,
 ) -> None:
     """Store the credential with which the holder of a key uses a service. The service's key is read from stdin."""
@@ -209,13 +208,13 @@ def credential(
     except OSError as error:
         fail(f"The credential cannot be encrypted: {error.strerror}.", "DOGUBAKO_DATA_DIR must be writable.")
     did = "forgotten" if remove else "stored, encrypted"
-    typer.echo(f"The credential of '{key.name}' ({key.id}) for {service} is {did}.")
+    click.echo(f"The credential of '{key.name}' ({key.id}) for {service} is {did}.")
 
 
 def _secret_from_stdin(service: str) -> str:
     """The key, typed invisibly or piped in: an argument would stay in the shell's history."""
     if sys.stdin.isatty():
-        text = str(typer.prompt(f"Key for {service}", hide_input=True))
+        text = str(click.prompt(f"Key for {service}", hide_input=True))
     else:
         text = sys.stdin.readline(_LONGEST_SECRET + 1)
     secret = text.strip()

@@ -1,18 +1,22 @@
 """`dogubako`: the root command."""
 
 import sys
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
-import typer
+import click
+from click.shell_completion import get_completion_class
 
 from dogubako._lazy import load
 from dogubako._runner import run_to_the_end
 from dogubako._version import __version__
 from dogubako.cli import audit, connect, demo, doctor, import_servers, keys, n8n_nodes, servers, services, tools
+from dogubako.cli.commands import Commands, argument, option, parameters_of
 from dogubako.cli.options import Chosen, Config, Directory, Packs, ReadOnly, Sandbox, Tools, friendly, work_in
 from dogubako.reload import Reloader
 from dogubako.settings import SettingsError
 from dogubako.transports.mcp.stdio import serve_stdio
+
+Shell = Literal["bash", "zsh", "fish"]
 
 # For a person who types the bare command. A client starts it with pipes, and gets MCP.
 _WELCOME: Final = """\
@@ -27,46 +31,29 @@ Dogubako (道具箱) is a server that gives AI agents tools: n8n, Redmine, the w
 
 Without a terminal, `dogubako` alone speaks MCP over stdin and stdout."""
 
-app = typer.Typer(
-    name="dogubako",
-    help="道具箱: a toolbox for AI agents. A client that starts it without a command gets MCP over stdin and stdout.",
-    invoke_without_command=True,
-    no_args_is_help=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.add_typer(tools.app, name="tools")
-app.add_typer(keys.app, name="keys")
-app.add_typer(servers.app, name="servers")
-app.add_typer(services.app, name="services")
-app.add_typer(audit.app, name="audit")
-app.add_typer(n8n_nodes.app, name="n8n-nodes")
-app.command()(doctor.config)
-app.command()(doctor.doctor)
-app.command()(connect.connect)
-app.command()(connect.disconnect)
-app.command()(demo.demo)
-app.command("import")(import_servers.import_command)
 
-
-@app.callback()
-def root(
-    context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
-) -> None:
+def root(version: Annotated[bool, option("--version", help="Print the version.")] = False) -> None:
     if version:
-        typer.echo(__version__)
-        raise typer.Exit
-    if context.invoked_subcommand is not None:
+        click.echo(__version__)
+    elif click.get_current_context().invoked_subcommand is not None:
         return
-    if sys.stdin.isatty() and sys.stdout.isatty():
-        typer.echo(_WELCOME)
+    elif sys.stdin.isatty() and sys.stdout.isatty():
+        click.echo(_WELCOME)
     else:
         stdio()
+    raise click.exceptions.Exit
 
 
-@app.command()
+app = Commands(
+    name="dogubako",
+    help="道具箱: a toolbox for AI agents. A client that starts it without a command gets MCP over stdin and stdout.",
+    callback=root,
+    params=parameters_of(root),
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
 @friendly
 def stdio(
     tools: Tools = None,
@@ -82,7 +69,6 @@ def stdio(
     run_to_the_end(serve_stdio(box))
 
 
-@app.command()
 @friendly
 def serve(
     tools: Tools = None,
@@ -90,16 +76,16 @@ def serve(
     read_only: ReadOnly = None,
     sandbox: Sandbox = None,
     config: Config = None,
-    host: Annotated[str | None, typer.Option(help="Address to bind to; default 127.0.0.1.")] = None,
-    port: Annotated[int | None, typer.Option(help="Port; default 3000.", min=0, max=65535)] = None,
+    host: Annotated[str | None, option(help="Address to bind to; default 127.0.0.1.")] = None,
+    port: Annotated[int | None, option(help="Port; default 3000.", min=0, max=65535)] = None,
     allowed_hosts: Annotated[
-        str | None, typer.Option("--allowed-hosts", help="More host names that clients may use, comma-separated.")
+        str | None, option("--allowed-hosts", help="More host names that clients may use, comma-separated.")
     ] = None,
-    workers: Annotated[int, typer.Option(help="Processes that share the port.", min=1, max=64)] = 1,
+    workers: Annotated[int, option(help="Processes that share the port.", min=1, max=64)] = 1,
     allow_unauthenticated: Annotated[
-        bool, typer.Option("--allow-unauthenticated", help="Let others reach this server without a key.")
+        bool, option("--allow-unauthenticated", help="Let others reach this server without a key.")
     ] = False,
-    reload: Annotated[bool, typer.Option("--reload", help="Load tools files again when they change.")] = False,
+    reload: Annotated[bool, option("--reload", help="Load tools files again when they change.")] = False,
 ) -> None:
     """Serve HTTP: MCP at /mcp, REST at /v1, its description at /docs."""
     chosen = Chosen(
@@ -118,3 +104,28 @@ def serve(
     if reload:
         box.background.append(Reloader(box).run)
     load("dogubako.server").serve(box, workers=workers, allow_unauthenticated=allow_unauthenticated)
+
+
+@friendly
+def completion(shell: Annotated[Shell, argument(metavar="SHELL", help="bash, zsh or fish.")]) -> None:
+    """Print the completion for a shell. For bash, add `eval "$(dogubako completion bash)"` to ~/.bashrc."""
+    found = get_completion_class(shell)
+    assert found is not None
+    click.echo(found(app, {}, "dogubako", "_DOGUBAKO_COMPLETE").source())
+
+
+app.register()(demo.demo)
+app.register()(serve)
+app.register()(stdio)
+app.register()(connect.connect)
+app.register()(connect.disconnect)
+app.add_command(tools.app, "tools")
+app.register()(doctor.doctor)
+app.register()(doctor.config)
+app.add_command(servers.app, "servers")
+app.register("import")(import_servers.import_command)
+app.add_command(services.app, "services")
+app.add_command(keys.app, "keys")
+app.add_command(audit.app, "audit")
+app.add_command(n8n_nodes.app, "n8n-nodes")
+app.register()(completion)

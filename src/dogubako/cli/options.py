@@ -9,10 +9,11 @@ from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, ParamSpec, TypeVar
 
-import typer
+import click
 
 from dogubako import logs
 from dogubako.app import Toolbox, build
+from dogubako.cli.commands import option
 from dogubako.cli.terminal import fail, forget_what_was_not_printed
 from dogubako.contract.redaction import Redactor
 from dogubako.engine.registration import RegistrationError
@@ -23,21 +24,17 @@ ResultT = TypeVar("ResultT")
 
 Tools = Annotated[
     list[Path] | None,
-    typer.Option("--tools", metavar="FILE", help="Python file with tools of your own; may be given several times."),
+    option("--tools", metavar="FILE", help="Python file with tools of your own; may be given several times."),
 ]
-Packs = Annotated[str | None, typer.Option("--packs", help="Packs to load, comma-separated; default all.")]
-ReadOnly = Annotated[
-    bool | None, typer.Option("--read-only", help="Refuse every tool that writes.", show_default=False)
-]
-Sandbox = Annotated[
-    bool | None, typer.Option("--sandbox", help="Imitate services that are not configured.", show_default=False)
-]
-Config = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="Settings file; default dogubako.toml.")]
+Packs = Annotated[str | None, option("--packs", help="Packs to load, comma-separated; default all.")]
+ReadOnly = Annotated[bool | None, option("--read-only", help="Refuse every tool that writes.")]
+Sandbox = Annotated[bool | None, option("--sandbox", help="Imitate services that are not configured.")]
+Config = Annotated[Path | None, option("--config", metavar="FILE", help="Settings file; default dogubako.toml.")]
 Directory = Annotated[
     Path | None,
-    typer.Option("--directory", metavar="FOLDER", help="Work in this folder: its dogubako.toml and .env count."),
+    option("--directory", metavar="FOLDER", help="Work in this folder: its dogubako.toml and .env count."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
+AsJson = Annotated[bool, option("--json", help="Print JSON for scripts.")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +94,7 @@ def friendly(command: Callable[P, ResultT]) -> Callable[P, ResultT]:
         try:
             return command(*args, **kwargs)
         except (SettingsError, RegistrationError) as error:
-            typer.echo(f"dogubako: {error}", err=True)
+            click.echo(f"dogubako: {error}", err=True)
             sys.exit(2)
         except OSError as error:
             if error.errno != errno.ENOSPC:

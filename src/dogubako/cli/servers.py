@@ -9,9 +9,10 @@ import sys
 from collections.abc import Sequence
 from typing import Annotated, Any, Final
 
-import typer
+import click
 
 from dogubako.app import Toolbox
+from dogubako.cli.commands import Commands, argument, option
 from dogubako.cli.options import AsJson, Chosen, Config, friendly
 from dogubako.cli.terminal import fail, plain, print_json, print_table
 from dogubako.cli.upstreams import HELD_BACK, Yes, approve_held, drop, enter, have_signed_in, signed_out
@@ -25,12 +26,12 @@ from dogubako.gateway.settings import ServerSettings, read_server, resolve
 from dogubako.gateway.sign_ins import SignIns
 from dogubako.settings import SettingsError
 
-app = typer.Typer(help="Put other MCP servers into the box.", no_args_is_help=True, rich_markup_mode=None)
+app = Commands(help="Put other MCP servers into the box.")
 
 # At most this many servers are started at the same time.
 _AT_ONCE: Final = 4
 
-Name = Annotated[str, typer.Argument(help="The server's name: [servers.NAME] in the settings file.")]
+Name = Annotated[str, argument(help="The server's name: [servers.NAME] in the settings file.")]
 
 
 def opened(config: Config) -> tuple[Toolbox, Servers]:
@@ -39,7 +40,7 @@ def opened(config: Config) -> tuple[Toolbox, Servers]:
     return box, box.servers
 
 
-@app.command("list")
+@app.register("list")
 @friendly
 def list_servers(config: Config = None, as_json: AsJson = False) -> None:
     """List the servers, as they were last seen. Nothing is started."""
@@ -59,19 +60,19 @@ def _state(info: dict[str, Any]) -> str:
     return ": ".join(text for text in (state, info.get("reason", "")) if text)
 
 
-@app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@app.register(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @friendly
 def add(
     name: Name,
-    words: Annotated[list[str], typer.Argument(metavar="URL|COMMAND...", help="Its address, or what starts it.")],
+    words: Annotated[list[str], argument(metavar="URL|COMMAND...", help="Its address, or what starts it.")],
     env: Annotated[
-        list[str] | None, typer.Option("--env", metavar="NAME=VALUE", help="A variable for it, as KEY='${KEY}'.")
+        list[str] | None, option("--env", metavar="NAME=VALUE", help="A variable for it, as KEY='${KEY}'.")
     ] = None,
     header: Annotated[
-        list[str] | None, typer.Option("--header", metavar="NAME=VALUE", help="A header of every request to it.")
+        list[str] | None, option("--header", metavar="NAME=VALUE", help="A header of every request to it.")
     ] = None,
-    read_only: Annotated[bool, typer.Option("--read-only", help="Serve only the tools that read.")] = False,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace a server of this name.")] = False,
+    read_only: Annotated[bool, option("--read-only", help="Serve only the tools that read.")] = False,
+    replace: Annotated[bool, option("--replace", help="Replace a server of this name.")] = False,
     yes: Yes = False,
     config: Config = None,
 ) -> None:
@@ -87,7 +88,7 @@ def add(
     table = _table(words, _pairs("--env", env), _pairs("--header", header), read_only=read_only)
     settings = read_server(name, table)
     resolved = resolve(name, settings, servers.sources.environ)
-    typer.echo(f"Connecting to {name}…", err=True)
+    click.echo(f"Connecting to {name}…", err=True)
     found = asyncio.run(probe(name, resolved, connect=servers.sources.connect))
     if found.state.name == "sign_in_needed" and sys.stdin.isatty():
         assert servers.sources.sign_ins is not None
@@ -119,14 +120,14 @@ def _pairs(option: str, given: list[str] | None) -> dict[str, str]:
     return pairs
 
 
-@app.command()
+@app.register()
 @friendly
 def remove(name: Name, config: Config = None) -> None:
     """Remove a server from the settings file, and forget what was approved."""
     drop(opened(config)[1], name)
 
 
-@app.command()
+@app.register()
 @friendly
 def show(name: Name, config: Config = None, as_json: AsJson = False) -> None:
     """Show one server: its settings, its tools, and what is held back and why."""
@@ -135,21 +136,21 @@ def show(name: Name, config: Config = None, as_json: AsJson = False) -> None:
     if as_json:
         print_json(detail)
         return
-    typer.echo(f"{name} ({detail['transport']}, {detail['state']}), protocol {detail['protocol'] or 'not known yet'}")
-    typer.echo(f"{detail['address']}\n")
+    click.echo(f"{name} ({detail['transport']}, {detail['state']}), protocol {detail['protocol'] or 'not known yet'}")
+    click.echo(f"{detail['address']}\n")
     rows = [(one["name"], one["remoteName"], one["effect"]) for one in detail["served"]]
     print_table(("Tool", "Called there", "Effect"), rows, empty="No tools are served.")
     for held in detail["heldBack"]:
-        typer.echo(plain(f"Held back: {held['name']} ({held['reason']})"))
+        click.echo(plain(f"Held back: {held['name']} ({held['reason']})"))
     for fault in detail["faults"]:
-        typer.echo(plain(f"Left out: {fault}"))
+        click.echo(plain(f"Left out: {fault}"))
 
 
-@app.command()
+@app.register()
 @friendly
 def approve(
     name: Name,
-    tools: Annotated[list[str] | None, typer.Argument(help="Only these tools, by the server's names.")] = None,
+    tools: Annotated[list[str] | None, argument(help="Only these tools, by the server's names.")] = None,
     yes: Yes = False,
     config: Config = None,
 ) -> None:
@@ -175,13 +176,13 @@ def _resolved(servers: Servers, pack: ServerPack) -> Any:
     return pack.server
 
 
-@app.command()
+@app.register()
 @friendly
 def login(
     name: Name,
-    out: Annotated[bool, typer.Option("--out", help="Sign out: forget the tokens of this server.")] = False,
+    out: Annotated[bool, option("--out", help="Sign out: forget the tokens of this server.")] = False,
     key: Annotated[
-        str | None, typer.Option("--key", help="Id or name of the API key whose holder signs in; all without it.")
+        str | None, option("--key", help="Id or name of the API key whose holder signs in; all without it.")
     ] = None,
     config: Config = None,
 ) -> None:
@@ -198,7 +199,7 @@ def login(
         signed_out(account, name)
         return
     sign_in(account, name, _resolved(servers, pack))
-    typer.echo(f"Signed in at {name}. A running server notices within seconds.")
+    click.echo(f"Signed in at {name}. A running server notices within seconds.")
 
 
 def sign_in(sign_ins: SignIns, name: str, settings: ServerSettings) -> None:
@@ -206,20 +207,20 @@ def sign_in(sign_ins: SignIns, name: str, settings: ServerSettings) -> None:
     have_signed_in(lambda show: sign_ins.sign_in(name, settings, show), f"The server '{name}' wants nobody to sign in.")
 
 
-@app.command()
+@app.register()
 @friendly
 def restart(name: Name, config: Config = None) -> None:
     """Have every running toolbox with this data folder connect the server again."""
     _, servers = opened(config)
     servers.named(name)
     servers.store.ask_for_restart(name)
-    typer.echo(f"A running toolbox connects {name} again within seconds.")
+    click.echo(f"A running toolbox connects {name} again within seconds.")
 
 
-@app.command()
+@app.register()
 @friendly
 def check(
-    names: Annotated[list[str] | None, typer.Argument(help="Only these servers; all without it.")] = None,
+    names: Annotated[list[str] | None, argument(help="Only these servers; all without it.")] = None,
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
@@ -242,9 +243,9 @@ def check(
         ]
         print_table(("Name", "Works", "Tools", "Held back", "State"), rows, empty="No servers.")
     if not all(one["works"] for one in infos):
-        raise typer.Exit(1)
+        raise click.exceptions.Exit(1)
     if any(one["held"] for one in infos):
-        raise typer.Exit(HELD_BACK)
+        raise click.exceptions.Exit(HELD_BACK)
 
 
 async def _checked(packs: Sequence[ServerPack], servers: Servers) -> list[Probe | None]:

@@ -8,9 +8,10 @@ import asyncio
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+import click
 
 from dogubako._lazy import load
+from dogubako.cli.commands import Commands, argument, option
 from dogubako.cli.options import AsJson, Chosen, Config, friendly
 from dogubako.cli.terminal import fail, plain, print_json, print_table
 from dogubako.cli.upstreams import HELD_BACK, Yes, approve_held, drop, enter, have_signed_in, signed_out
@@ -24,11 +25,9 @@ from dogubako.openapi.schemes import wants_sign_in
 from dogubako.response.tokens import count_tokens
 from dogubako.settings import SettingsError
 
-app = typer.Typer(
-    help="Put HTTP APIs into the box, from their OpenAPI description.", no_args_is_help=True, rich_markup_mode=None
-)
+app = Commands(help="Put HTTP APIs into the box, from their OpenAPI description.")
 
-Name = Annotated[str, typer.Argument(help="The service's name: [services.NAME] in the settings file.")]
+Name = Annotated[str, argument(help="The service's name: [services.NAME] in the settings file.")]
 
 
 def _opened(config: Path | None) -> Servers:
@@ -53,7 +52,7 @@ def _refuse(pack: ServerPack, found: Probe) -> None:
         fail(f"{pack.name} does not work: {found.state.reason}", "Nothing was changed.")
 
 
-@app.command("list")
+@app.register("list")
 @friendly
 def list_services(config: Config = None, as_json: AsJson = False) -> None:
     """List the services, as their descriptions were last read."""
@@ -66,18 +65,18 @@ def list_services(config: Config = None, as_json: AsJson = False) -> None:
     print_table(("Name", "Tools", "Held back"), rows, empty=empty)
 
 
-@app.command()
+@app.register()
 @friendly
 def add(
     name: Name,
-    description: Annotated[str, typer.Argument(metavar="URL|FILE", help="Its OpenAPI description.")],
-    url: Annotated[str | None, typer.Option(help="Its address, if the description names none or another one.")] = None,
+    description: Annotated[str, argument(metavar="URL|FILE", help="Its OpenAPI description.")],
+    url: Annotated[str | None, option(help="Its address, if the description names none or another one.")] = None,
     auth: Annotated[
-        list[str] | None, typer.Option("--auth", metavar="SCHEME=VALUE", help="A secret, as key='${PETS_KEY}'.")
+        list[str] | None, option("--auth", metavar="SCHEME=VALUE", help="A secret, as key='${PETS_KEY}'.")
     ] = None,
-    tag: Annotated[list[str] | None, typer.Option(help="Only operations with this tag.")] = None,
-    read_only: Annotated[bool, typer.Option("--read-only", help="Serve only the tools that read.")] = False,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace a service of this name.")] = False,
+    tag: Annotated[list[str] | None, option(help="Only operations with this tag.")] = None,
+    read_only: Annotated[bool, option("--read-only", help="Serve only the tools that read.")] = False,
+    replace: Annotated[bool, option("--replace", help="Replace a service of this name.")] = False,
     yes: Yes = False,
     config: Config = None,
 ) -> None:
@@ -106,14 +105,14 @@ def _pairs(given: list[str] | None) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-@app.command()
+@app.register()
 @friendly
 def remove(name: Name, config: Config = None) -> None:
     """Remove a service from the settings file, and forget what was approved."""
     drop(_opened(config), name)
 
 
-@app.command()
+@app.register()
 @friendly
 def show(name: Name, config: Config = None) -> None:
     """Show the tools of a service, the requests that they make, and what is held back or left out and why."""
@@ -121,12 +120,12 @@ def show(name: Name, config: Config = None) -> None:
     rows = [(tool.name, tool.effect.value, tool.description.rpartition("\n")[2]) for tool in pack.served.values()]
     print_table(("Tool", "Effect", "Request"), rows, empty="No tools are served.")
     for held in pack.judgement.held:
-        typer.echo(f"Held back: {held.name} ({held.reason})")
+        click.echo(f"Held back: {held.name} ({held.reason})")
     for fault in pack.faults:
-        typer.echo(plain(f"Left out: {fault}"))
+        click.echo(plain(f"Left out: {fault}"))
 
 
-@app.command()
+@app.register()
 @friendly
 def check(name: Name, config: Config = None, as_json: AsJson = False) -> None:
     """Read a description again: operations imported, left out and why, and how many tokens their definitions cost."""
@@ -141,17 +140,17 @@ def check(name: Name, config: Config = None, as_json: AsJson = False) -> None:
     if as_json:
         print_json({"tools": len(pack.served), "held": [one.name for one in held], "tokens": tokens, "leftOut": faults})
     else:
-        typer.echo(f"{len(found.definitions.tools)} operations are tools, {len(faults)} are left out.")
-        typer.echo(
+        click.echo(f"{len(found.definitions.tools)} operations are tools, {len(faults)} are left out.")
+        click.echo(
             f"{len(pack.served)} are served ({tokens:,} tokens if all were listed), {len(held)} wait for approval."
         )
         for fault in faults:
-            typer.echo(plain(f"Left out: {fault}"))
+            click.echo(plain(f"Left out: {fault}"))
     if held:
-        raise typer.Exit(HELD_BACK)
+        raise click.exceptions.Exit(HELD_BACK)
 
 
-@app.command()
+@app.register()
 @friendly
 def approve(name: Name, yes: Yes = False, config: Config = None) -> None:
     """Show what is new or changed since the last approval, and approve it after a yes."""
@@ -164,14 +163,12 @@ def approve(name: Name, yes: Yes = False, config: Config = None) -> None:
     approve_held(services, pack, None, yes=yes)
 
 
-@app.command()
+@app.register()
 @friendly
 def login(
     name: Name,
-    out: Annotated[bool, typer.Option("--out", help="Sign out: forget the tokens of this service.")] = False,
-    port: Annotated[
-        int, typer.Option(help="The port of http://127.0.0.1:PORT/callback, if the service knows only one.")
-    ] = 0,
+    out: Annotated[bool, option("--out", help="Sign out: forget the tokens of this service.")] = False,
+    port: Annotated[int, option(help="The port of http://127.0.0.1:PORT/callback, if the service knows only one.")] = 0,
     config: Config = None,
 ) -> None:
     """Sign in at a service that wants OAuth, with a browser. The tokens are stored encrypted, and refreshed."""
@@ -195,7 +192,7 @@ def login(
         return True
 
     have_signed_in(signed_in, "")
-    typer.echo(f"Signed in at {name}. A running server notices with its next call.")
+    click.echo(f"Signed in at {name}. A running server notices with its next call.")
 
 
 def _schemes(services: Servers, pack: ServerPack) -> Any:
@@ -205,11 +202,11 @@ def _schemes(services: Servers, pack: ServerPack) -> Any:
     return found.definitions.capabilities.get("securitySchemes", {})
 
 
-@app.command()
+@app.register()
 @friendly
 def overlay(
     name: Name,
-    file: Annotated[Path, typer.Argument(help="The file to write; it must not exist.")],
+    file: Annotated[Path, argument(help="The file to write; it must not exist.")],
     config: Config = None,
 ) -> None:
     """Write an overlay to start from: a table for each tool, in which you change what you want."""
@@ -227,4 +224,4 @@ def overlay(
             written.write("\n".join(tables))
     except OSError as error:
         raise SettingsError(f"{file} cannot be written: {error.strerror}.") from None
-    typer.echo(f'Wrote {file}. Add overlay = "{file.absolute()}" to [services.{name}].')
+    click.echo(f'Wrote {file}. Add overlay = "{file.absolute()}" to [services.{name}].')

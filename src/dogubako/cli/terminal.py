@@ -1,14 +1,17 @@
 """Terminal output: tables, progress, questions. Colours only on a terminal."""
 
 import os
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from io import UnsupportedOperation
-from typing import Any, NoReturn
+from itertools import zip_longest
+from typing import Any, Final, NoReturn
+from unicodedata import combining, east_asian_width
 
+import click
 import msgspec
-import typer
 
 from dogubako.contract.conversation import (
     ClientLogLevel,
@@ -21,12 +24,14 @@ from dogubako.contract.conversation import (
 from dogubako.contract.errors import CapabilityRequiredError
 from dogubako.contract.redaction import visible
 
+_GAP: Final = "  "
+_NARROWEST: Final = 8
 _CLEAR_LINE = "\r\x1b[K"
 
 
 def fail(message: str, hint: str | None = None) -> NoReturn:
     """Print one sentence on stderr and exit."""
-    typer.echo(f"dogubako: {message}{f' {hint}' if hint else ''}", err=True)
+    click.echo(f"dogubako: {message}{f' {hint}' if hint else ''}", err=True)
     sys.exit(1)
 
 
@@ -38,12 +43,12 @@ def forget_what_was_not_printed() -> None:
 
 def warn(message: str) -> None:
     """Print one sentence on stderr."""
-    typer.echo(f"dogubako: warning: {message}", err=True)
+    click.echo(f"dogubako: warning: {message}", err=True)
 
 
 def print_json(value: Any) -> None:
     """Print one JSON document on stdout."""
-    typer.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
 
 
 def plain(text: str) -> str:
@@ -53,18 +58,62 @@ def plain(text: str) -> str:
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str) -> None:
     """Print a table that fits the terminal, or plain columns in a pipe."""
-    # Slow to import, and needed only for tables.
-    from rich.console import Console  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
-
     if not rows:
-        typer.echo(empty)
+        click.echo(empty)
         return
-    console = Console(width=None if sys.stdout.isatty() else 10_000, highlight=False)
-    table = Table(*header, box=None, pad_edge=False, header_style="bold", show_edge=False)
-    for row in rows:
-        table.add_row(*(plain(cell).replace("[", r"\[") for cell in row))
-    console.print(table)
+    shown = [[plain(cell) for cell in row] for row in rows]
+    columns = [
+        max(_width(line) for cell in column for line in cell.split("\n")) for column in zip(header, *shown, strict=True)
+    ]
+    if sys.stdout.isatty():
+        columns = _fitted(columns, shutil.get_terminal_size().columns - len(_GAP) * (len(columns) - 1))
+    for number, row in enumerate([header, *shown]):
+        for line in zip_longest(
+            *(_wrapped(cell, width) for cell, width in zip(row, columns, strict=True)), fillvalue=""
+        ):
+            padded = (f"{part}{' ' * (width - _width(part))}" for part, width in zip(line, columns, strict=True))
+            click.secho(_GAP.join(padded).rstrip(), bold=True if number == 0 else None)
+
+
+def _fitted(columns: Sequence[int], available: int) -> list[int]:
+    """Narrow the widest columns until the table fits, but none below `_NARROWEST`."""
+    fitted = list(columns)
+    while sum(fitted) > available and max(fitted) > _NARROWEST:
+        fitted[fitted.index(max(fitted))] -= 1
+    return fitted
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """The lines of a cell, broken between words, or inside a word that is too long."""
+    lines: list[str] = []
+    for paragraph in text.split("\n"):
+        line = ""
+        for word in paragraph.split(" ") if _width(paragraph) > width else [paragraph]:
+            if line and _width(f"{line} {word}") > width:
+                lines.append(line)
+                line = word
+            else:
+                line = f"{line} {word}" if line else word
+            while _width(line) > width:
+                part = _first_part(line, width)
+                lines.append(part)
+                line = line[len(part) :]
+        lines.append(line)
+    return lines
+
+
+def _first_part(text: str, width: int) -> str:
+    end = 1
+    while _width(text[: end + 1]) <= width:
+        end += 1
+    return text[:end]
+
+
+def _width(text: str) -> int:
+    """The columns that a text takes on a terminal: Chinese and Japanese characters take two."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(one) else 2 if east_asian_width(one) in "WF" else 1 for one in text)
 
 
 def show_progress(done: float, total: float | None, message: str | None) -> None:
@@ -90,7 +139,7 @@ class TerminalConversation:
             show_progress(done, total, message)
 
     async def log(self, level: ClientLogLevel, message: str) -> None:
-        typer.echo(f"{level}: {message}", err=True)
+        click.echo(f"{level}: {message}", err=True)
 
     async def request(self, requests: InputRequests) -> Mapping[str, InputAnswer]:
         answers: dict[str, InputAnswer] = {}
@@ -102,19 +151,19 @@ class TerminalConversation:
 
 
 def _ask(question: ElicitRequest) -> ElicitResult:
-    typer.echo(question.message, err=True)
+    click.echo(question.message, err=True)
     fields = question.schema.get("properties", {})
     try:
         return ElicitResult(action="accept", content={name: _fill_in(name, field) for name, field in fields.items()})
-    except typer.Abort:
+    except click.Abort:
         return ElicitResult(action="cancel", content={})
 
 
 def _fill_in(name: str, field: Mapping[str, Any]) -> Any:
     label = field.get("description") or name
     if field.get("type") == "boolean":
-        return typer.confirm(label, default=bool(field.get("default", False)), err=True)
-    reply = typer.prompt(label, default=field.get("default", ""), err=True)
+        return click.confirm(label, default=bool(field.get("default", False)), err=True)
+    reply = click.prompt(label, default=field.get("default", ""), err=True)
     return reply if field.get("type") == "string" else _parsed(reply)
 
 

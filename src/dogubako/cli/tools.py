@@ -5,11 +5,12 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Annotated, Any
 
+import click
 import msgspec
-import typer
 
 from dogubako import logs
 from dogubako.app import Toolbox
+from dogubako.cli.commands import Commands, argument, option
 from dogubako.cli.options import AsJson, Chosen, Config, Packs, ReadOnly, Sandbox, Tools, friendly
 from dogubako.cli.terminal import TerminalConversation, fail, print_json, print_table
 from dogubako.contract.call import TRUSTED, ExecutionOptions, ToolCall, ToolResult
@@ -22,18 +23,18 @@ from dogubako.settings import SettingsError
 from dogubako.transports.mcp.protocol import NOT_JSON, checked_options
 from dogubako.transports.rest.models import tool_detail, tool_info
 
-app = typer.Typer(help="List, find, show and call tools.", no_args_is_help=True, rich_markup_mode=None)
+app = Commands(help="List, find, show and call tools.")
 
 
-@app.command("list")
+@app.register("list")
 @friendly
 def list_tools(
     tools: Tools = None,
     packs: Packs = None,
     sandbox: Sandbox = None,
     config: Config = None,
-    category: Annotated[str | None, typer.Option(help="Only this category.")] = None,
-    tag: Annotated[list[str] | None, typer.Option(help="Only with this tag; several mean all of them.")] = None,
+    category: Annotated[str | None, option(help="Only this category.")] = None,
+    tag: Annotated[list[str] | None, option(help="Only with this tag; several mean all of them.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """List all tools. Those that cannot be called come last, with the reason."""
@@ -49,16 +50,16 @@ def list_tools(
     )
 
 
-@app.command()
+@app.register()
 @friendly
 def search(
-    query: Annotated[str, typer.Argument(help="What the tool should do, in plain words.")],
+    query: Annotated[str, argument(help="What the tool should do, in plain words.")],
     tools: Tools = None,
     packs: Packs = None,
     sandbox: Sandbox = None,
     config: Config = None,
-    limit: Annotated[int, typer.Option(min=1, max=100, help="Number of tools to show.")] = 20,
-    explain: Annotated[bool, typer.Option("--explain", help="Show what matched.")] = False,
+    limit: Annotated[int, option(min=1, max=100, help="Number of tools to show.")] = 20,
+    explain: Annotated[bool, option("--explain", help="Show what matched.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Search tools by plain words, best match first."""
@@ -83,11 +84,11 @@ def search(
         for one in found.nearest or matches
     ]
     if found.nearest:
-        typer.echo("Nothing here does that. Nearest:")
+        click.echo("Nothing here does that. Nearest:")
     print_table(("Name", "Score", *why, "What it does"), rows, empty="Nothing here does that.")
 
 
-@app.command()
+@app.register()
 @friendly
 def learned(config: Config = None, as_json: AsJson = False) -> None:
     """Show which questions led to which tools, as far as that was learned (DOGUBAKO_LEARN_FROM_USE)."""
@@ -99,29 +100,29 @@ def learned(config: Config = None, as_json: AsJson = False) -> None:
     print_table(("Tool", "Caller", "Question"), rows, empty="Nothing was learned.")
 
 
-@app.command("forget")
+@app.register("forget")
 @friendly
 def forget_learned(
-    tool: Annotated[list[str] | None, typer.Option(help="Only what was learned for this tool.")] = None,
-    caller: Annotated[list[str] | None, typer.Option(help="Only what was learned from this caller.")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Forget all of it.")] = False,
+    tool: Annotated[list[str] | None, option(help="Only what was learned for this tool.")] = None,
+    caller: Annotated[list[str] | None, option(help="Only what was learned from this caller.")] = None,
+    everything: Annotated[bool, option("--all", help="Forget all of it.")] = False,
     config: Config = None,
 ) -> None:
     """Remove what was learned from use, of a tool, of a caller, or all of it."""
     if not (tool or caller or everything):
         fail("Say what to forget", "Use --tool, --caller or --all; `dogubako tools learned` shows what there is.")
     removed = forget(_learned_file(config), tools=tool or (), callers=caller or ())
-    typer.echo(f"{removed} phrase{'' if removed == 1 else 's'} forgotten.")
+    click.echo(f"{removed} phrase{'' if removed == 1 else 's'} forgotten.")
 
 
 def _learned_file(config: Path | None) -> Path:
     return Chosen(config=config).sources().load().data_dir / LEARNED_FILE
 
 
-@app.command()
+@app.register()
 @friendly
 def show(
-    name: Annotated[str, typer.Argument(help="The tool's name.")],
+    name: Annotated[str, argument(help="The tool's name.")],
     tools: Tools = None,
     packs: Packs = None,
     sandbox: Sandbox = None,
@@ -138,8 +139,8 @@ def show(
         print_json(detail)
         return
     about = f"{detail['category']}, {detail['effect']}, {_state(box, entry)}"
-    typer.echo(f"{detail['name']} {detail['version']} ({about})\n")
-    typer.echo(f"{detail['description']}\n")
+    click.echo(f"{detail['name']} {detail['version']} ({about})\n")
+    click.echo(f"{detail['description']}\n")
     rows = [
         (one["name"], one["type"], "yes" if one["required"] else "", one.get("description", ""))
         for one in sorted(detail["parameters"], key=lambda one: not one["required"])
@@ -147,22 +148,22 @@ def show(
     print_table(("Argument", "Type", "Required", "Meaning"), rows, empty="It takes no arguments.")
 
 
-@app.command()
+@app.register()
 @friendly
 def call(
-    name: Annotated[str, typer.Argument(help="The tool's name, or a whole call: \"echo(text: 'hello')\".")],
+    name: Annotated[str, argument(help="The tool's name, or a whole call: \"echo(text: 'hello')\".")],
     arguments: Annotated[
-        list[str] | None, typer.Argument(help="Arguments as name=value (a value may be JSON), or one JSON object.")
+        list[str] | None, argument(help="Arguments as name=value (a value may be JSON), or one JSON object.")
     ] = None,
     tools: Tools = None,
     packs: Packs = None,
     read_only: ReadOnly = None,
     sandbox: Sandbox = None,
     config: Config = None,
-    version: Annotated[str | None, typer.Option(help="A version other than the newest.")] = None,
-    timeout: Annotated[int | None, typer.Option(help="Milliseconds for one attempt.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="A smaller response budget.")] = None,
-    save: Annotated[Path | None, typer.Option(help="Folder to save images and audio in.")] = None,
+    version: Annotated[str | None, option(help="A version other than the newest.")] = None,
+    timeout: Annotated[int | None, option(help="Milliseconds for one attempt.")] = None,
+    max_tokens: Annotated[int | None, option(help="A smaller response budget.")] = None,
+    save: Annotated[Path | None, option(help="Folder to save images and audio in.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Call a tool and print its answer. The exit code is 1 if the call failed."""
@@ -183,9 +184,9 @@ def call(
     _print_result(result, as_json, save)
     log_file = box.settings.log_dir / logs.FILE_NAME
     if "errorId" in (result.meta or {}) and log_file.is_file() and not as_json:
-        typer.echo(f"The stack trace is in {log_file}.", err=True)
+        click.echo(f"The stack trace is in {log_file}.", err=True)
     if result.is_error:
-        raise typer.Exit(1)
+        raise click.exceptions.Exit(1)
 
 
 def _print_result(result: ToolResult, as_json: bool, save: Path | None) -> None:
@@ -194,9 +195,9 @@ def _print_result(result: ToolResult, as_json: bool, save: Path | None) -> None:
         return
     for index, block in enumerate(result.content):
         if block["type"] == "text":
-            typer.echo(block["text"], err=result.is_error)
+            click.echo(block["text"], err=result.is_error)
         else:
-            typer.echo(_describe(block, index, save))
+            click.echo(_describe(block, index, save))
 
 
 def _describe(block: dict[str, Any], index: int, save: Path | None) -> str:

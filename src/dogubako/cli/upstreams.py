@@ -6,8 +6,9 @@ import webbrowser
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any, Final
 
-import typer
+import click
 
+from dogubako.cli.commands import option
 from dogubako.cli.terminal import fail, plain, print_table
 from dogubako.gateway.config_file import drop_servers, enter_servers
 from dogubako.gateway.pack import ServerPack
@@ -17,7 +18,7 @@ from dogubako.gateway.sign_ins import ShowAddress, SignInFailed, SignIns
 # The exit code for tools that wait for approval.
 HELD_BACK: Final = 3
 
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")]
+Yes = Annotated[bool, option("--yes", "-y", help="Do it without asking.")]
 
 
 def show_tools(pack: ServerPack) -> None:
@@ -25,12 +26,12 @@ def show_tools(pack: ServerPack) -> None:
     rows = [(tool.name, tool.effect.value, tool.description.split("\n", 1)[0][:100]) for tool in pack.preview()]
     print_table(("Tool", "Effect", "What it does"), rows, empty="It has no tools.")
     for fault in pack.definitions.faults:
-        typer.echo(plain(f"Left out: {fault}"))
+        click.echo(plain(f"Left out: {fault}"))
 
 
 def agreed(question: str, *, yes: bool) -> bool:
     """Whether the person agrees. In a pipe there is nobody to ask."""
-    return yes or (sys.stdin.isatty() and typer.confirm(question, err=True))
+    return yes or (sys.stdin.isatty() and click.confirm(question, err=True))
 
 
 def _require_agreed(question: str, otherwise: str, *, yes: bool) -> None:
@@ -45,7 +46,7 @@ def enter(servers: Servers, pack: ServerPack, table: dict[str, Any], *, yes: boo
     _require_agreed(f"Enter {pack.name} into {file}, and approve these tools?", "Nothing was changed.", yes=yes)
     servers.accept(pack)
     enter_servers(file, {pack.name: table}, servers.sources.model.table)
-    typer.echo(f"{pack.name} is in the box: {len(pack.served)} tools. A running server has it after its next start.")
+    click.echo(f"{pack.name} is in the box: {len(pack.served)} tools. A running server has it after its next start.")
 
 
 def drop(servers: Servers, name: str) -> None:
@@ -54,7 +55,7 @@ def drop(servers: Servers, name: str) -> None:
         servers.named(name)
     drop_servers(servers.sources.config_file, [name], servers.sources.model.table)
     servers.store.forget(name)
-    typer.echo(f"{name} is removed. A running server has it until its next start.")
+    click.echo(f"{name} is removed. A running server has it until its next start.")
 
 
 def approve_held(servers: Servers, pack: ServerPack, tools: Sequence[str] | None, *, yes: bool) -> None:
@@ -64,33 +65,33 @@ def approve_held(servers: Servers, pack: ServerPack, tools: Sequence[str] | None
     instructions = pack.judgement.held_instructions if not tools else None
     skills = pack.judgement.held_skills if not tools else ()
     if not held and instructions is None and not skills:
-        typer.echo(f"Everything of {name} is approved.")
+        click.echo(f"Everything of {name} is approved.")
         return
     # Some try to give orders to whoever reads them, or to draw on the terminal.
-    typer.echo("These texts were written by others:")
+    click.echo("These texts were written by others:")
     for one in held:
-        typer.echo(plain(f"\n{one.name}: {one.reason}\n{one.difference}"))
+        click.echo(plain(f"\n{one.name}: {one.reason}\n{one.difference}"))
     if instructions is not None:
-        typer.echo(plain(f"\nIts instructions for agents are now:\n{instructions or '(none)'}"))
+        click.echo(plain(f"\nIts instructions for agents are now:\n{instructions or '(none)'}"))
     for uri in skills:
-        typer.echo(plain(f"\n{uri}: a new or changed skill"))
+        click.echo(plain(f"\n{uri}: a new or changed skill"))
     what = f"{len(held)} tools" + (f" and {len(skills)} skills" if skills else "")
     _require_agreed(f"\nApprove {what} of {name}?", "Nothing was approved.", yes=yes)
     servers.approve(name, tools or None)
-    typer.echo(f"Approved. {len(pack.served)} tools of {name} are served; a running server notices within seconds.")
+    click.echo(f"Approved. {len(pack.served)} tools of {name} are served; a running server notices within seconds.")
 
 
 def signed_out(sign_ins: SignIns, name: str) -> None:
     """Forget the tokens of a server."""
     sign_ins.sign_out(name)
-    typer.echo(f"Signed out of {name}.")
+    click.echo(f"Signed out of {name}.")
 
 
 def have_signed_in(sign_in: Callable[[ShowAddress], Awaitable[bool]], nobody: str) -> None:
     """Have the person at this terminal sign in with a browser. `nobody` is said where nobody has to."""
 
     async def show(address: str) -> None:
-        typer.echo(f"Sign in at this address:\n{address}", err=True)
+        click.echo(f"Sign in at this address:\n{address}", err=True)
         webbrowser.open(address)
 
     async def signed_in() -> bool:

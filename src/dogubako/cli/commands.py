@@ -1,0 +1,141 @@
+"""Commands from typed functions: the signature names options and arguments, and click parses them."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import click
+
+P = ParamSpec("P")
+ResultT = TypeVar("ResultT")
+
+_METAVARS: Final = {str: "TEXT", int: "NUMBER", Path: "PATH"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter:
+    """What the help says about a parameter of a function, and between what a number must be."""
+
+    help: str
+    names: Sequence[str] = ()
+    metavar: str | None = None
+    min: int | None = None
+    max: int | None = None
+    envvar: str | None = None
+    positional: bool = False
+
+
+def option(
+    *names: str,
+    help: str,  # noqa: A002
+    metavar: str | None = None,
+    min: int | None = None,  # noqa: A002
+    max: int | None = None,  # noqa: A002
+    envvar: str | None = None,
+) -> Parameter:
+    """Describe an option, in the annotation of a parameter. Without names, `read_only` is `--read-only`."""
+    return Parameter(help=help, names=names, metavar=metavar, min=min, max=max, envvar=envvar)
+
+
+def argument(*, help: str, metavar: str | None = None) -> Parameter:  # noqa: A002
+    """Describe an argument, in the annotation of a parameter: a word that has no name on the command line."""
+    return Parameter(help=help, metavar=metavar, positional=True)
+
+
+class Commands(click.Group):
+    """A group that lists its commands in their order, and each with its whole first sentence."""
+
+    def register(
+        self, name: str | None = None, *, context_settings: dict[str, Any] | None = None
+    ) -> Callable[[Callable[P, ResultT]], Callable[P, ResultT]]:
+        """Decorate a function: it becomes a command, and stays a function. The settings are those of click."""
+
+        def registered(function: Callable[P, ResultT]) -> Callable[P, ResultT]:
+            called = name or function.__name__.replace("_", "-")
+            text = inspect.getdoc(function)
+            self.add_command(click.Command(called, context_settings, function, parameters_of(function), text))
+            return function
+
+        return registered
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = [(name, _first_sentence(command.help or "")) for name, command in self.commands.items()]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+def parameters_of(function: Callable[..., Any]) -> list[click.Parameter]:
+    """The options and arguments that the annotations of a function describe."""
+    hints = get_type_hints(function, include_extras=True)
+    found = inspect.signature(function).parameters.values()
+    return [_parameter(one.name, hints[one.name], one.default) for one in found]
+
+
+def _parameter(name: str, hint: Any, default: Any) -> click.Parameter:
+    assert get_origin(hint) is Annotated, f"{name} says nothing about itself"
+    kind, about = get_args(hint)
+    value = _value_of(kind, about)
+    required = default is inspect.Parameter.empty
+    # `None` stands for an option that is not given, also where it may be given several times.
+    known: dict[str, Any] = {"type": value.type, "help": about.help, "required": required, "callback": _none_if_empty}
+    if not required:
+        known["default"] = default
+    if about.positional:
+        return click.Argument([name], nargs=-1 if value.several else 1, metavar=about.metavar, **known)
+    names = about.names or (f"--{name.replace('_', '-')}",)
+    if value.is_flag:
+        return click.Option([name, *names], is_flag=True, **known)
+    return click.Option(
+        [name, *names],
+        multiple=value.several,
+        metavar=about.metavar or value.metavar,
+        envvar=about.envvar,
+        show_default=not required and default not in (None, "", 0),
+        **known,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Value:
+    type: click.ParamType[Any] = field(default=click.STRING)
+    metavar: str | None = None
+    several: bool = False
+    is_flag: bool = False
+
+
+def _value_of(kind: Any, about: Parameter) -> _Value:
+    if get_origin(kind) in (UnionType, Union):
+        [kind] = [one for one in get_args(kind) if one is not NoneType]
+    several = get_origin(kind) is list
+    if several:
+        [kind] = get_args(kind)
+    if kind is bool:
+        return _Value(type=click.BOOL, is_flag=True)
+    if get_origin(kind) is Literal:
+        return _Value(type=click.Choice(get_args(kind)), several=several)
+    return _Value(type=_TYPES[kind](about), metavar=_METAVARS[kind], several=several)
+
+
+_TYPES: Final[dict[type, Callable[[Parameter], click.ParamType[Any]]]] = {
+    str: lambda about: click.STRING,
+    int: lambda about: click.INT if about.min is about.max is None else click.IntRange(about.min, about.max),
+    Path: lambda about: click.Path(path_type=Path),
+}
+
+
+def _none_if_empty(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """A list for what may be given several times, and nothing where it is not given."""
+    if isinstance(value, tuple):
+        return list(value) or None
+    return value
+
+
+def _first_sentence(text: str) -> str:
+    paragraph = " ".join(text.partition("\n\n")[0].split())
+    return paragraph.partition(". ")[0].removesuffix(".")
