@@ -25,6 +25,8 @@ class PetApi:
         self.token_status = 200
         self.lifetime: int | None = 3600
         self.wants_basic = False
+        # What the issuer says of itself (OpenID Connect Discovery).
+        self.issuer: Any = {}
         self.document = _document()
         # What the name server answers, in turns; the last answer stays.
         self.addresses: dict[str, list[str]] = {}
@@ -37,6 +39,7 @@ class PetApi:
         return Starlette(
             routes=[
                 Route("/openapi.json", self._describe),
+                Route("/.well-known/openid-configuration", self._discover),
                 Route("/token", self._token, methods=["POST"]),
                 Route("/v1/{rest:path}", self._answer, methods=["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]),
             ]
@@ -44,6 +47,9 @@ class PetApi:
 
     async def _describe(self, request: Request) -> Response:
         return JSONResponse(self.document)
+
+    async def _discover(self, request: Request) -> Response:
+        return JSONResponse(self.issuer)
 
     async def _token(self, request: Request) -> Response:
         form = {key: str(value) for key, value in (await request.form()).items()}

@@ -67,6 +67,70 @@ async def test_somebody_signs_in_and_calls_carry_the_token(api: PetApi, opened: 
     assert form["redirect_uri"] == asked["redirect_uri"] and form["client_secret"] == "client-secret-123"
 
 
+ISSUER = {"authorization_endpoint": "http://pets.test/authorize", "token_endpoint": "http://pets.test/token"}
+
+
+def _with_open_id(api: PetApi, **issuer: Any) -> None:
+    """The API wants a sign-in at an issuer, whose addresses are in the issuer's own document."""
+    scheme = {"type": "openIdConnect", "openIdConnectUrl": "/.well-known/openid-configuration"}
+    api.document["components"]["securitySchemes"]["person"] = scheme
+    api.document["paths"]["/mine"]["get"]["security"] = [{"person": ["pets:read"]}]
+    api.issuer = {**ISSUER, **issuer}
+
+
+@pytest.mark.parametrize(
+    ("said", "scope"),
+    [
+        ({}, "openid pets:read offline_access"),
+        ({"scopes_supported": ["openid", "offline_access"]}, "openid pets:read offline_access"),
+        ({"scopes_supported": ["openid"]}, "openid pets:read"),
+    ],
+)
+async def test_an_issuer_of_openid_connect_says_where_to_sign_in(
+    said: dict[str, Any], scope: str, api: PetApi, opened: Open, tmp_path: Path
+) -> None:
+    _with_open_id(api, **said)
+    shown: list[str] = []
+
+    async def show(address: str) -> None:
+        shown.append(address)
+        await browse(address)
+
+    async with opened(**CLIENT) as box:
+        before = await call(box, "mine")
+        assert box.apis is not None
+        scheme = box.apis.named("pets").definitions.capabilities["securitySchemes"]["person"]
+        await signed_in(api, tmp_path, show, scheme)
+        after = await call(box, "mine")
+        api.tokens += 1
+        refreshed = await call(box, "mine")
+
+    asked = {name: values[0] for name, values in parse_qs(urlsplit(shown[0]).query).items()}
+    assert "dogubako services login pets" in text_of(before)
+    assert shown[0].startswith("http://pets.test/authorize?") and asked["scope"] == scope
+    assert (after.data["you"], refreshed.code) == ("佐藤", "OK")
+    assert [one["grant_type"] for one in api.forms] == ["authorization_code", "refresh_token"]
+
+
+@pytest.mark.parametrize(
+    ("issuer", "reason"),
+    [
+        ({"token_endpoint": None}, "no addresses"),
+        ({"authorization_endpoint": "javascript:alert(1)"}, "no addresses"),
+        ({"token_endpoint": "http://inside.test/token"}, "not on the public web"),
+        ({"scopes_supported": "none", "token_endpoint": 7}, "no addresses"),
+    ],
+)
+async def test_an_issuer_cannot_have_the_secret_sent_anywhere(
+    issuer: dict[str, Any], reason: str, api: PetApi, tmp_path: Path
+) -> None:
+    _with_open_id(api, **issuer)
+    with pytest.raises(SignInFailed, match=reason):
+        await signed_in(api, tmp_path)
+
+    assert api.forms == []
+
+
 async def test_tokens_are_stored_encrypted_and_forgotten_with_the_service(api: PetApi, tmp_path: Path) -> None:
     await signed_in(api, tmp_path)
     stored = b"".join(path.read_bytes() for path in (tmp_path / "servers").iterdir())

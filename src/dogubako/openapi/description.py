@@ -13,7 +13,7 @@ from dogubako.openapi.document import MAX_BYTES, DescriptionError, Documents
 from dogubako.openapi.generic import generic_definition
 from dogubako.openapi.operations import Operation, read_operations, security_groups
 from dogubako.openapi.overlay import overlaid, read_overlay
-from dogubako.openapi.schemes import token_address, with_whole_addresses
+from dogubako.openapi.schemes import token_address, with_scopes_in_use, with_whole_addresses
 
 _MOST_FAULTS: Final = 200
 _LONGEST_TEXT: Final = 1_000
@@ -216,7 +216,7 @@ def _schemes(documents: Documents) -> dict[str, Any]:
             found[str(name)] = with_whole_addresses(scheme, documents.address)
         except DescriptionError:
             continue
-    return found
+    return with_scopes_in_use(found, documents.root)
 
 
 def _text(value: Any) -> str:

@@ -21,7 +21,7 @@ from dogubako._lazy import load
 from dogubako.contract.errors import ApiError, CredentialRequiredError, DogubakoError
 from dogubako.gateway.sign_ins import ShowAddress, SignInFailed, StoredTokens
 from dogubako.openapi.connections import Connections
-from dogubako.openapi.schemes import CLIENT_FLOWS, CODE_FLOWS, flow_of
+from dogubako.openapi.schemes import CLIENT_FLOWS, CODE_FLOWS, flow_of, is_open_id
 from dogubako.openapi.settings import ApiSettings
 from dogubako.outbound.http import Operation, ServiceResponse
 
@@ -233,16 +233,20 @@ def _challenge(verifier: str) -> str:
 async def _endpoints(scheme: Mapping[str, Any], connections: Connections) -> dict[str, Any]:
     """The addresses and scopes of the flow, those of OpenID Connect as its own document has them."""
     flow: dict[str, Any] = dict(flow_of(scheme, CODE_FLOWS))
-    if scheme.get("type") == "openIdConnect":
+    if is_open_id(scheme):
         address = str(scheme.get("openIdConnectUrl", ""))
         answer = await (await connections.to(address)).request("GET", address, Operation(name="read how to sign in"))
         try:
-            found = answer.short_json() if answer.ok else {}
+            read = answer.short_json() if answer.ok else {}
         except ValueError:
-            found = {}
+            read = {}
+        found = read if isinstance(read, Mapping) else {}
         names = {"authorizationUrl": "authorization_endpoint", "tokenUrl": "token_endpoint"}
-        flow = {name: found.get(theirs) for name, theirs in names.items()} if isinstance(found, Mapping) else {}
-        flow["scopes"] = {"openid": "", "offline_access": ""}
+        flow = {name: found.get(theirs) for name, theirs in names.items()}
+        # Some issuers refuse a scope that they do not know.
+        known = found.get("scopes_supported", ["offline_access"])
+        offline = ["offline_access"] if isinstance(known, list) and "offline_access" in known else []
+        flow["scopes"] = dict.fromkeys(["openid", *scheme.get("scopes", ()), *offline], "")
     if any(urlsplit(str(flow.get(one))).scheme not in ("http", "https") for one in ("authorizationUrl", "tokenUrl")):
         raise SignInFailed("The description has no addresses to sign in at.")
     return flow

@@ -22,6 +22,20 @@ def with_whole_addresses(scheme: Any, base: str) -> Any:
     return found
 
 
+def with_scopes_in_use(schemes: Mapping[str, Any], root: Mapping[str, Any]) -> dict[str, Any]:
+    """The schemes, those of OpenID Connect with the scopes that operations ask for: the scheme itself names none."""
+    paths = root.get("paths")
+    items = [one for one in paths.values() if isinstance(one, Mapping)] if isinstance(paths, Mapping) else []
+    users = [root, *(one for item in items for one in item.values() if isinstance(one, Mapping))]
+    groups = [group for one in users for group in _list(one.get("security")) if isinstance(group, Mapping)]
+    return {
+        name: {**scheme, "scopes": sorted({str(one) for group in groups for one in _list(group.get(name))})}
+        if is_open_id(scheme)
+        else scheme
+        for name, scheme in schemes.items()
+    }
+
+
 def flow_of(scheme: Any, names: tuple[str, ...]) -> Mapping[str, Any]:
     """The flow of one of these names; empty if the scheme has none."""
     if not isinstance(scheme, Mapping) or scheme.get("type") != "oauth2":
@@ -40,5 +54,13 @@ def token_address(scheme: Any) -> str | None:
 
 def wants_sign_in(scheme: Any) -> bool:
     """Whether a person can sign in for this scheme."""
-    is_open_id = isinstance(scheme, Mapping) and scheme.get("type") == "openIdConnect"
-    return is_open_id or bool(flow_of(scheme, CODE_FLOWS))
+    return is_open_id(scheme) or bool(flow_of(scheme, CODE_FLOWS))
+
+
+def is_open_id(scheme: Any) -> bool:
+    """Whether the addresses of the scheme are in a document of OpenID Connect."""
+    return isinstance(scheme, Mapping) and scheme.get("type") == "openIdConnect"
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
