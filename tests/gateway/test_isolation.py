@@ -166,6 +166,41 @@ async def test_a_server_in_a_bubble_works_and_sees_nothing_of_ours(tmp_path: Pat
         assert await server.call("echo", text="again") == "again"
 
 
+@pytest.mark.parametrize("first", ["#!{home}/venv/bin/python", "#!/usr/bin/env -S python"])
+def test_a_bubble_shows_the_interpreter_of_a_script(
+    first: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    python = tmp_path / "versions" / "bin" / "python3"
+    script = tmp_path / ".local" / "bin" / "server"
+    for file in (python, script, tmp_path / "venv" / "bin" / "python"):
+        file.parent.mkdir(parents=True)
+    python.write_text("")
+    python.chmod(0o700)
+    (tmp_path / "venv" / "bin" / "python").symlink_to(python)
+    script.write_text(first.format(home=tmp_path) + "\n")
+    script.chmod(0o700)
+    line = isolated("bwrap", Program("server", []), path=f"{tmp_path}/.local/bin:{tmp_path}/venv/bin")
+
+    shown = [one for one, _ in pairs_of(line, "--ro-bind")]
+    assert shown == [str(script), f"{tmp_path}/venv", f"{tmp_path}/versions"], "and not all of ~/.local"
+
+
+@needs_bwrap
+@pytest.mark.slow
+async def test_a_script_of_a_virtual_environment_works_in_a_bubble(tmp_path: Path) -> None:
+    script = tmp_path / "tool" / "bin" / "server"
+    script.parent.mkdir(parents=True)
+    script.write_text(f"#!{sys.executable}\nimport runpy\nrunpy.run_path({str(FAKE)!r}, run_name='__main__')\n")
+    script.chmod(0o700)
+    state = tmp_path / "state"
+    state.mkdir()
+    shown = (str(FAKE.parent), f"{state}:rw")
+    settings = ServerSettings(command=str(script), args=("legacy",), run_as="bwrap", folders=shown)
+    async with running(settings, state) as server:
+        assert await server.call("echo", text="道具箱") == "道具箱"
+
+
 @needs_bwrap
 @pytest.mark.slow
 async def test_the_memory_limit_counts_inside_a_bubble(tmp_path: Path) -> None:

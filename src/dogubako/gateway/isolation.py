@@ -16,6 +16,8 @@ _PROFILE: Final = re.compile(r"bwrap|bwrap-offline|systemd-run|(docker|podman):\
 _SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt", "/nix", "/run/systemd/resolve")
 _MOST_TASKS: Final = 512
 _WRITABLE: Final = ":rw"
+# The kernel reads no more of a first line.
+_LONGEST_LINE: Final = 256
 # How the command line tools find the session or the engine. The server itself does not get them.
 _SESSION: Final = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
 _ENGINE: Final = ("XDG_RUNTIME_DIR", "DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "CONTAINER_HOST")
@@ -81,16 +83,37 @@ def _bubble(program: Program, path: str | None, *, offline: bool) -> list[str]:
 
 
 def _places_of(program: Program, path: str | None) -> list[str]:
-    """Where the program itself is: its installation, else the file alone."""
+    """Where the program is, and the interpreter of a script, which pyenv and uv keep in the home folder."""
     found = shutil.which(program.command, path=path)
-    if found is None:
-        return []
-    places = []
-    for file in dict.fromkeys((Path(found).absolute(), Path(found).resolve())):
-        place = file.parent.parent if file.parent.name == "bin" else file
-        if not any(place.is_relative_to(system) for system in _SYSTEM) and place != Path("/"):
-            places.append(str(place))
-    return places
+    files = [Path(found).absolute()] if found is not None else []
+    if files and (interpreter := _interpreter(files[0], path)) is not None:
+        files.append(interpreter)
+    places = [_installation(one) for file in files for one in (file, file.resolve())]
+    return [
+        str(place)
+        for place in dict.fromkeys(places)
+        if not any(place.is_relative_to(system) for system in _SYSTEM) and place != Path("/")
+    ]
+
+
+def _interpreter(file: Path, path: str | None) -> Path | None:
+    """The program that the first line of a script names."""
+    try:
+        with file.open("rb") as opened:
+            first = opened.readline(_LONGEST_LINE)
+    except OSError:
+        return None
+    words = first[2:].decode(errors="replace").split() if first.startswith(b"#!") else []
+    if words and Path(words[0]).name == "env":
+        words = [found for word in words[1:] if "=" not in word and (found := shutil.which(word, path=path))]
+    return Path(words[0]).absolute() if words else None
+
+
+def _installation(file: Path) -> Path:
+    """The folder above `bin`; the file alone where that folder holds more than one program's things."""
+    home = Path.home()
+    above = file.parent.parent
+    return above if file.parent.name == "bin" and above not in (home, home / ".local") else file
 
 
 def _folders(program: Program) -> list[tuple[str, bool]]:
