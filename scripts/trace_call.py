@@ -25,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from dogubako.app import build
 from dogubako.settings import Sources
 from dogubako.transports.http.app import HttpApp
+from dogubako.transports.http.request import HEAD_FACTS
 
 _SOURCE: Final = Path(__file__).resolve().parent.parent / "src"
 _WORKBENCH: Final = _SOURCE.parent / "examples" / "workbench.py"
@@ -107,10 +108,11 @@ async def _trace(call: Callable[[], Awaitable[Any]]) -> Trace:
 
 
 class Client:
-    """Sends requests to the ASGI app as uvicorn does: with the whole body in one message."""
+    """Sends requests to the ASGI app as our protocol does: with the whole body in one message, and known heads."""
 
     def __init__(self, app: HttpApp) -> None:
         self._app = app
+        self._facts: dict[tuple[str, ...], dict[Any, Any]] = {}
 
     async def post(self, path: str, body: Any, headers: dict[str, str] | None = None) -> Any:
         sent: list[Any] = []
@@ -121,6 +123,7 @@ class Client:
             "path": path,
             "query_string": b"",
             "headers": [(name.encode(), value.encode()) for name, value in known.items()],
+            HEAD_FACTS: self._facts.setdefault((path, *known, *known.values()), {}),
         }
         incoming = [{"type": "http.request", "body": json.dumps(body).encode(), "more_body": False}]
 

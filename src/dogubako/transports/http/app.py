@@ -32,7 +32,7 @@ from dogubako.transports.console.recorder import CallRecorder
 from dogubako.transports.http.errors import challenge, json_response, log_problem, log_request, problem
 from dogubako.transports.http.hosts import HostGuard
 from dogubako.transports.http.readiness import Readiness
-from dogubako.transports.http.request import RESPOND, ResponseTracker, admit, caller_in, header
+from dogubako.transports.http.request import RESPOND, ResponseTracker, admit, caller_in, head_fact, header
 from dogubako.transports.mcp.http import McpEndpoint
 from dogubako.transports.metrics import CONTENT_TYPE, Metrics
 from dogubako.transports.rest.openapi import DOCS_FOLDER, DOCS_PATHS, FOR_EVERYBODY, describe, with_tools
@@ -83,6 +83,8 @@ class HttpApp:
         # What is called most often does not wait for the router to try all routes.
         self._direct: dict[tuple[str, str], ASGIApp] = {(method, _MCP_PATH): self.mcp for method in _MCP_METHODS}
         self._direct["POST", CALL_PATH] = rest.call
+        # Bound once, as a name for what is found.
+        self._find_direct = self._checked_direct
         # Who has no token yet must be able to read where to get one.
         self._open_paths = FOR_EVERYBODY.union(self._metadata_paths, DOCS_PATHS)
         self._rest_for_pages = self._readable(settings.cors_origin, ("GET", "POST", "PATCH"))
@@ -109,11 +111,18 @@ class HttpApp:
         return send({"type": "websocket.close", "code": 1000})
 
     def _app_for(self, scope: Scope) -> ASGIApp:
-        # "*" is meant for REST; `/mcp` always asks where a page came from.
-        self._guard.check(scope, any_origin=self._for_all_pages and scope["path"] != _MCP_PATH)
+        app = head_fact(scope, self._find_direct)
+        if app is not None:
+            return self._admitted(app, scope)
         if not self._cors:
             return self._behind_the_gate(scope)
         return self._mcp_for_pages if scope["path"] == _MCP_PATH else self._rest_for_pages
+
+    def _checked_direct(self, scope: Scope) -> ASGIApp | None:
+        """Check Host and Origin. Return the app that needs nothing but a caller, if it is one of those called most."""
+        # "*" is meant for REST; `/mcp` always asks where a page came from.
+        self._guard.check(scope, any_origin=self._for_all_pages and scope["path"] != _MCP_PATH)
+        return None if self._cors else self._direct.get((scope["method"], scope["path"]))
 
     def _readable(
         self, origins: Sequence[str], methods: Sequence[str], sent: Sequence[str] = (), shown: Sequence[str] = ()
@@ -131,16 +140,16 @@ class HttpApp:
         )
 
     def _behind_the_gate(self, scope: Scope) -> ASGIApp:
-        return self._entered(self._direct.get((scope["method"], scope["path"]), self._route), scope)
-
-    def _entered(self, app: ASGIApp, scope: Scope) -> ASGIApp:
-        """Authenticate the caller, then return the app. Nothing of a request is read before that."""
-        path = scope["path"]
+        app, path = self._direct.get((scope["method"], scope["path"]), self._route), scope["path"]
         if path in self._open_paths:
             return app
         if self._recorder is not None and _is_for_console(path, scope):
             # The console has sessions of its own.
             return self._enter_console
+        return self._admitted(app, scope)
+
+    def _admitted(self, app: ASGIApp, scope: Scope) -> ASGIApp:
+        """Authenticate the caller, then return the app. Nothing of a request is read before that."""
         caller = self._inside.authenticator.authenticate_cached(scope["headers"])
         if caller is None:
             return partial(self._enter_late, app)

@@ -5,7 +5,7 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 from starlette.types import Message, Receive, Scope, Send
@@ -29,6 +29,9 @@ from dogubako.transports.mcp.protocol import MAX_BODY_BYTES, MAX_BODY_VALUES, NO
 _KEY: Final = "dogubako.caller"
 # Where `whole_responses.py` offers to write a whole response.
 RESPOND: Final = "dogubako.respond"
+# Where `known_heads.py` keeps what follows from a head alone.
+HEAD_FACTS: Final = "dogubako.head_facts"
+MOST_KNOWN_BODY_BYTES: Final = 64 * 1024
 _LONGEST_CREDENTIAL: Final = 1_000
 # For browsers: nothing of ours belongs into a frame, is of another type than it says, or is told to other sites.
 _SECURITY_HEADERS: Final = (
@@ -38,12 +41,26 @@ _SECURITY_HEADERS: Final = (
 )
 
 
+FactT = TypeVar("FactT")
+
+
+def head_fact(scope: Scope, find: Callable[[Scope], FactT]) -> FactT:
+    """What a function finds in the head of a request. It is asked once for a head that comes again."""
+    facts: dict[Callable[[Scope], Any], Any] | None = scope.get(HEAD_FACTS)
+    if facts is None:
+        return find(scope)
+    if find not in facts:
+        facts[find] = find(scope)
+    found: FactT = facts[find]
+    return found
+
+
 def admit(scope: Scope, caller: Caller, credential_headers: Mapping[bytes, str]) -> None:
     """Note who makes the request. Refuse a body by its Content-Length, before the client sends it."""
     scope[_KEY] = _with_credentials(caller, scope, credential_headers) if credential_headers else caller
     # Callers that cannot be told apart share by connection. Some servers give its address as a list.
     work_owner.set(caller.id or tuple(scope.get("client") or ()))
-    declared = header(scope, b"content-length")
+    declared = b"" if HEAD_FACTS in scope else header(scope, b"content-length")
     if declared.isdigit() and int(declared) > MAX_BODY_BYTES:
         raise _too_large()
 

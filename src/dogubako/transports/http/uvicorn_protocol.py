@@ -10,6 +10,7 @@ from starlette.types import Scope
 
 from dogubako.contract.errors import BusyError, PayloadTooLargeError, ToolTimeoutError, ValidationError
 from dogubako.transports.http.errors import EVICTED, problem_bytes
+from dogubako.transports.http.known_heads import KnownHeadsProtocol
 from dogubako.transports.http.open_files import (
     MOST_CONNECTIONS,
     connections_below,
@@ -17,7 +18,6 @@ from dogubako.transports.http.open_files import (
     raising_advice,
     reserved_below,
 )
-from dogubako.transports.http.whole_responses import WholeResponsesProtocol
 
 log = structlog.get_logger("dogubako.http")
 
@@ -39,7 +39,7 @@ MOST_UNREAD_BYTES: Final = 64 * 1024 * 1024
 MOST_PIPELINED: Final = 100
 
 
-class LimitedHttpProtocol(WholeResponsesProtocol):
+class LimitedHttpProtocol(KnownHeadsProtocol):
     """uvicorn's own protocol, which would wait for a request for ever, and take a head of any size."""
 
     # When we began to wait for the client. It wins no time by sending a byte now and then.
@@ -72,7 +72,7 @@ class LimitedHttpProtocol(WholeResponsesProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if self._deaf:
+        if self._deaf or self._is_taken(data):
             return
         self._unfinished += len(data)
         self._at_most = self._unfinished

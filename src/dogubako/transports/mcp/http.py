@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from functools import lru_cache
 from typing import Any, Final
 
 import anyio
@@ -21,8 +20,8 @@ from dogubako.transports.http.request import (
     ResponseTracker,
     caller_in,
     decode_leniently,
+    head_fact,
     read_body,
-    require_json,
     send_json,
 )
 from dogubako.transports.mcp.auth import CredentialWatch, StepUp
@@ -35,13 +34,11 @@ from dogubako.transports.mcp.malformed import (
     refusal_of_content,
 )
 from dogubako.transports.mcp.protocol import (
-    HANDSHAKE_VERSIONS,
     INVALID_PARAMS,
     INVALID_REQUEST,
     MAX_BODY_BYTES,
     METHOD_NOT_FOUND,
     MISSING_CAPABILITY,
-    MODERN_VERSION,
     NOT_JSON,
     PARSE_ERROR,
     TOO_MANY_PROTOCOL_VALUES,
@@ -54,6 +51,7 @@ from dogubako.transports.mcp.protocol import (
     is_message,
     refusal_of,
 )
+from dogubako.transports.mcp.routing import Routing, headers_in, routing_of, shakes_hands
 from dogubako.transports.mcp.sdk_internals import MOST_SESSIONS, Sessions, check_initialize, user_of
 from dogubako.transports.mcp.server import McpServer
 from dogubako.transports.toolbox import ServedToolbox
@@ -131,10 +129,6 @@ class CallResponse:
 
 _decode = msgspec.json.Decoder().decode
 
-_ROUTING: Final = frozenset(
-    {b"mcp-protocol-version", b"mcp-method", b"mcp-name", b"mcp-session-id", b"accept", b"content-type"}
-)
-
 
 class McpEndpoint:
     """The ASGI app behind `/mcp`."""
@@ -177,21 +171,20 @@ class McpEndpoint:
                 async with self._while_welcome(scope, receive, send) as (heard, said):
                     await self.manager.handle_request(_trimmed(scope, caller), heard, said)
             return
-        require_json(scope)
+        routing = head_fact(scope, routing_of)
         body = (await read_body(receive)).removeprefix(BYTE_ORDER_MARK)
-        headers = _routing_headers(scope)
         message, is_strict = _decoded(body)
         if self._step_up.wanted:
-            modern = not _shakes_hands(headers or {})
+            modern = not shakes_hands(headers_in(routing))
             if await self._step_up.answered(message, caller, send, modern=modern):
                 return
         is_simple = is_strict or (isinstance(message, dict) and half_characters_only_in_arguments(message))
-        plain = self._plain(headers, message, caller) if headers is not None and is_simple else None
+        plain = self._plain(routing, message, caller) if routing is not None and is_simple else None
         if plain is None:
             if has_too_many_protocol_values(message):
                 raise PayloadTooLargeError(f"The message has {TOO_MANY_PROTOCOL_VALUES}.")
             if (refusal := refusal_of_content(message, is_strict=is_strict)) is not None:
-                await _refuse_content(refusal, message, send, modern=not _shakes_hands(headers or {}))
+                await _refuse_content(refusal, message, send, modern=not shakes_hands(headers_in(routing)))
                 return
             await self._long_way(_trimmed(scope, caller), body, message, receive, send)
             return
@@ -247,25 +240,19 @@ class McpEndpoint:
         finally:
             self._streams -= 1
 
-    def _plain(self, headers: dict[bytes, bytes], message: Any, caller: Caller) -> tuple[SimpleCall, str] | None:
-        if not _content_fits(headers):
+    def _plain(self, routing: Routing, message: Any, caller: Caller) -> tuple[SimpleCall, str] | None:
+        if not routing.fits:
             return None
-        version = headers.get(b"mcp-protocol-version", b"").decode("latin-1")
-        session = headers.get(b"mcp-session-id", b"").decode("latin-1")
-        if version == MODERN_VERSION:
+        if routing.modern:
             call = self.fast_path.match(message, modern=True, hands_over=True)
-            if call is None or headers.get(b"mcp-method") != b"tools/call":
-                return None
-            return (call, "") if headers.get(b"mcp-name") == call.name.encode() else None
-        if b"mcp-protocol-version" in headers and version not in HANDSHAKE_VERSIONS:
-            return None
-        call = self.fast_path.match(message, modern=False)
+            return (call, "") if call is not None and routing.name == call.name.encode() else None
+        session, call = routing.session, self.fast_path.match(message, modern=False)
         return (call, session) if call is not None and session and self._sessions.touch(session, caller) else None
 
     async def _long_way(self, scope: Scope, body: bytes, message: Any, receive: Receive, send: Send) -> None:
-        headers, caller = _routing_headers(scope) or {}, caller_in(scope)
+        headers, caller = headers_in(head_fact(scope, routing_of)), caller_in(scope)
         session = headers.get(b"mcp-session-id", b"").decode("latin-1")
-        if _shakes_hands(headers) and not is_message(message):
+        if shakes_hands(headers) and not is_message(message):
             await _refuse(message, send)
             return
         if _is(message, "notifications/cancelled"):
@@ -305,11 +292,6 @@ def _is(message: Any, method: str) -> bool:
     return isinstance(message, dict) and message.get("method") == method
 
 
-def _shakes_hands(headers: dict[bytes, bytes]) -> bool:
-    version = headers.get(b"mcp-protocol-version")
-    return version is None or version.decode("latin-1") in HANDSHAKE_VERSIONS
-
-
 async def _refuse(message: Any, send: Send) -> None:
     refusal = Refusal(INVALID_REQUEST, "This is not a JSON-RPC message.", None)
     if message is UNREADABLE:
@@ -321,38 +303,6 @@ async def _refuse_content(refusal: Refusal, message: Any, send: Send, *, modern:
     """Clients of 2025-11-25 and older take an error status for a broken transport."""
     status = _CONTENT_STATUS[refusal.code] if modern else 200
     await send_json(send, encode_message(refusal.answer(readable_id(message))), status)
-
-
-def _routing_headers(scope: Scope) -> dict[bytes, bytes] | None:
-    """The headers that decide the path; None if one is repeated or mirrors an argument: the SDK judges those."""
-    found: dict[bytes, bytes] = {}
-    for name, value in scope["headers"]:
-        if name in _ROUTING:
-            if name in found:
-                return None
-            found[name] = value.strip(b" \t")
-        elif name.startswith(b"mcp-param-"):
-            return None
-    return found
-
-
-def _content_fits(headers: dict[bytes, bytes]) -> bool:
-    accept, kind = headers.get(b"accept", b""), headers.get(b"content-type", b"")
-    if len(accept) + len(kind) > _LONGEST_REMEMBERED:
-        return _judge_content(accept, kind)
-    return _content_judged(accept, kind)
-
-
-def _judge_content(accept: bytes, kind: bytes) -> bool:
-    accepted = {part.split(b";")[0].strip().lower() for part in accept.split(b",")}
-    both = b"*/*" in accepted or (b"application/json" in accepted and b"text/event-stream" in accepted)
-    # In capitals it is the same type, but the SDK refuses that; its refusals stay its own.
-    return both and kind.split(b";")[0].strip() == b"application/json"
-
-
-# The same few come with every request. What is longer is not remembered.
-_LONGEST_REMEMBERED: Final = 256
-_content_judged = lru_cache(maxsize=1_000)(_judge_content)
 
 
 def _trimmed(scope: Scope, caller: Caller) -> Scope:

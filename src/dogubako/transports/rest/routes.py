@@ -22,7 +22,15 @@ from dogubako.engine.validation import ModelValidator
 from dogubako.engine.validation_messages import Complaint, collected
 from dogubako.transports.http.disconnect import first_step, watched
 from dogubako.transports.http.errors import challenge, elapsed_ms, json_response, log_problem, problem
-from dogubako.transports.http.request import caller_in, decode_object, header, read_body, require_json, send_json
+from dogubako.transports.http.request import (
+    caller_in,
+    decode_object,
+    head_fact,
+    header,
+    read_body,
+    require_json,
+    send_json,
+)
 from dogubako.transports.mcp.protocol import NOT_JSON, trace_context
 from dogubako.transports.rest.models import CallRequest, ListQuery, SearchRequest, SwitchRequest, tool_detail, tool_info
 from dogubako.transports.toolbox import ServedToolbox
@@ -48,7 +56,7 @@ class CallRoute:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
-        require_json(scope)
+        head_fact(scope, require_json)
         encoded = await read_body(receive)
         call, wrong = self._read(encoded, scope)
         if self._traced and (parent := header(scope, b"traceparent")):

@@ -1,0 +1,124 @@
+"""Do not parse a head again that came before on the same connection: most clients repeat it byte for byte.
+
+Whatever else a request needs is the same: a cycle of uvicorn, the ASGI app, the limits of the connection. Heads are
+kept as long as their connection, because they may hold credentials.
+"""
+
+import asyncio
+from typing import Any, Final, cast
+
+import msgspec
+from uvicorn._types import HTTPScope
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+
+from dogubako.transports.http import whole_responses
+from dogubako.transports.http.request import HEAD_FACTS, MOST_KNOWN_BODY_BYTES
+from dogubako.transports.http.whole_responses import WholeResponsesProtocol
+
+_MOST_HEADS: Final = 4
+_LONGEST_HEAD: Final = 1_024
+_END: Final = b"\r\n\r\n"
+# They change what the bytes after the head mean, or what is answered before them.
+_UNUSUAL: Final = frozenset(
+    {b"transfer-encoding", b"expect", b"upgrade", b"connection", b"keep-alive", b"te", b"trailer"}
+)
+
+
+class KnownHead(msgspec.Struct, frozen=True):
+    """What the parser made of a head, and the length of the body that follows."""
+
+    scope: dict[str, Any]
+    length: int
+
+
+class KnownHeadsProtocol(WholeResponsesProtocol):
+    """Takes a whole request with a known head past the parser, which is between two requests and stays there."""
+
+    # Whether the parser is inside of a request.
+    _is_inside = False
+    # The bytes of a head that is parsed now, and may come again.
+    _candidate: bytes | None = None
+    _known: dict[bytes, KnownHead] | None = None
+
+    def _is_taken(self, data: bytes) -> bool:
+        """Start the request if these are the bytes of a whole one, its head is known, and nothing else is under way."""
+        self._candidate = None
+        if self._is_inside or not whole_responses.IS_PROVEN or not self._is_idle():
+            return False
+        end = data.find(_END) + len(_END)
+        if not len(_END) <= end <= _LONGEST_HEAD:
+            return False
+        raw = data[:end]
+        head = None if self._known is None else self._known.get(raw)
+        if head is None:
+            self._candidate = raw
+            return False
+        if len(data) - end != head.length:
+            return False
+        self._unset_keepalive_if_required()
+        cycle = self._cycle_of(head)
+        cycle.body += data[end:]
+        cycle.more_body = False
+        cycle.message_event.set()
+        self._next = (cycle, self.app)
+        self._start_next()
+        return True
+
+    def _is_idle(self) -> bool:
+        """Whether every request so far has its answer, and the connection goes on."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            return False
+        if self._refusal is not None or self._end is not None or self._half_closed is not None:
+            return False
+        return self._keeps_alive and self.limit_concurrency is None and not self.flow.write_paused
+
+    def _cycle_of(self, head: KnownHead) -> RequestResponseCycle:
+        """The cycle that uvicorn makes for this head."""
+        own = {"headers": list(head.scope["headers"]), "state": self.app_state.copy()}
+        self.scope = cast("HTTPScope", {**head.scope, **own})
+        self.cycle = RequestResponseCycle(
+            scope=self.scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=self.access_log,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=False,
+            keep_alive=True,
+            on_response=self.on_response_complete,
+        )
+        return self.cycle
+
+    def on_message_begin(self) -> None:
+        self._is_inside = True
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        raw, self._candidate = self._candidate, None
+        headers = self.headers
+        super().on_headers_complete()
+        if raw is not None and self.cycle is not None:
+            self._remember(raw, headers)
+
+    def on_message_complete(self) -> None:
+        self._is_inside = False
+        super().on_message_complete()
+
+    def _remember(self, raw: bytes, headers: list[tuple[bytes, bytes]]) -> None:
+        """Keep a head that means the same whenever it comes: a plain POST whose body has a declared length."""
+        names, scope = [name for name, _ in headers], cast("dict[str, Any]", self.cycle.scope)
+        lines = raw.count(b"\r\n")
+        is_plain = lines == raw.count(b"\n") == raw.count(b"\r") == len(names) + 2
+        if not is_plain or not raw.startswith(b"POST /") or scope["http_version"] != "1.1" or not self.cycle.keep_alive:
+            return
+        length = [value for name, value in headers if name == b"content-length"]
+        if len(length) != 1 or names.count(b"host") != 1 or not _UNUSUAL.isdisjoint(names):
+            return
+        if not length[0].isdigit() or not 0 < int(length[0]) <= MOST_KNOWN_BODY_BYTES:
+            return
+        if self._known is None or len(self._known) >= _MOST_HEADS:
+            self._known = {}
+        kept = {name: value for name, value in scope.items() if name != "state"}
+        self._known[raw] = KnownHead({**kept, HEAD_FACTS: {}}, int(length[0]))
