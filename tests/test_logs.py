@@ -10,10 +10,13 @@ from typing import Any
 import anyio.lowlevel
 import pytest
 import structlog
+import structlog.testing
 
 from dogubako import logs, tool
 from dogubako.app import build
+from dogubako.contract.call import CallEnd, Caller, ToolCall, ToolResult
 from dogubako.contract.redaction import Redactor
+from dogubako.engine.events import CallLog
 from dogubako.settings import LogLevelName, Sources
 from dogubako.tools import ToolPack
 
@@ -257,3 +260,41 @@ def test_cookies_in_fields_are_masked(tmp_path: Path, fields: dict[str, Any]) ->
     assert "Zc0okie" not in json.dumps(line) and "***" in json.dumps(line)
     assert "Zc0okie" not in stderr.getvalue()
     assert line["age"] == 0
+
+
+@pytest.mark.parametrize("count", [None, 3])
+def test_the_line_of_a_call_is_the_one_that_structlog_would_write(tmp_path: Path, count: int | None) -> None:
+    """A successful call takes a shorter way to the file. What it writes is the same."""
+    _configure(tmp_path, secrets=("hidden-name",))
+    call = ToolCall(name="a hidden-name", caller=Caller(name="hidden-name and more"), door="rest")
+    end = CallEnd(code="OK", milliseconds=1.5, result=ToolResult(content=(), tokens=7, count=count))
+    short, long = CallLog(), CallLog()
+    long._sink = None
+    for one in (short, long):
+        one.ended(call, end)
+    _opened[-1].flush()
+
+    lines = [json.loads(line) for line in (tmp_path / logs.FILE_NAME).read_text().splitlines()]
+    for line in lines:
+        del line["time"]
+    assert short._sink is not None
+    assert lines[0] == lines[1]
+    assert "hidden-name" not in str(lines)
+    assert list(lines[0])[1:3] == ["event", "tool"]
+
+
+def test_the_line_of_a_call_needs_the_level_info_and_can_be_captured(tmp_path: Path) -> None:
+    call, end = ToolCall(name="echo"), CallEnd(code="OK", milliseconds=1.5)
+    _configure(tmp_path, "warn")
+    CallLog().ended(call, end)
+    _opened[-1].flush()
+    assert (tmp_path / logs.FILE_NAME).read_text() == ""
+
+    _configure(tmp_path)
+    log = CallLog()
+    with structlog.testing.capture_logs() as captured:
+        log.ended(call, end)
+    _opened[-1].flush()
+
+    assert [line["event"] for line in captured] == ["Tool completed"]
+    assert (tmp_path / logs.FILE_NAME).read_text() == ""

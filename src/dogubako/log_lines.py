@@ -95,7 +95,8 @@ class Lines:
             if len(self._begun) >= _MOST_BEGUN:
                 self._begun.clear()
             begun = self._begun[key] = self._beginning(entry)
-        rest = {"ms": ms, "tokens": tokens, "call_id": self._redactor.mask_all(call_id)}
+        # Of a single word `mask_all` masks the same, and would keep each id for a while.
+        rest = {"ms": ms, "tokens": tokens, "call_id": self._redactor.mask_configured(call_id)}
         shown = f"{local_text(entry.time)} {begun[0]} ms={ms} tokens={tokens} call_id={rest['call_id']}"
         if "count" in event:
             rest["count"] = count

@@ -136,6 +136,10 @@ class Sinks:
             return
         self._add(entry)
 
+    def call_ended(self, event: Event) -> None:
+        """Write the event of a successful call. There is one for every call, so it takes no way through structlog."""
+        self._add(Entry(time.time(), "INFO", self._lines.settled(event)))
+
     # structlog calls the method of an event's level.
     debug = info = warning = error = critical = write
 

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 import structlog
 
@@ -107,6 +107,9 @@ class EndedCall(NamedTuple):
     steps: Sequence[CallStep] = ()
 
 
+_COMPLETED: Final = "Tool completed"
+_INFO: Final = 20
+
 # How long, and how many, ended calls may wait to be passed on together.
 _BATCH_SECONDS: Final = 0.25
 _MOST_WAITING: Final = 200
@@ -140,27 +143,42 @@ class CallBatches(CallObserver):
             self._listeners.tell(waiting)
 
 
+class CallSink(Protocol):
+    """Where log lines end that may come straight from a call. `dogubako.logs` has one."""
+
+    def call_ended(self, event: dict[str, Any]) -> None:
+        """Log an event at `info` whose values are texts and numbers, and whose kind is never aggregated."""
+
+
 class CallLog(CallObserver):
     """Writes one line of the server's log for every call that ended."""
 
     def __init__(self) -> None:
         # Bound once: looking the logger up again for every call would cost more than the check of its level.
         self._log = structlog.get_logger("dogubako.engine").bind()
+        config = structlog.get_config()
+        # Tests replace what is in the list.
+        self._processors, self._configured = config["processors"], list(config["processors"])
+        sink = config["logger_factory"]()
+        self._sink: CallSink | None = sink if hasattr(sink, "call_ended") and self._log.is_enabled_for(_INFO) else None
 
     def ended(self, call: ToolCall, end: CallEnd) -> None:
         result = end.result
-        fields: dict[str, Any] = {"count": result.count} if result is not None and result.count is not None else {}
-        self._log.info(
-            "Tool completed",
-            tool=call.name[:64],
-            door=call.door,
-            caller=call.caller.name,
-            code=end.code,
-            ms=end.milliseconds,
-            tokens=result.tokens if result is not None else 0,
-            call_id=call.id,
-            **fields,
-        )
+        fields: dict[str, Any] = {
+            "tool": call.name[:64],
+            "door": call.door,
+            "caller": call.caller.name,
+            "code": end.code,
+            "ms": end.milliseconds,
+            "tokens": result.tokens if result is not None else 0,
+            "call_id": call.id,
+        }
+        if result is not None and result.count is not None:
+            fields["count"] = result.count
+        if self._sink is not None and end.code == "OK" and self._processors == self._configured:
+            self._sink.call_ended({"event": _COMPLETED, **fields})
+        else:
+            self._log.info(_COMPLETED, **fields)
 
 
 class ObservedConversation:

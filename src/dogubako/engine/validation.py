@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 import pydantic
@@ -50,12 +50,16 @@ class ModelValidator(Generic[ModelT]):
 
     def __init__(self, model: type[ModelT], prefix: str = "", schema: Mapping[str, Any] | None = None) -> None:
         self._model = model
+        # Pydantic's own method only passes the data on to its core. An author may have written another one.
+        self._is_plain_model = model.model_validate.__func__ is pydantic.BaseModel.model_validate.__func__  # type: ignore[attr-defined]
         self._complaints = ValidationMessages(schema_of(model) if schema is None else schema, prefix)
 
     def check(self, data: Mapping[str, Any]) -> ModelT:
         """The model, or a ValidationError that names every wrong field."""
         if all(map(_is_plain, data.values())):
             try:
+                if self._is_plain_model:
+                    return cast("ModelT", self._model.__pydantic_validator__.validate_python(data, strict=True))
                 return self._model.model_validate(data, strict=True)
             except pydantic.ValidationError:
                 # Dates and enums are read from text in JSON mode only, and complaints are collected below.

@@ -4,7 +4,7 @@ This uses parts of uvicorn's protocol that are not its public interface. With a 
 requests are answered as uvicorn does it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Final
 
@@ -29,6 +29,9 @@ class WholeResponsesProtocol(LingeringHttpProtocol):
     """Starts a request when all is parsed that came with it: mostly that is the whole request."""
 
     _is_parsing = False
+    # The beginning of a response, and the headers that it is made of.
+    _begun = b""
+    _begun_of: list[Header] | None = None
     # The request whose head was parsed in this read.
     _next: tuple[RequestResponseCycle, ASGI3Application] | None = None
 
@@ -67,12 +70,15 @@ class WholeResponsesProtocol(LingeringHttpProtocol):
             return False
         if self.flow.write_paused or cycle.transport is not self.transport or cycle.scope["method"] == "HEAD":
             return False
-        lines = [STATUS_LINE[200]]
-        for name, value in (*cycle.default_headers, *headers):
-            lines += (name, b": ", value, b"\r\n")
-        lines += (b"\r\n", body)
-        self.transport.write(b"".join(lines))
+        if cycle.default_headers is not self._begun_of:
+            # uvicorn makes a new list when the date has changed.
+            self._begun_of, self._begun = cycle.default_headers, STATUS_LINE[200] + _lines(cycle.default_headers)
+        self.transport.write(b"%b%b\r\n%b" % (self._begun, _lines(headers), body))
         cycle.response_started = cycle.response_complete = True
         cycle.message_event.set()
         cycle.on_response()
         return True
+
+
+def _lines(headers: Iterable[Header]) -> bytes:
+    return b"".join([b"%b: %b\r\n" % header for header in headers])
