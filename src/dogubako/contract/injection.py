@@ -50,7 +50,9 @@ class InjectedFunction:
     async def call(self, arguments: Mapping[str, Any], context: Context[Any]) -> Any:
         """Call the function. Dependencies that yield are closed before this returns."""
         if not self.dependencies:
-            return await self._run(self._with_context(arguments, context))
+            complete = self._with_context(arguments, context)
+            # Most tools: without a coroutine in between.
+            return await (self.function(**complete) if self._is_async else self._run(complete))
         async with AsyncExitStack() as stack:
             provided = await self._provide(context, stack)
             return await self._run({**self._with_context(arguments, context), **provided})
