@@ -5,9 +5,9 @@
 Every variant is a server of its own. All of them get the same `echo` calls over REST on kept connections, in turns, so
 that they meet the same machine. Spans go to a collector in this process. The table has the processor time of a server
 per call, and the median of its ratios to a server that observes nothing, with the quartiles. "quiet" is the ratio of
-the lower quartiles: turns that no neighbour on the machine has disturbed. "everything" is the ratio of all that a server
-spent from the end of the warm-up on, also between its turns, when it exports spans. Words limit the table to variants
-that contain one of them.
+the lower quartiles: turns that no neighbour on the machine has disturbed. "everything" is the ratio of all that a
+server spent from the end of the warm-up on, also between its turns, when it exports spans. Words limit the table to
+variants that contain one of them.
 The second server that observes nothing is the control: what it differs from the first one by is noise of the machine.
 """
 

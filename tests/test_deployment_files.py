@@ -98,5 +98,4 @@ def test_forks_test_every_python_that_we_name() -> None:
 
 
 def test_the_commands_of_the_files_exist() -> None:
-    commands = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
-    assert {"serve", "stdio", "demo", "connect", "disconnect", "doctor"} <= commands
+    assert {"serve", "stdio", "demo", "connect", "disconnect", "doctor"} <= app.commands.keys()

@@ -34,7 +34,8 @@ _MODERN: Final = {
     "mcp-name": "echo",
 }
 _CHANGING: Final = re.compile(
-    rb'(?:date|mcp-session-id): [^\r]*\r\n|content-length: \d+\r\n|"executionTime":\d+|"timestamp":"[^"]*"|"errorId":"[^"]*"'
+    rb"(?:date|mcp-session-id): [^\r]*\r\n|content-length: \d+\r\n"
+    rb'|"executionTime":\d+|"timestamp":"[^"]*"|"errorId":"[^"]*"'
 )
 
 

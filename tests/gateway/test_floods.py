@@ -6,7 +6,7 @@ from typing import Any
 
 from dogubako.gateway import stdio_link
 from dogubako.gateway.link import Message, Receiver, RequestId
-from dogubako.gateway.pending import LogLine, Progress
+from dogubako.gateway.pending_requests import LogLine, Progress
 from dogubako.gateway.session import UpstreamSession
 from dogubako.gateway.stdio_link import LineReader, StdioLink
 from dogubako.gateway.stdio_process import ChildCommand

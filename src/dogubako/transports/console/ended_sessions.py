@@ -13,7 +13,7 @@ from typing import Final
 
 import structlog
 
-from dogubako.gate.files import itself
+from dogubako.gate.files import open_no_follow
 
 log = structlog.get_logger("dogubako.console")
 
@@ -63,7 +63,7 @@ class EndedSessions:
         own = [name for name in self._unexpired() if name.startswith(owner) and not name.endswith(_ALL)]
         is_full = len(own) >= MOST_PER_SUBJECT and marker not in own
         path = self._folder / (f"{owner}-{_ALL}" if is_full else marker)
-        os.close(itself(str(path), os.O_CREAT | os.O_WRONLY))
+        os.close(open_no_follow(str(path), os.O_CREAT | os.O_WRONLY))
         # The clock of the file system may lag behind the one that sessions are begun by.
         os.utime(path, (now := time.time(), now), follow_symlinks=False)
         if is_full:
