@@ -150,7 +150,7 @@ def tool(name: str, **more: Any) -> dict[str, Any]:
 
 def odd_tools() -> list[Any]:
     """Names and schemas that nobody should write."""
-    broad = {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(20_000)}}
+    broad = {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(1_500)}}
     nested: dict[str, Any] = {"type": "string"}
     for _ in range(400):
         nested = {"type": "object", "properties": {"a": nested}}
@@ -159,15 +159,16 @@ def odd_tools() -> list[Any]:
     doubling["$defs"]["d60"] = {"type": "object"}
     return [
         *(tool(name) for name in ("\x1b[2Jscreen", "a\nb", "a\x00b", "\u202eflip", "", " ", "a" * 3_000, "../../x")),
-        *(tool(name) for name in ("call_tool", "search_tools", "read_more", "echo", SECRET, "é")),
-        tool("long_words", description="a word " * 1_000_000, title=SECRET),
+        *(tool(name) for name in ("call_tool", "search_tools", "read_more", "echo", "é")),
+        tool("long_words", description="a word " * 50_000),
         tool("broad", inputSchema=broad),
+        tool("far_too_broad", inputSchema={"type": "object", "properties": {f"p{n}": {} for n in range(100_000)}}),
         tool("nested", inputSchema=nested),
         tool("slow_pattern", inputSchema=pattern),
         tool("doubling", inputSchema={"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, **doubling}),
         tool("itself", inputSchema={"type": "object", "properties": {"a": {"$ref": "#"}}}),
         tool("far", inputSchema={"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:9/schema"}}}),
-        tool("enum", inputSchema={"type": "object", "properties": {"a": {"enum": list(range(100_000))}}}),
+        tool("enum", inputSchema={"type": "object", "properties": {"a": {"enum": list(range(7_000))}}}),
         {"name": 5}, [], None, {"name": "no_schema"},
     ]  # fmt: skip
 

@@ -12,6 +12,7 @@ from tests.gate.authorization_server import AUDIENCE, encoded_part, good_claims,
 from tests.gate.issuer_service import IssuerService, issuing
 
 from .conftest import Tally
+from .lying_issuer import LIES, lying
 from .server import Target, target
 
 pytestmark = pytest.mark.attack
@@ -144,3 +145,32 @@ def _rotate(issuer: IssuerService, aim: Target, tally: Tally) -> None:
         time.sleep(0.5)
     tally.check(status == 200, f"a token of the new key: {status}")
     tally.check(_status(aim, old) in _REFUSED, "a token of a key that is gone")
+
+
+def test_an_issuer_that_lies_redirects_and_dawdles(tmp_path: Path, tally: Tally) -> None:
+    with lying() as issuer, target(folder=tmp_path, settings=issuer.settings()) as aim:
+        aim.http.headers.update(issuer.bearer(scope="admin"))
+        aim.heartbeat()
+        for number, lie in enumerate(LIES):
+            issuer.lie, before = lie, issuer.lied
+            deadline = time.monotonic() + 60
+            # Unknown keys make the server ask, but not more than once in some seconds.
+            while issuer.lied == before and time.monotonic() < deadline:
+                status = _status(aim, issuer.token(iss=issuer.origin, kid=f"unknown {number}"))
+                tally.check(status in (401, 502), f"an unknown key while it {lie}: {status}")
+                time.sleep(0.5)
+            tally.check(issuer.lied > before, f"it {lie}, and nobody asked")
+            for what, token, expected in (
+                ("a good token", issuer.token(iss=issuer.origin, sub=lie), (200,)),
+                ("a token of a stranger", issuer.strange_token(), (401, 502)),
+            ):
+                status = _status(aim, token)
+                tally.check(status in expected, f"{what} while it {lie}: {status}")
+            aim.check_loop(tally, lie, lambda: _status(aim, issuer.strange_token()))
+        issuer.lie = ""
+        deadline = time.monotonic() + 60
+        issuer.add("later")
+        while (status := _status(aim, issuer.token(iss=issuer.origin, kid="later"))) == 502:
+            assert time.monotonic() < deadline, "an honest issuer is not believed again"
+            time.sleep(0.5)
+        tally.check(status == 200, f"a new key of an issuer that is honest again: {status}")

@@ -23,6 +23,8 @@ _SECRET: Final = "n8n-key-4711-nobody-may-see"
 _SETTINGS: Final = {"N8N_API_KEY": _SECRET, "N8N_URL": "http://127.0.0.1:9"}
 _BUDGET: Final = 25_000
 _MOST_MEGABYTES: Final = 150
+# The lists are read while the server starts, and what it imports then counts too.
+_MOST_AT_START: Final = 2 * MOST_SECONDS
 _MOST_MEGABYTES_OF_LISTS: Final = 600
 
 
@@ -75,7 +77,7 @@ def test_a_server_that_attacks_with_its_lists(tmp_path: Path, tally: Tally, cata
             time.sleep(0.2)
         tally.check(found >= least, f"{catalogue}: {found} tools are served")
         stall, memory = aim.heartbeat()
-        tally.check(stall <= MOST_SECONDS, f"{catalogue}: the event loop stood still for {stall * 1000:.0f} ms")
+        tally.check(stall <= _MOST_AT_START, f"{catalogue}: the event loop stood still for {stall * 1000:.0f} ms")
         tally.check(memory <= _MOST_MEGABYTES_OF_LISTS, f"{catalogue}: {memory} MB")
         _check_served(aim, tally, catalogue)
 

@@ -1,12 +1,13 @@
 """What a server offers: its tools, resources and prompts as it described them, and where they are stored."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Self
 
 import msgspec
 
+from dogubako.contract.offload import has_more_values
 from dogubako.gate.files import write_temp_file
 from dogubako.gateway.skills import fault_of_a_skill
 
@@ -14,6 +15,13 @@ Item = dict[str, Any]
 
 _MOST_ITEMS: Final = 10_000
 _MOST_FAULTS: Final = 20
+# They are part of the words that each tool of the server is found by.
+_LONGEST_INSTRUCTIONS: Final = 20_000
+# Deeper data would end what walks it with a RecursionError, and cost all other tools of the server.
+_DEEPEST: Final = 100
+# Of one tool. To check the schema of a larger one takes longer than the event loop may stand still.
+_MOST_VALUES: Final = 8_000
+_VALUE_CHARACTERS: Final = 64
 _MOST_BYTES: Final = 64 * 1024 * 1024
 
 
@@ -53,7 +61,7 @@ class Definitions:
         faults: list[str] = []
         return cls(
             info=info if isinstance(info, dict) else {},
-            instructions=instructions if isinstance(instructions, str) else "",
+            instructions=instructions[:_LONGEST_INSTRUCTIONS] if isinstance(instructions, str) else "",
             protocol=protocol,
             capabilities=capabilities if isinstance(capabilities, dict) else {},
             tools=_usable("tool", tools, _fault_of_a_tool, faults),
@@ -63,6 +71,10 @@ class Definitions:
             skills=_usable("skill", skills, fault_of_a_skill, faults),
             faults=tuple(faults[:_MOST_FAULTS]),
         )
+
+    def says_the_same(self, other: "Definitions") -> bool:
+        """Whether two definitions say the same. Stored ones have no faults."""
+        return replace(self, faults=()) == replace(other, faults=())
 
 
 def _usable(kind: str, items: Any, fault_of: Callable[[Item], str | None], faults: list[str]) -> tuple[Item, ...]:
@@ -106,7 +118,20 @@ def _fault_of_a_tool(item: Item) -> str | None:
         return "has no inputSchema"
     if schema.get("type", "object") != "object":
         return "has an inputSchema that is no object"
-    return None
+    if has_more_values(item, _MOST_VALUES, _VALUE_CHARACTERS):
+        return "is too large"
+    return "is nested too deeply" if _is_deeper(item, _DEEPEST) else None
+
+
+def _is_deeper(data: Any, most: int) -> bool:
+    """Whether data is nested more than `most` levels deep."""
+    level = [data]
+    for _ in range(most):
+        inner = [one for outer in level for one in (outer.values() if isinstance(outer, dict) else outer)]
+        level = [one for one in inner if isinstance(one, dict | list)]
+        if not level:
+            return False
+    return True
 
 
 class DefinitionStore:

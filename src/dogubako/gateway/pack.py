@@ -1,10 +1,11 @@
 """`ServerPack`: one MCP server as a pack. Its last known tools are served before it is connected."""
 
 import asyncio
+import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, Protocol, runtime_checkable
 
 import structlog
@@ -13,6 +14,7 @@ from dogubako.contract.call import Caller
 from dogubako.contract.credentials import Credential
 from dogubako.contract.errors import DogubakoError
 from dogubako.contract.metadata import Effect
+from dogubako.contract.offload import has_more_values, offload
 from dogubako.contract.pack import HealthCheck, Host, MissingSetting, Pack
 from dogubako.engine.registration import RegistrationError
 from dogubako.gateway.definitions import Definitions, DefinitionStore, Item
@@ -43,6 +45,9 @@ _LOOK_SECONDS: Final = 1.0
 # Addresses of one server that clients may watch.
 _MOST_WATCHED: Final = 1_000
 LONGEST_INSTRUCTIONS: Final = 1_200
+# Lists with more values than this (a text counts by its length) are served in slices of the loop's time.
+_MANY_VALUES: Final = 10_000
+_SLICE_SECONDS: Final = 0.005
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +90,7 @@ class ServerPack(Pack[ServerSettings, UpstreamCalls]):
         self._host: Host | None = None
         self._tasks: OrderedDict[str, tuple[UpstreamClient, asyncio.Task[None]]] = OrderedDict()
         self._watched: dict[str, asyncio.Task[None]] = {}
+        self._refreshing: asyncio.Task[None] | None = None
         self._seen_approval = parts.pins.changed_at(name)
         self._seen_restart = parts.store.restart_asked_at(name)
         self._others = ServedCatalogue(name, parts.prompt_names, self._watch)
@@ -95,20 +101,28 @@ class ServerPack(Pack[ServerSettings, UpstreamCalls]):
 
     # What is served.
 
-    def _judged(self) -> Judgement:
+    def _judged(self, taken: Collection[str] | None = None) -> Judgement:
+        """What of the definitions is approved. `taken` has the names of other servers' tools."""
         definitions = self.definitions
         if self.server.pinning == "off":
             return Judgement(
                 approved=definitions.tools, instructions=definitions.instructions, skills=definitions.skills
             )
-        return self._parts.pins.judge(self.name, definitions, taken=self._parts.names.taken_by_others(self.name))
+        taken = self._parts.names.taken_by_others(self.name) if taken is None else taken
+        return self._parts.pins.judge(self.name, definitions, taken=taken)
 
     def _wanted(self) -> dict[str, UpstreamTool]:
         """The tools to serve, by public name."""
+        shown = self._shown()
+        return self._made(shown, self._parts.names.of(self.name, [one["name"] for one in shown]))
+
+    def _shown(self) -> list[Item]:
+        """The definitions of the tools to serve."""
         allowed = self._allowed(self.judgement.approved)
         self.aliases = aliases_of(allowed)
-        shown = [one for one in allowed if one["name"] not in self.aliases]
-        names = self._parts.names.of(self.name, [one["name"] for one in shown])
+        return [one for one in allowed if one["name"] not in self.aliases]
+
+    def _made(self, shown: Iterable[Item], names: Mapping[str, str]) -> dict[str, UpstreamTool]:
         others: dict[str, list[str]] = {}
         for alias, name in self.aliases.items():
             others.setdefault(name, []).append(alias)
@@ -167,19 +181,49 @@ class ServerPack(Pack[ServerSettings, UpstreamCalls]):
 
     def refresh(self, definitions: Definitions | None = None) -> None:
         """Serve what changed: new definitions of the server, or a new approval."""
+        if self._refreshing is not None:
+            self._refreshing.cancel()
+            self._refreshing = None
+        if definitions is not None and self._host is not None and has_more_values(definitions, _MANY_VALUES, 64):
+            self._refreshing = asyncio.create_task(self._refresh_in_slices(definitions, self._host))
+            return
         if definitions is not None:
-            if _same(definitions, self._received):
+            if definitions.says_the_same(self._received):
                 return
             self.look_at(definitions)
             self._store(self.definitions)
         self._seen_approval = self._parts.pins.changed_at(self.name)
         self.judgement = self._judged()
         self._tell_held()
+        wanted, self.faults = self._wanted(), list(self.definitions.faults)
         if self._host is not None:
-            self._replace_tools(self._host)
+            for _ in self._replacing_tools(self._host, wanted):
+                pass
             self._replace_others()
         else:
-            self._served = self._wanted()
+            self._served = wanted
+
+    async def _refresh_in_slices(self, definitions: Definitions, host: Host) -> None:
+        """As `refresh`, for lists that take longer than the loop may stand still: in a thread, and in short slices."""
+        if await offload(definitions.says_the_same, self._received):
+            return
+        usable = await offload(with_usable_schemas, definitions)
+        await offload(self._store, usable)
+        self._received, self.definitions, self.faults = definitions, usable, list(usable.faults)
+        self._seen_approval = self._parts.pins.changed_at(self.name)
+        taken = self._parts.names.taken_by_others(self.name)
+        self.judgement = await offload(self._judged, taken)
+        self._tell_held()
+        shown = await offload(self._shown)
+        names = self._parts.names.of(self.name, [one["name"] for one in shown])
+        wanted = await offload(self._made, shown, names)
+        self.faults = list(usable.faults)
+        until = time.perf_counter() + _SLICE_SECONDS
+        for _ in self._replacing_tools(host, wanted):
+            if time.perf_counter() >= until:
+                await asyncio.sleep(_SLICE_SECONDS)
+                until = time.perf_counter() + _SLICE_SECONDS
+        self._replace_others()
 
     def look_at(self, definitions: Definitions) -> None:
         """Compare definitions with what was approved. Nothing is stored or served."""
@@ -209,19 +253,20 @@ class ServerPack(Pack[ServerSettings, UpstreamCalls]):
                 approve=f"dogubako {self.server.table} approve {self.name}",
             )
 
-    def _replace_tools(self, host: Host) -> None:
-        """Register the difference: who lists tools meanwhile sees every unchanged one."""
-        wanted, self.faults = self._wanted(), list(self.definitions.faults)
+    def _replacing_tools(self, host: Host, wanted: Mapping[str, UpstreamTool]) -> Iterator[None]:
+        """Register the difference, step by step: who lists tools meanwhile sees every unchanged one."""
         for name, tool in list(self._served.items()):
             if name not in wanted or wanted[name].fingerprint != tool.fingerprint:
                 host.remove(name)
                 del self._served[name]
+                yield
         for name in wanted.keys() - self._served.keys():
             self._served[name] = wanted[name]
             try:
                 host.add(wanted[name])
             except RegistrationError as error:
                 self.refused(name, str(error))
+            yield
 
     def _replace_others(self) -> None:
         if self._host is not None:
@@ -245,6 +290,7 @@ class ServerPack(Pack[ServerSettings, UpstreamCalls]):
                 self._parts.flows.end(self.name)
             self._others = ServedCatalogue(self.name, self._parts.prompt_names, self._watch)
             tasks = [watching, *self._watched.values(), *(task for _, task in self._tasks.values())]
+            tasks += [self._refreshing] if self._refreshing is not None else []
             self._tasks.clear()
             self._watched.clear()
             for task in tasks:
@@ -339,11 +385,6 @@ class ServerPack(Pack[ServerSettings, UpstreamCalls]):
                 HealthCheck(ok=False, subject=self.name, message=waiting, advice=advice, severity="warning")
             )
         return findings
-
-
-def _same(one: Definitions, other: Definitions) -> bool:
-    """Whether two definitions say the same. Stored ones have no faults."""
-    return replace(one, faults=()) == replace(other, faults=())
 
 
 async def _subscribe(upstream: Subscriber, uri: str) -> None:

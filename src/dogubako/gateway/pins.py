@@ -83,11 +83,8 @@ class Pins:
         pins = self._load(server)
         known: Mapping[str, Item] = pins[_TOOLS]
         approved, held = list[Item](), list[Held]()
-        gone = {
-            _nameless(one): one
-            for name, one in known.items()
-            if all(tool["name"] != name for tool in definitions.tools)
-        }
+        present = {tool["name"] for tool in definitions.tools}
+        gone = {_nameless(one): one for name, one in known.items() if name not in present}
         for tool in definitions.tools:
             pin = known.get(tool["name"])
             if pin is not None and fingerprint(pin) == fingerprint(tool):
