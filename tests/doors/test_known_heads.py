@@ -18,6 +18,7 @@ from dogubako.settings import Sources
 from dogubako.transports.http import known_heads, whole_responses
 from dogubako.transports.http.app import HttpApp
 from scripts.call_driver import WORKBENCH, HttpConnection, post
+from tests.doors.waiting import until
 from tests.hypothesis_profiles import examples
 
 pytestmark = pytest.mark.anyio
@@ -39,6 +40,22 @@ _CHANGING: Final = re.compile(
 )
 
 
+_SLOW_TOOL: Final = '''
+import asyncio
+
+from dogubako import tool
+
+
+@tool(effect="read")
+async def dawdle() -> str:
+    """Answer after some turns of the event loop."""
+    for _ in range(5):
+        await asyncio.sleep(0)
+    return "at last"
+
+
+TOOLS = (dawdle,)
+'''
 _MORE_HEADERS: Final = (
     b"connection: close",
     b"expect: 100-continue",
@@ -171,6 +188,48 @@ async def test_a_request_in_pieces_or_with_more_behind_it_is_parsed(taken: _Take
 
     assert taken.count == 0
     assert both.index(b"hello") < both.index(b"world")
+
+
+async def test_a_body_that_looks_like_a_known_request_stays_a_body(taken: _Taken) -> None:
+    async with _app() as app:
+        connection = HttpConnection(app)
+        known = _rest("hello")
+        await connection.request(known)
+        head = "POST /v1/tools/call HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
+        connection.send(f"{head}content-length: {len(known)}\r\n\r\n".encode())
+        answer = await connection.request(known)
+        connection.close()
+
+    assert b"The request body is not valid JSON." in answer
+    assert answer.count(b"HTTP/1.1") == 1
+    assert taken.count == 0
+
+
+async def test_a_known_request_inside_of_a_header_stays_there(taken: _Taken) -> None:
+    async with _app() as app:
+        connection = HttpConnection(app)
+        await connection.request(_rest("hello"))
+        connection.send(b"POST /v1/tools/call HTTP/1.1\r\nx: ")
+        answer = await connection.request(_rest("hello"))
+        connection.close()
+
+    assert answer.count(b"HTTP/1.1 200") == 1
+    assert taken.count == 0
+
+
+async def test_a_known_request_waits_for_the_answer_before_it(tmp_path: Path) -> None:
+    slow = tmp_path / "slow.py"
+    slow.write_text(_SLOW_TOOL)
+    async with _app(tools=(WORKBENCH, slow)) as app:
+        connection = HttpConnection(app)
+        await connection.request(_rest("hello"))
+        connection.send(post("/v1/tools/call", {"name": "dawdle", "parameters": {}}, {}))
+        connection._protocol.data_received(_rest("hello"))
+        await until(lambda: connection.written.count(b"HTTP/1.1 200") == 2, "both are answered", 30)
+        written = connection.written
+        connection.close()
+
+    assert written.index(b"at last") < written.index(b"hello")
 
 
 @pytest.mark.parametrize(
