@@ -169,6 +169,27 @@ async def test_a_silent_call_over_http_never_reaches_the_sdk(tmp_path: Path, mon
     assert door.mcp.fast_path.taken == 1
 
 
+async def test_a_silent_call_of_a_session_never_reaches_the_sdk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box = Fleet(lists={"one": offering(tool("echo"))}).box(tmp_path, {"one": {"pinning": "off"}})
+    door = HttpApp(box)
+
+    async def refused(*words: Any) -> None:
+        raise AssertionError("it went the long way")
+
+    async with opened(door) as web:
+        await eventually(lambda: bool(box.servers.packs["one"].served))
+        session = await web.open_session({"elicitation": {}})
+        monkeypatch.setattr(door.mcp.manager, "handle_request", refused)
+        asked = messages.request("tools/call", messages.call("echo", modern=False))
+        visit = await web.post("/mcp", asked, messages.legacy_headers(session))
+
+    assert visit.response["result"]["content"][0]["text"] == "one: echo"
+    assert visit.headers["mcp-session-id"] == session
+    assert door.mcp.fast_path.taken == 1
+
+
 async def test_a_tool_of_our_own_that_talks_is_never_simple() -> None:
     async with client(Path(WORKBENCH)) as tools:
         assert FastPath(tools.box).match(call({}), modern=True) is None

@@ -121,10 +121,10 @@ class FastPath:
             if self._running.get(key) is handle:
                 del self._running[key]
 
-    def handed_over(self, request_id: str | int, handle: CancelHandle) -> None:
-        """Forget how to cancel a call over stdio: the SDK does it from now on."""
-        if self._running.get(("", request_id)) is handle:
-            del self._running["", request_id]
+    def handed_over(self, call: SimpleCall, handle: CancelHandle, session: str = "") -> None:
+        """Forget how to cancel a call by its id: the SDK does it from now on."""
+        if self._running.get((session, call.id)) is handle:
+            del self._running[session, call.id]
 
     def cancel(self, session: str, request_id: Any) -> bool:
         """Cancel a call that is running on the fast path; False if there is none of this id."""

@@ -101,20 +101,17 @@ class CallResponse:
     async def finish(self, result: ToolResult | None) -> None:
         """Send the result of the call; None if it was cancelled."""
         if result is None:
-            await self._send_message(encode_message(CANCELLED.answer(self._call.id)))
-            return
-        status, headers = self._status(result), self._own_headers()
-        if self._streaming:
-            await self._send_message(encoded_response(self._call, result))
+            status, body = 200, encode_message(CANCELLED.answer(self._call.id))
         else:
-            await send_json(self._send, encoded_response(self._call, result), status, headers)
-
-    async def _send_message(self, body: bytes) -> None:
-        if self._streaming:
-            frame = b"event: message\r\ndata: " + body + b"\r\n\r\n"
-            await self._send({"type": "http.response.body", "body": frame, "more_body": False})
+            status, body = self._status(result), encoded_response(self._call, result)
+        if result is None and self._session:
+            # A client of the SDK that closes meanwhile fails with late JSON, but not with a late event.
+            await self._ping()
+        if not self._streaming:
+            await send_json(self._send, body, status, self._own_headers())
             return
-        await send_json(self._send, body, headers=self._own_headers())
+        frame = b"event: message\r\ndata: " + body + b"\r\n\r\n"
+        await self._send({"type": "http.response.body", "body": frame, "more_body": False})
 
     def _status(self, result: ToolResult) -> int:
         """Clients that use `initialize` (2025-11-25 and older) take an error status for a broken transport."""
@@ -190,28 +187,28 @@ class McpEndpoint:
             return
         call, session = plain
         if call.capabilities is not None:
-            await self._talk(call, _trimmed(scope, caller), body, message, receive, send)
+            await self._talk(call, session, _trimmed(scope, caller), body, message, receive, send)
             return
         await CallResponse(call, session, receive, send).run(self.fast_path, caller)
 
     async def _talk(
-        self, call: SimpleCall, scope: Scope, body: bytes, message: Any, receive: Receive, send: Send
+        self, call: SimpleCall, session: str, scope: Scope, body: bytes, message: Any, receive: Receive, send: Send
     ) -> None:
         """Answer a call whose tool may talk to its client: here if it stays silent, else by the SDK from then on."""
         handed, handle = asyncio.Event(), CancelHandle()
 
         async def hand_over() -> None:
+            self.fast_path.handed_over(call, handle, session)
             handed.set()
 
         async def work() -> ToolResult | None:
-            with self.fast_path.cancellable(call, handle=handle):
+            with self.fast_path.cancellable(call, session, handle):
                 return await self.fast_path.talk(call, handover, door="http", caller=caller_in(scope))
             return None
 
-        handover = Handover(call.capabilities or {}, hand_over, modern=True)
+        handover = Handover(call.capabilities or {}, hand_over, modern=call.modern)
         handover.cancel = handle.cancel
-        loop = asyncio.get_running_loop()
-        running, waiting = loop.create_task(work()), loop.create_task(handed.wait())
+        running, waiting = asyncio.create_task(work()), asyncio.create_task(handed.wait())
         try:
             # A silent connection is cut by proxies. The SDK keeps it open.
             async with DisconnectWatcher(receive, handle, handover.begin) as watcher:
@@ -219,7 +216,7 @@ class McpEndpoint:
             if handover.begun:
                 await self._long_way({**scope, HANDOVER: handover}, body, message, receive, send)
             elif not watcher.disconnected:
-                await CallResponse(call, "", receive, send).finish(running.result())
+                await CallResponse(call, session, receive, send).finish(running.result())
         finally:
             waiting.cancel()
             if not running.done():
@@ -246,7 +243,9 @@ class McpEndpoint:
         if routing.modern:
             call = self.fast_path.match(message, modern=True, hands_over=True)
             return (call, "") if call is not None and routing.name == call.name.encode() else None
-        session, call = routing.session, self.fast_path.match(message, modern=False)
+        session = routing.session
+        known = self._sessions.capabilities(session)
+        call = self.fast_path.match(message, modern=False, hands_over=True, declared=known)
         return (call, session) if call is not None and session and self._sessions.touch(session, caller) else None
 
     async def _long_way(self, scope: Scope, body: bytes, message: Any, receive: Receive, send: Send) -> None:
@@ -262,7 +261,7 @@ class McpEndpoint:
         async with self._while_welcome(scope, receive, send) as (heard, said):
             if _is(message, "initialize"):
                 check_initialize(message, body)
-                async with self._sessions.opening(caller, scope, said) as noted:
+                async with self._sessions.opening(caller, scope, said, message) as noted:
                     await self.manager.handle_request(scope, *_replay(body, heard, noted, cancel))
             else:
                 await self.manager.handle_request(scope, *_replay(body, heard, said, cancel))
@@ -293,9 +292,8 @@ def _is(message: Any, method: str) -> bool:
 
 
 async def _refuse(message: Any, send: Send) -> None:
-    refusal = Refusal(INVALID_REQUEST, "This is not a JSON-RPC message.", None)
-    if message is UNREADABLE:
-        refusal = Refusal(PARSE_ERROR, "Parse error", None)
+    unreadable = Refusal(PARSE_ERROR, "Parse error", None)
+    refusal = unreadable if message is UNREADABLE else Refusal(INVALID_REQUEST, "This is not a JSON-RPC message.", None)
     await send_json(send, encode_message(refusal.answer(None)), 400)
 
 

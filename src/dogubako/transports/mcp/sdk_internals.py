@@ -48,6 +48,8 @@ class Sessions:
         self._manager = manager
         # Who opened a session: a caller, or an address. Sessions that are over are removed when the next one is opened.
         self._holders: dict[str, Hashable] = {}
+        # The capabilities that its client declared.
+        self._declared: dict[str, dict[str, Any]] = {}
         self._opening: Counter[Hashable] = Counter()
         # On its own the SDK's stream library cuts every stream when the server is told to stop, also those on which
         # an answer is still to come. Ours are ended by `close_streams`, or by their answer.
@@ -66,10 +68,10 @@ class Sessions:
         return True
 
     @asynccontextmanager
-    async def opening(self, caller: Caller, scope: Scope, send: Send) -> AsyncIterator[Send]:
+    async def opening(self, caller: Caller, scope: Scope, send: Send, request: Any) -> AsyncIterator[Send]:
         """Make room for one more session. The session is counted for the caller, or else for the client's address.
 
-        `X-Forwarded-For` is not read: anybody can write it.
+        `X-Forwarded-For` is not read: anybody can write it. `request` is the client's `initialize`.
         """
         holder = _holder(caller, scope)
         await self._make_room(holder, known=caller.authenticated)
@@ -80,6 +82,7 @@ class Sessions:
                 for name, value in message.get("headers", ()):
                     if name.lower() == _SESSION_HEADER:
                         self._holders[value.decode("latin-1")] = holder
+                        self._declared[value.decode("latin-1")] = _capabilities(request)
             await send(message)
 
         try:
@@ -90,6 +93,7 @@ class Sessions:
     async def _make_room(self, holder: Hashable, *, known: bool) -> None:
         alive = self._manager._server_instances
         self._holders = {one: whose for one, whose in self._holders.items() if one in alive}
+        self._declared = {one: what for one, what in self._declared.items() if one in alive}
         self._opening = +self._opening
         held = self._opening + Counter(self._holders.values())
         if held[holder] >= MOST_SESSIONS_EACH:
@@ -115,10 +119,20 @@ class Sessions:
             if holder in (_ANYBODY, whose) and scope is not None and scope.deadline < math.inf:
                 yield session_id, scope.deadline
 
+    def capabilities(self, session_id: str) -> dict[str, Any] | None:
+        """What the client of a session declared."""
+        return self._declared.get(session_id)
+
     def close_streams(self) -> None:
         """End the streams on which clients only listen for changes, so that the server can stop."""
         for transport in list(self._manager._server_instances.values()):
             transport.close_standalone_sse_stream()
+
+
+def _capabilities(request: Any) -> dict[str, Any]:
+    params = request.get("params") if isinstance(request, dict) else None
+    declared = params.get("capabilities") if isinstance(params, dict) else None
+    return declared if isinstance(declared, dict) else {}
 
 
 def check_initialize(message: Any, body: bytes) -> None:

@@ -246,7 +246,7 @@ class StdioServer:
         """What the call's tool talks to: the SDK, which then gets the request."""
 
         async def hand_over() -> None:
-            self._fast_path.handed_over(call.id, handle)
+            self._fast_path.handed_over(call, handle)
             self._sdk.handovers[call.id] = handover
             await self._sdk.send(line, message)
 
