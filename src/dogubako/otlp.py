@@ -12,10 +12,9 @@ from urllib.parse import urlsplit
 import httpx2
 import structlog
 from opentelemetry.exporter.otlp.proto.common.metrics_encoder import encode_metrics
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, InstrumentationScope, KeyValue
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource as ResourceMessage
-from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span
+from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans
 from opentelemetry.sdk.metrics.export import MetricsData
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope as Scope
@@ -28,6 +27,8 @@ _TRY_AGAIN: Final = frozenset({429, 502, 503, 504})
 _LONGEST_WAIT: Final = 4.0
 _QUIET_SECONDS: Final = 60.0
 _LAST_SECONDS: Final = 10.0
+# Field numbers of ScopeSpans, ResourceSpans and ExportTraceServiceRequest; the values are messages.
+_SPANS, _SCOPE_SPANS, _RESOURCE_SPANS = b"\x12", b"\x12", b"\x0a"
 
 Measured = Callable[..., MetricsData | None]
 
@@ -103,9 +104,11 @@ class OtlpExport:
         preferred = environ.get(f"{_PREFIX}METRICS_TEMPORALITY_PREFERENCE") or ""
         self._delta = preferred.strip().lower() in ("delta", "lowmemory")
         self._disabled = (environ.get("OTEL_SDK_DISABLED") or "").strip().lower() == "true"
-        self._resource = ResourceMessage(attributes=[_key_value(*pair) for pair in resource.attributes.items()])
-        self._scope = InstrumentationScope(name=scope.name, version=scope.version or "")
-        self._waiting: list[Span] = []
+        sender = ResourceMessage(attributes=[_key_value(*pair) for pair in resource.attributes.items()])
+        self._resource = ResourceSpans(resource=sender).SerializeToString()
+        named = InstrumentationScope(name=scope.name, version=scope.version or "")
+        self._scope = ScopeSpans(scope=named).SerializeToString()
+        self._waiting: list[bytes] = []
         self._dropped = 0
         self._queue = threading.Lock()
         self._wake, self._stopping = threading.Event(), threading.Event()
@@ -113,8 +116,8 @@ class OtlpExport:
         self._metrics = OtlpSender("metrics", environ, self._stopping)
         self._thread: threading.Thread | None = None
 
-    def add(self, spans: Sequence[Span]) -> None:
-        """Queue spans. What does not fit is dropped: a collector that is down must cost no memory."""
+    def add(self, spans: Sequence[bytes]) -> None:
+        """Queue spans, as bytes of OTLP. What does not fit is dropped: a collector that is down must cost no memory."""
         with self._queue:
             room = max(0, self._most - len(self._waiting))
             self._waiting.extend(spans[:room])
@@ -154,9 +157,9 @@ class OtlpExport:
             waiting, self._waiting = self._waiting, []
             dropped, self._dropped = self._dropped, 0
         for start in range(0, len(waiting), self._batch):
-            scoped = ScopeSpans(scope=self._scope, spans=waiting[start : start + self._batch])
-            resources = [ResourceSpans(resource=self._resource, scope_spans=[scoped])]
-            self._traces.send(ExportTraceServiceRequest(resource_spans=resources).SerializeToString())
+            spans = (field(_SPANS, span) for span in waiting[start : start + self._batch])
+            scoped = field(_SCOPE_SPANS, b"".join((self._scope, *spans)))
+            self._traces.send(field(_RESOURCE_SPANS, self._resource + scoped))
         if dropped:
             log.warning("Spans were dropped: the collector is slow or away", count=dropped)
 
@@ -164,6 +167,15 @@ class OtlpExport:
         data = measured(delta=self._delta)
         if data is not None:
             self._metrics.send(encode_metrics(data).SerializeToString())
+
+
+def field(tag: bytes, value: bytes) -> bytes:
+    """A text, bytes or a message as a field of another message."""
+    size, length = len(value), b""
+    while size > 127:
+        length += bytes((size & 127 | 128,))
+        size >>= 7
+    return b"%b%b%c%b" % (tag, length, size, value)
 
 
 def _number(text: str | None, default: float) -> float:

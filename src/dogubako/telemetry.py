@@ -1,12 +1,13 @@
 """OpenTelemetry: a span and a duration for every call, made after the call has ended. Needs the extra `otel`.
 
 Names follow the semantic conventions for MCP. Resource and sampler are those of the SDK, with its variables
-`OTEL_SERVICE_NAME`, `OTEL_TRACES_SAMPLER` and so on. Spans are written as OTLP messages at once, from a template for
-each kind of call, and durations are counted here: the SDK's spans, encoder and histogram take ten times as long.
+`OTEL_SERVICE_NAME`, `OTEL_TRACES_SAMPLER` and so on. Spans are written as bytes of OTLP at once, from a template for
+each kind of call, and durations are counted here: the SDK's spans, encoder and histogram take many times as long.
 """
 
 import os
 import random
+import struct
 import threading
 import time
 from bisect import bisect_left
@@ -36,7 +37,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from dogubako._version import __version__
 from dogubako.contract.call_steps import CallStep
 from dogubako.engine.events import EndedCall
-from dogubako.otlp import OtlpExport
+from dogubako.otlp import OtlpExport, field
 
 _NAME: Final = "dogubako"
 SCOPE: Final = InstrumentationScope(_NAME, __version__)
@@ -51,6 +52,11 @@ _BOUNDARIES: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120,
 _LOCAL: Final = int(SpanFlags.SPAN_FLAGS_CONTEXT_HAS_IS_REMOTE_MASK)
 _REMOTE: Final = _LOCAL | int(SpanFlags.SPAN_FLAGS_CONTEXT_IS_REMOTE_MASK)
 _FAILED: Final = Status(code=Status.STATUS_CODE_ERROR)
+# Field numbers of Span, KeyValue and AnyValue, with the kind of their values.
+_TRACE_ID, _SPAN_ID, _BEGIN, _END = b"\x0a\x10", b"\x12\x08", b"\x39", b"\x41"
+_ATTRIBUTES, _VALUE, _TEXT = b"\x4a", b"\x12", b"\x0a"
+_IDS_AND_TIMES: Final = struct.Struct("<2s16s2s8scQcQ")
+_CALL_ID: Final = KeyValue(key="dogubako.call.id").SerializeToString()
 # Tools × transports × codes. Names that nobody registered share one.
 _MOST_KINDS: Final = 20_000
 
@@ -90,7 +96,9 @@ class _Series:
 class _Kind(NamedTuple):
     """What all calls of one tool over one transport with one outcome share."""
 
-    span: Span
+    title: str
+    # The bytes of a span without what differs from call to call.
+    span: bytes
     attributes: dict[str, str]
     series: _Series
 
@@ -99,7 +107,7 @@ class Telemetry:
     """Turns ended calls into spans and measurements. A listener of `Toolbox.watch_calls`."""
 
     def __init__(
-        self, tracers: TracerProvider, is_tool: Callable[[str], bool], emit: Callable[[Sequence[Span]], None]
+        self, tracers: TracerProvider, is_tool: Callable[[str], bool], emit: Callable[[Sequence[bytes]], None]
     ) -> None:
         self.resource = tracers.resource
         self._sampler = tracers.sampler
@@ -113,7 +121,7 @@ class Telemetry:
         self._propagator = TraceContextTextMapPropagator()
 
     def add(self, batch: Sequence[EndedCall]) -> None:
-        spans: list[Span] = []
+        spans: list[bytes] = []
         with self._counting:
             for ended in batch:
                 kind = self._kind(ended)
@@ -178,47 +186,49 @@ class Telemetry:
             flags=_LOCAL,
         )
         series = self._series.setdefault(tuple(attributes.items()), _Series(attributes))
-        return _Kind(span, attributes, series)
+        return _Kind(title, span.SerializeToString(), attributes, series)
 
-    def _trace(self, ended: EndedCall, kind: _Kind, spans: list[Span]) -> None:
+    def _trace(self, ended: EndedCall, kind: _Kind, spans: list[bytes]) -> None:
         call = ended.call
         parent = self._propagator.extract({"traceparent": call.traceparent}) if call.traceparent else _NO_PARENT
         caller = trace.get_current_span(parent).get_span_context() if call.traceparent else None
         known = caller if caller is not None and caller.is_valid else None
         trace_id = random.getrandbits(128) or 1 if known is None else known.trace_id
-        sampled = self._sampler.should_sample(parent, trace_id, kind.span.name, SpanKind.SERVER, kind.attributes)
+        sampled = self._sampler.should_sample(parent, trace_id, kind.title, SpanKind.SERVER, kind.attributes)
         if sampled.decision is not Decision.RECORD_AND_SAMPLE:
             return
-        span = Span()
-        span.CopyFrom(kind.span)
-        span.trace_id = trace_id.to_bytes(16, "big")
-        span.span_id = _new_span_id()
-        if known is not None:
-            span.parent_span_id = known.span_id.to_bytes(8, "big")
-            span.flags = _REMOTE
         finish = int(ended.at * _NANOSECONDS)
-        span.start_time_unix_nano = finish - int(ended.end.milliseconds * 1_000_000)
-        span.end_time_unix_nano = finish
-        id_ = span.attributes.add()
-        id_.key = "dogubako.call.id"
-        id_.value.string_value = call.id
-        spans.append(span)
+        begin = finish - int(ended.end.milliseconds * 1_000_000)
+        trace_bytes, span_id = trace_id.to_bytes(16, "big"), _new_span_id()
+        # Parts of a message may follow each other: fields of the later ones are added, or count instead.
+        parts = [kind.span, _IDS_AND_TIMES.pack(_TRACE_ID, trace_bytes, _SPAN_ID, span_id, _BEGIN, begin, _END, finish)]
+        parts.append(field(_ATTRIBUTES, _CALL_ID + field(_VALUE, field(_TEXT, call.id.encode()))))
+        if known is not None:
+            parts.append(Span(parent_span_id=known.span_id.to_bytes(8, "big"), flags=_REMOTE).SerializeToString())
+        others: list[bytes] = []
         for step in ended.steps:
-            _trace_step(step, span, spans)
+            if step.kind == "retry":
+                parts.append(_retried(step))
+            else:
+                others.append(_request(step, trace_bytes, span_id))
+        spans += [b"".join(parts), *others]
 
 
-def _trace_step(step: CallStep, parent: Span, spans: list[Span]) -> None:
+def _retried(step: CallStep) -> bytes:
+    at, attributes = int(step.at * _NANOSECONDS), _written({"dogubako.code": step.name})
+    event = Span.Event(name="retry", time_unix_nano=at, attributes=attributes)
+    return bytes(Span(events=[event]).SerializeToString())
+
+
+def _request(step: CallStep, trace_id: bytes, parent: bytes) -> bytes:
     start = int(step.at * _NANOSECONDS)
-    if step.kind == "retry":
-        parent.events.add(name="retry", time_unix_nano=start, attributes=_written({"dogubako.code": step.name}))
-        return
     attributes: dict[str, str | int] = {"http.request.method": step.detail, "peer.service": step.name}
     if step.status is not None:
         attributes["http.response.status_code"] = step.status
     span = Span(
-        trace_id=parent.trace_id,
+        trace_id=trace_id,
         span_id=_new_span_id(),
-        parent_span_id=parent.span_id,
+        parent_span_id=parent,
         name=step.detail,
         kind=Span.SPAN_KIND_CLIENT,
         start_time_unix_nano=start,
@@ -227,7 +237,7 @@ def _trace_step(step: CallStep, parent: Span, spans: list[Span]) -> None:
         status=_FAILED if step.status is None or step.status >= 400 else None,
         flags=_LOCAL,
     )
-    spans.append(span)
+    return bytes(span.SerializeToString())
 
 
 def _new_span_id() -> bytes:

@@ -1,7 +1,7 @@
 """Numbers for operators: `/metrics`, OpenTelemetry and the access log."""
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -124,8 +124,11 @@ class Collected:
 
     def __init__(self, box: Toolbox, sampler: Sampler | None = None) -> None:
         self.spans: list[Span] = []
-        self.telemetry = Telemetry(TracerProvider(sampler=sampler), box.registry.knows, self.spans.extend)
+        self.telemetry = Telemetry(TracerProvider(sampler=sampler), box.registry.knows, self._add)
         box.watch_calls(self.telemetry.add)
+
+    def _add(self, made: Sequence[bytes]) -> None:
+        self.spans.extend(map(Span.FromString, made))
 
     def points(self, *, delta: bool = False) -> list[tuple[str, HistogramDataPoint]]:
         data = self.telemetry.measured(delta=delta)
@@ -206,7 +209,7 @@ async def test_only_sampled_calls_are_traced_and_all_are_measured(web: Client, b
 
 def test_requests_to_services_are_spans_below_the_call_and_retries_are_events() -> None:
     spans: list[Span] = []
-    telemetry = Telemetry(TracerProvider(), lambda name: True, spans.extend)
+    telemetry = Telemetry(TracerProvider(), lambda name: True, lambda made: spans.extend(map(Span.FromString, made)))
     steps = (
         CallStep("request", "redmine", "GET", 1.0, 20.0, 503),
         CallStep("retry", "API_ERROR", "", 1.5, 0.0),

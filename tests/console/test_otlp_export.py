@@ -22,6 +22,8 @@ from tests.doors.processes import PATIENCE
 
 from .test_numbers import points_of
 
+SPAN = Span(name="x" * 200).SerializeToString()
+
 
 class Collector:
     """Takes requests, and answers with the next of these statuses; with the last one from then on."""
@@ -103,7 +105,7 @@ def test_a_full_batch_does_not_wait_for_the_timer() -> None:
     with collecting() as collector:
         export = _export(OTEL_EXPORTER_OTLP_ENDPOINT=collector.url, OTEL_BSP_MAX_EXPORT_BATCH_SIZE="10")
         export.start(lambda delta: None)
-        export.add([Span(name="x") for _ in range(10)])
+        export.add([SPAN] * 10)
         until = time.monotonic() + PATIENCE
         while not collector.spans() and time.monotonic() < until:
             threading.Event().wait(0.01)
@@ -118,7 +120,7 @@ def test_only_what_may_help_is_tried_again(statuses: tuple[int, ...], taken: int
     with collecting(*statuses) as collector:
         export = _export(OTEL_EXPORTER_OTLP_ENDPOINT=collector.url, OTEL_BSP_MAX_EXPORT_BATCH_SIZE="1")
         export.start(lambda delta: None)
-        export.add([Span(name="x")])
+        export.add([SPAN])
         until = time.monotonic() + PATIENCE
         while (len(collector.statuses) > 1 or (taken and not collector.spans())) and time.monotonic() < until:
             threading.Event().wait(0.01)
@@ -130,7 +132,7 @@ def test_only_what_may_help_is_tried_again(statuses: tuple[int, ...], taken: int
 def test_a_collector_that_is_away_costs_no_memory_and_keeps_nobody() -> None:
     export = _export(OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:9", OTEL_BSP_MAX_QUEUE_SIZE="100")
     for _ in range(50):
-        export.add([Span(name="x") for _ in range(7)])
+        export.add([SPAN] * 7)
 
     assert (len(export._waiting), export._dropped) == (100, 250)
     export.start(lambda delta: None)
@@ -149,7 +151,7 @@ def test_a_disabled_sdk_sends_nothing() -> None:
     with collecting() as collector:
         export = _export(OTEL_EXPORTER_OTLP_ENDPOINT=collector.url, OTEL_SDK_DISABLED="true")
         export.start(lambda delta: None)
-        export.add([Span(name="x")])
+        export.add([SPAN])
         export.close()
 
     assert collector.headers == []
