@@ -64,7 +64,7 @@ def test_an_operation_becomes_a_tool_with_flat_arguments() -> None:
         "destructiveHint": False,
         "idempotentHint": False,
     }
-    assert tool(found, "addPet")["description"].endswith("\nPOST https://api.example.com/owners/{owner}/pets")
+    assert tool(found, "addPet")["description"] == "POST https://api.example.com/owners/{owner}/pets"
 
 
 @pytest.mark.parametrize(
@@ -79,6 +79,13 @@ def test_an_operation_becomes_a_tool_with_flat_arguments() -> None:
 def test_effects_follow_the_method(method: str, effect: tuple[bool, bool, bool]) -> None:
     found = described(openapi({"/pets": {method: {"operationId": "act"}}}))
     assert tuple(tool(found, "act")["annotations"].values()) == effect
+
+
+def test_an_operation_without_words_is_described_by_its_request() -> None:
+    found = described(openapi({"/pets": {"get": {**LIST_PETS}, "post": {"operationId": "addPet"}}}))
+
+    assert tool(found, "listPets")["description"].splitlines() == ["List pets", "GET https://api.example.com/pets"]
+    assert tool(found, "addPet")["description"] == "POST https://api.example.com/pets"
 
 
 def test_names_come_from_the_path_where_there_is_no_id_and_equal_ones_are_numbered() -> None:

@@ -125,10 +125,11 @@ def annotations_of(method: str) -> dict[str, bool]:
 def _description(operation: Operation, base: str, tokens: Mapping[str, str]) -> str:
     """What it does, and which request it makes: a change of either has to be approved."""
     texts = dict.fromkeys(text for text in (operation.summary, operation.description) if text)
-    words = "\n".join(texts)[:_LONGEST_DESCRIPTION] or "No description."
+    words = "\n".join(texts)[:_LONGEST_DESCRIPTION]
     marks = "Deprecated. " if operation.deprecated else ""
     request = f"{operation.method.upper()} {base}{operation.path}"
-    return f"{marks}{words}\n{request}{tokens_from(operation.security, tokens)}"
+    # A list shows the first line: without words it is the request.
+    return f"{marks}{words}{chr(10) if words else ''}{request}{tokens_from(operation.security, tokens)}"
 
 
 def tokens_from(security: Sequence[Sequence[str]], tokens: Mapping[str, str]) -> str:
