@@ -53,8 +53,20 @@ class CaseRunner:
     def _family(self, number: str) -> Json:
         self.api.wait_for(number, ENDED)
         execution = self.api.execution(number)
-        children = [self._family(one) for one in sorted(set(_children(execution)), key=int)]
+        numbers = sorted(set(_children(execution)), key=int) or self._unnamed_children(execution)
+        children = [self._family(one) for one in numbers]
         return {"execution": execution, "children": children}
+
+    def _unnamed_children(self, execution: Json) -> list[str]:
+        """The failed execution of a sub-workflow that was called for each item: the error does not name it."""
+        error = execution["data"]["resultData"].get("error") or {}
+        called = (error.get("node") or {}).get("parameters", {}).get("workflowId")
+        if not isinstance(called, dict):
+            return []
+        found = self.api.ask("GET", "/executions", workflowId=called["value"], status="error")["data"]
+        numbers = [str(one["id"]) for one in found]
+        made = {one: self.api.execution(one)["data"].get("parentExecution") or {} for one in numbers}
+        return [one for one in numbers if str(made[one].get("executionId")) == str(execution["id"])][:1]
 
     def _prepared(self, case: Case) -> str:
         """The id of the workflow, which is published if it has a webhook."""

@@ -33,6 +33,8 @@ MADE_LATER: Final = {
     r"dogubako/packs/n8n/diagnosis/searches.py: f'(?<![\\w$.])(?:const|let|var)"
     r"\\s++{re.escape(name)}\\s*+=\\s*+(?=\\{{)'",
     r"dogubako/packs/n8n/edits/expressions.py: quoted",
+    # Of the code of a node: no repeated groups, two open repeats at most, on 200 characters; splits are listed.
+    "dogubako/packs/n8n/diagnosis/replay/texts.py: body",
     # Made of the names of functions of the language, which the rule lists; the argument is bounded.
     "dogubako/packs/n8n/diagnosis/format_rules.py: f'{call}{_ARGUMENT}'",
     r"dogubako/packs/n8n/diagnosis/guards.py: f'\\.{re.escape(name)}(?![\\w$])|\\['",

@@ -47,7 +47,9 @@ def case(
 ) -> Case:
     """A workflow on a webhook; without wires its nodes stand in a row."""
     key = f"fresh/hand/{kind}"
-    trigger = {"path": stable_id(key), "httpMethod": "POST", "responseMode": "lastNode", "options": {}}
+    # n8n refuses a workflow with a node that answers, if its webhook does not wait for that node.
+    mode = "responseNode" if any(one["type"].endswith(".respondToWebhook") for one in nodes) else "lastNode"
+    trigger = {"path": stable_id(key), "httpMethod": "POST", "responseMode": mode, "options": {}}
     hook = node(START, "webhook", 2, trigger, webhookId=stable_id(key))
     main = body(key, key, [hook, *nodes], [Wire(START, nodes[0]["name"]), *(_row(nodes) if wires is None else wires)])
     inner = _called(f"{key}/child", child) if child else None

@@ -12,18 +12,33 @@ import msgspec
 from dogubako.packs.n8n.diagnosis.report import Diagnosis
 from dogubako.packs.n8n.models import read_execution
 
+from .daily_cases import daily_cases
 from .fault import Half, Truth
 from .fresh_failing import failing_cases
 from .fresh_quiet import healthy_cases, quiet_cases
 from .hard_cases import hard_cases
 from .last_cases import last_cases
+from .later_cases import later_cases
 from .odd_cases import odd_cases
 from .shapes import Case, cases
+from .third_cases import third_cases
 from .unseen_failing import unseen_failing_cases
 from .unseen_quiet import unseen_quiet_cases
 from .wide_cases import wide_cases
 
-HALVES: Final[tuple[Half, ...]] = ("tuning", "checking", "fresh", "unseen", "hard", "wide", "last", "odd")
+HALVES: Final[tuple[Half, ...]] = (
+    "tuning",
+    "checking",
+    "fresh",
+    "unseen",
+    "hard",
+    "wide",
+    "last",
+    "odd",
+    "daily",
+    "later",
+    "third",
+)
 _FOLDER: Final = Path(__file__).parent / "recordings"
 # Stacks tell of the machine; the rest is of no use to a diagnosis.
 _LEFT_OUT: Final = frozenset({"stack", "executionData", "resumeToken", "cause", "errorResponse", "headers"})
@@ -33,6 +48,9 @@ _BY_HAND: Final[Mapping[Half, Callable[[], Iterator[Case]]]] = {
     "wide": wide_cases,
     "last": last_cases,
     "odd": odd_cases,
+    "daily": daily_cases,
+    "later": later_cases,
+    "third": third_cases,
 }
 
 Json = dict[str, Any]

@@ -1,5 +1,6 @@
 """A service on loopback that answers as broken services do."""
 
+import re
 import threading
 import time
 from collections import Counter
@@ -28,6 +29,9 @@ _ANSWERS: Final[Mapping[str, tuple[int, str, str]]] = {
     "profile": (200, _JSON, '{"user": {"name": "Ito", "roles": []}}'),
     "nothing": (200, _JSON, '{"count": 0, "results": [], "next": null}'),
     "limit": (429, _JSON, '{"message": "slow down", "retry_after": 30}'),
+    "csv": (200, "text/csv", "name;ort\n Ito ;Kyoto\n"),
+    "preise": (200, _JSON, '[{"preis": 9.5}, {"preis": "12.00"}]'),
+    "fehler": (200, _JSON, '{"status": "error", "message": "在庫サービス停止中"}'),
     "expired": (401, _JSON, '{"message": "token expired"}'),
 }
 
@@ -42,6 +46,8 @@ class _Handler(BaseHTTPRequestHandler):
         sent = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
         if parts[0] == "status":
             self._answer(int(parts[1]), _JSON, '{"message": "refused by the service"}')
+        elif parts[0] == "redirect":
+            self._answer(302, _JSON, "{}", location="/redirect")
         elif parts[0] == "slow":
             time.sleep(SLOW_SECONDS)
             self._answer(200, _JSON, "{}")
@@ -54,6 +60,11 @@ class _Handler(BaseHTTPRequestHandler):
         elif parts[0] == "create":
             good = '"email":"' in sent.replace(" ", "")
             self._answer(200 if good else 422, _JSON, '{"message": "email is required"}')
+        elif parts[0] == "dated":
+            good = re.search(r'"datum":\s*"\d{4}-\d\d-\d\d"', sent) is not None
+            self._answer(
+                200 if good else 400, _JSON, '{"errors": [{"field": "datum", "message": "must be an ISO date"}]}'
+            )
         elif parts[0] == "users" and not parts[-1].isdecimal():
             self._answer(404, _JSON, '{"message": "no such user"}')
         else:
@@ -61,11 +72,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_POST = do_GET
 
-    def _answer(self, status: int, kind: str, body: str) -> None:
+    def _answer(self, status: int, kind: str, body: str, location: str = "") -> None:
         data = body.encode()
         try:
             self.send_response(status)
             self.send_header("Content-Type", kind)
+            if location:
+                self.send_header("Location", location)
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
             self.wfile.write(data)

@@ -1,7 +1,7 @@
 """Rules that follow the code of a node: what its condition tested before a `throw`, what a line read from nothing."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -82,7 +82,12 @@ def refused_by_guard(failure: Failure) -> Cause | None:
         return None
     if decided.counted is not None:
         return too_few(failure, decided.counted, "throws this because of how many items it received")
-    reads = _deciding(decided)
+    return blamed_for(failure, decided.reads)
+
+
+def blamed_for(failure: Failure, read: Iterable[Read]) -> Cause | None:
+    """Who made the field that decided it; the code itself, if there were several."""
+    reads = _deciding(read)
     return _blamed(failure, reads[0]) if len(reads) == 1 else _own(failure, reads) if reads else None
 
 
@@ -140,12 +145,12 @@ def read_from_nothing(failure: Failure) -> Cause | None:
         except (Unknowable, ParseError, RecursionError):
             return None
     reads = [read for value in found for read in value.reads if read.path and read.is_empty]
-    return _traced(failure, reads[0]) if len({(read.place, read.path) for read in reads}) == 1 else None
+    return traced_to(failure, reads[0]) if len({(read.place, read.path) for read in reads}) == 1 else None
 
 
-def _deciding(decided: Value) -> list[Read]:
+def _deciding(decided: Iterable[Read]) -> list[Read]:
     """The fields that explain the result: the empty ones if there are some, else those that were tested, else all."""
-    unique = list({(read.place, read.path): read for read in decided.reads if read.path}.values())
+    unique = list({(read.place, read.path): read for read in decided if read.path}.values())
     empty = [read for read in unique if read.is_empty]
     tested = [read for read in unique if read.tested]
     return empty or tested or unique
@@ -153,7 +158,7 @@ def _deciding(decided: Value) -> list[Read]:
 
 def _blamed(failure: Failure, read: Read) -> Cause | None:
     """The maker of the field. A plain comparison may be a rule of the business, so data as they came are not blamed."""
-    cause = _traced(failure, read)
+    cause = traced_to(failure, read)
     if cause.place is not None and (wrong := joined_texts(failure.scene, cause.place, cause.path)) is not None:
         return wrong.with_problem(f"{wrong.problem}, so '{failure.node}' throws this{_line(failure)}")
     if not (read.is_empty or read.tested or _was_changed(failure, cause, read.path[0])):
@@ -163,10 +168,10 @@ def _blamed(failure: Failure, read: Read) -> Cause | None:
     return cause.with_problem(f"{cause.problem}, so '{failure.node}' throws this{_line(failure)}")
 
 
-def _traced(failure: Failure, read: Read) -> Cause:
+def traced_to(failure: Failure, read: Read) -> Cause:
     """Who made the field what it is, or lost it."""
     listed = failure.scene.value(read.place, read.path[:-1]) if read.path[1:] else None
-    if is_absent(read.value) and isinstance(listed, list):
+    if is_absent(read.value) and isinstance(listed, list) and read.path[-1].isdecimal():
         if not listed:
             return trace_value(failure.scene, read.place, read.path[:-1], "an empty list")
         problem = f"it reads element {read.path[-1]} of {'.'.join(read.path[:-1])}, which has {len(listed)}"

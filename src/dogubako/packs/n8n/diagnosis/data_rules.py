@@ -2,17 +2,20 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.code_rules import read_from_nothing, refused_by_guard
 from dogubako.packs.n8n.diagnosis.counts import too_few
 from dogubako.packs.n8n.diagnosis.failures import OF_NOTHING, Failure
 from dogubako.packs.n8n.diagnosis.format_rules import FORMAT_RULES
-from dogubako.packs.n8n.diagnosis.names import near_names
+from dogubako.packs.n8n.diagnosis.methods import METHODS, without_method
 from dogubako.packs.n8n.diagnosis.references import Reference, Step, references_in
+from dogubako.packs.n8n.diagnosis.replay_rules import failed_again, thrown_again
 from dogubako.packs.n8n.diagnosis.scene import Cause, conditions_of
 from dogubako.packs.n8n.diagnosis.searches import found_nothing, reduced_nothing
-from dogubako.packs.n8n.diagnosis.trace import assigned, is_numeric, trace_missing, type_name
+from dogubako.packs.n8n.diagnosis.trace import is_numeric, trace_missing, type_name
 from dogubako.packs.n8n.formatters.truncation import is_absent
 
 _DESTRUCTURED = re.compile(r"Cannot destructure property '([^']+)' of '([^']+)'")
@@ -25,35 +28,19 @@ _WRONG_SIDES = re.compile(r"Comparison type expects an? (\w+) but")
 _FIELD_TYPE = re.compile(r"'([^']+)' expects an? (\w+) but we got '?(.*?)'?(?: \[|$)", re.DOTALL)
 _NO_FIELD = re.compile(
     r"(?:find the|[Tt]he) field '([^']{1,200})'|'([^']{1,200})' field is missing"
-    r'|value in "([^"]{1,200})" is not set'
+    r'|value in "([^"]{1,200})" is not set|no JSON property called "([^"]{1,200})"'
 )
 _GOT_NOTHING = re.compile(r"(?:[Rr]eceived|got|is|was) '?(?:undefined|null)\b")
 _TO_OBJECT = re.compile(
     r"Cannot convert undefined or null to object|undefined is not iterable|object null is not iterable"
 )
+_REFUSED_SETTING = re.compile(r"^Invalid (?:input|value|amount|date)|is not (?:a )?valid|must be an? ")
+_MISSES = re.compile(r"required|missing|undefined|null|must be|expected", re.IGNORECASE)
 _CONDITION_LINES: Final = 4
 _NO_BINARY = re.compile(r"binary (?:file|data|field|property)", re.IGNORECASE)
 _BINARY_NAMED = re.compile(
     r"binary (?:file|data|field|property)[^'\"\n]{0,40}['\"]([^'\"\n]{1,100})['\"]", re.IGNORECASE
 )
-_OF_STRINGS: Final = """
-trim trimStart trimEnd split toLowerCase toUpperCase replace replaceAll startsWith endsWith match matchAll padStart
-padEnd substring substr slice charAt charCodeAt includes indexOf concat repeat localeCompare search at
-"""
-_OF_ARRAYS: Final = """
-map filter forEach reduce find findIndex some every push join sort flatMap flat pop shift unshift splice slice includes
-indexOf concat reverse keys entries values at fill
-"""
-_OF_DATES: Final = """
-toISOString toDateString toTimeString toUTCString toLocaleDateString toLocaleTimeString getTime getFullYear getMonth
-getDate getDay getHours getMinutes getTimezoneOffset toISO toISODate toFormat toMillis plus minus diff startOf endOf
-"""
-_METHODS: Final = {
-    "string": _OF_STRINGS.split(),
-    "array": _OF_ARRAYS.split(),
-    "number": ["toFixed", "toPrecision", "toLocaleString"],
-    "date": _OF_DATES.split(),
-}
 
 
 def value_missing(failure: Failure) -> Cause | None:
@@ -90,8 +77,8 @@ def wrong_kind(failure: Failure) -> Cause | None:
             return failure.trace_gap(reference, place)
         if method is None and not isinstance(value, (list, str)):
             return failure.trace(reference, place, "which is no list")
-        if method is not None and method not in _METHODS.get(type_name(value), ()):
-            return _without_method(failure, reference, place, value, method)
+        if method is not None and method not in METHODS.get(type_name(value), ()):
+            return without_method(failure, place, reference.names, method)
     return None
 
 
@@ -99,19 +86,6 @@ def _quoted_in(failure: Failure, quoted: str) -> Reference | None:
     """The reference that a message quotes with an intermediate value, found by its last name."""
     last = quoted.rpartition(".")[2]
     return next((one for one in failure.on_line() if last in one.names[-2:]), None)
-
-
-def _without_method(failure: Failure, reference: Reference, place: Any, value: Any, method: str) -> Cause:
-    """A value of the wrong type, or a method that no value has."""
-    if method in _METHODS["date"]:
-        return failure.trace(reference, place, f"no date, so it has no {method}(); between nodes a date becomes a text")
-    if any(method in known for known in _METHODS.values()):
-        return failure.trace(reference, place, f"which has no {method}()")
-    kind = type_name(value)
-    near = near_names(_METHODS.get(kind, []), method)
-    hint = f"; there is {near[0]}()" if near else ""
-    problem = f"it calls {method}() on {reference.written}, a {kind}, which has no such method{hint}"
-    return Cause(node=failure.node, problem=problem, place=place)
 
 
 def wrong_condition(failure: Failure) -> Cause | None:
@@ -124,7 +98,7 @@ def wrong_condition(failure: Failure) -> Cause | None:
     for one in (message and conditions[number : number + 1]) or conditions:
         for reference in references_in(f"{one.get('leftValue')}\n{one.get('rightValue')}"):
             for place, value in failure.values(reference):
-                told = str(value) == message[1] if message else type_name(value) != wanted and value is not None
+                told = _is_told(value, message) if message else type_name(value) != wanted and value is not None
                 if not is_absent(value) and told:
                     return failure.trace(reference, place, f"where a {wanted} was expected")
         if message is not None and str(one.get("rightValue")) == message[1]:
@@ -133,6 +107,11 @@ def wrong_condition(failure: Failure) -> Cause | None:
             )
             return Cause(node=failure.node, problem=problem)
     return None
+
+
+def _is_told(value: Any, message: re.Match[str]) -> bool:
+    """Whether this is the value of the message; n8n shows an object as `[object Object]`."""
+    return str(value) == message[1] or (isinstance(value, (dict, list)) and type_name(value) == message[2])
 
 
 def wrong_field(failure: Failure) -> Cause | None:
@@ -185,6 +164,22 @@ def _other_binary(failure: Failure) -> Cause | None:
     return None
 
 
+def unreadable_file(failure: Failure) -> Cause | None:
+    """A file that the node cannot read as what it was told: who gave it out."""
+    if failure.kind not in ("extractFromFile", "spreadsheetFile", "extractFromPdf") or len(failure.places) != 1:
+        return None
+    if re.search(r"not in \w+ format|JSON|CSV|XML|PDF|ZIP|corrupt|format", failure.message) is None:
+        return None
+    name = str(failure.settings.get("binaryPropertyName") or "data")
+    having = [one for one in failure.scene.walk(failure.places[0]) if failure.scene.item(one).get("binary")]
+    held = failure.scene.item(having[-1])["binary"].get(name) if having else None
+    if not isinstance(held, dict):
+        return None
+    wanted = str(failure.settings.get("operation") or "csv").removeprefix("from")
+    problem = f"the file {name} that it gave out ({held.get('mimeType')}) cannot be read as {wanted}"
+    return Cause(node=having[-1].node, problem=problem, place=having[-1], walk=tuple(having), certain=False)
+
+
 def thrown_for_field(failure: Failure) -> Cause | None:
     """A message that names a field which the code tests and which is empty in the failing item."""
     if not failure.is_code:
@@ -215,9 +210,34 @@ def field_missing(failure: Failure) -> Cause | None:
     message = _NO_FIELD.search(failure.message)
     if message is None:
         return None
-    path = tuple(Step(name) for name in (message[1] or message[2] or message[3]).split("."))
+    path = tuple(Step(name) for name in next(one for one in message.groups() if one).split("."))
     reference = Reference(node=None, pick="item", path=path)
     return next((failure.trace_gap(reference, place) for place, _ in failure.missing(reference)), None)
+
+
+def value_refused(failure: Failure) -> Cause | None:
+    """A node that refuses what one of its settings came to, if it reads only one value."""
+    if failure.is_code or _REFUSED_SETTING.search(failure.message) is None:
+        return None
+    read = {(one.node, one.names): one for one in failure.references}
+    found = [each for one in read.values() for each in failure.values(one)] if len(read) == 1 else []
+    if len(found) != 1:
+        return None
+    (reference,), ((place, value),) = read.values(), found
+    if is_absent(value) or value is None:
+        return failure.trace_gap(reference, place)
+    cause = failure.trace(reference, place, "which this setting does not take")
+    return replace(cause, certain=False)
+
+
+def only_hole(failure: Failure) -> Cause | None:
+    """A function of the language that misses something, on a line where only one field is not there."""
+    if not failure.is_code or failure.line is None or _MISSES.search(failure.plain) is None:
+        return None
+    if failure.raw.get("description") not in ("TypeError", "RangeError") or len(failure.places) != 1:
+        return None
+    cause = _only_missing(failure) if any(one.line == failure.line for one in failure.references) else None
+    return replace(cause, certain=False) if cause is not None else None
 
 
 def too_few_items(failure: Failure) -> Cause | None:
@@ -241,6 +261,7 @@ def got_nothing(failure: Failure) -> Cause | None:
 
 
 DATA_RULES: Final[tuple[Callable[[Failure], Cause | None], ...]] = (
+    failed_again,
     value_missing,
     wrong_kind,
     wrong_condition,
@@ -248,11 +269,15 @@ DATA_RULES: Final[tuple[Callable[[Failure], Cause | None], ...]] = (
     *FORMAT_RULES,
     field_missing,
     binary_missing,
+    unreadable_file,
     got_nothing,
     too_few_items,
     read_from_nothing,
     found_nothing,
     reduced_nothing,
     refused_by_guard,
+    thrown_again,
     thrown_for_field,
+    value_refused,
+    only_hole,
 )

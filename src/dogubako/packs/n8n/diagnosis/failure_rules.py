@@ -25,6 +25,7 @@ _OWN_MISTAKE = re.compile(
 )
 # ERR_… are mistakes of a program, but for this one.
 _NETWORK = re.compile(r"E(?!RR_)[A-Z_]+|ERR_INVALID_URL")
+_BEGINS_WITH_VALUE = re.compile(r"=\s*+\{\{")
 _NAMED_NODE: Final = ("paired_item", "pairedItem")
 _JS_ERRORS: Final = ("TypeError", "ReferenceError", "SyntaxError", "RangeError")
 _BAD_REQUEST: Final = frozenset({"400", "404", "405", "410", "422", "ENOTFOUND", "ERR_INVALID_URL"})
@@ -38,8 +39,23 @@ def pairing_lost(failure: Failure) -> Cause | None:
     name = named if isinstance(named, str) and any(word in kind for word in _NAMED_NODE) else told[1] if told else None
     if name is None or name not in failure.scene.nodes or not failure.scene.execution.runs.get(name):
         return None
+    if "multiple" in kind.lower():
+        return _pairs_joined(failure, name)
     problem = "its items do not say which input item they were made from (pairedItem), so '{}' cannot find its pair"
     return Cause(node=name, problem=problem.format(failure.node), place=_first_output(failure, name))
+
+
+def _pairs_joined(failure: Failure, wanted: str) -> Cause | None:
+    """The node that made one item out of several, so that there is no single pair any more."""
+    for place in [one for start in failure.places[:1] for one in failure.scene.walk(start)]:
+        paired = failure.scene.item(place).get("pairedItem")
+        if isinstance(paired, list) and len(paired) > 1:
+            problem = (
+                f"it makes one item out of {len(paired)}, so '{failure.node}' cannot tell which item of '{wanted}' "
+                "is meant by .item: .first() or .all() name them"
+            )
+            return Cause(node=place.node, problem=problem, place=place)
+    return None
 
 
 def node_missing(failure: Failure) -> Cause | None:
@@ -68,7 +84,7 @@ def service_failed(failure: Failure) -> Cause | None:
     """A service refused, was too slow or not reached. Data is to blame only if the address was made from nothing."""
     code = failure.http_code
     if "Invalid URL" in failure.message or "URL parameter must be" in failure.message:
-        return _request_from_nothing(failure) or value_quoted(failure)
+        return _request_from_nothing(failure) or value_quoted(failure) or _no_scheme(failure)
     if code is None or not (_NETWORK.fullmatch(code) or (code.isdecimal() and 400 <= int(code) <= 599)):
         return None
     if code in _BAD_REQUEST and (cause := _request_from_nothing(failure)) is not None:
@@ -128,6 +144,18 @@ def _request_from_nothing(failure: Failure) -> Cause | None:
     return None
 
 
+def _no_scheme(failure: Failure) -> Cause | None:
+    """The address begins with a value that is no beginning of an address."""
+    url = str(failure.settings.get("url"))
+    first = next(iter(references_in(url)), None) if _BEGINS_WITH_VALUE.match(url) else None
+    if first is None:
+        return None
+    for place, value in failure.values(first):
+        if isinstance(value, str) and not value.startswith("http") and f": {value}" in failure.message:
+            return failure.trace(first, place, "with which an address cannot begin")
+    return None
+
+
 def own_fault(failure: Failure) -> Cause | None:
     """Failures that are known to start in the node itself: its code, its settings, its credentials."""
     message, description = failure.plain, str(failure.raw.get("description") or "")
@@ -155,6 +183,10 @@ def own_fault(failure: Failure) -> Cause | None:
 def _stopped(failure: Failure) -> Cause:
     """A stop on purpose, and the values in its message; who made one of them wrongly is to blame."""
     told = []
+    if re.search(r"\b(?:undefined|null)\b", failure.plain):
+        holes = [(one, places[0][0]) for one in failure.references if (places := failure.missing(one))]
+        if len({one.names for one, _ in holes}) == 1:
+            return failure.trace_gap(*holes[0])
     for reference in failure.references:
         for place, value in list(failure.values(reference))[:1]:
             made = trace_value(failure.scene, place, reference.names, "")

@@ -15,6 +15,7 @@ from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 _FORKS: Final = frozenset({"if", "filter", "switch"})
 _NO_FIELD_HINT = re.compile(r"field '([^'\n]{1,200})' (?:does not exist in|wasn't found in) any")
 _MOST_NAMES: Final = 4
+_MOST_ITEMS: Final = 200
 
 
 def dried_up(scene: Scene) -> Cause | None:
@@ -170,6 +171,25 @@ def _key_values(scene: Scene, side: Input, key: str) -> str:
     return f"{key} from '{side.node}': {', '.join(shown)}"
 
 
+def condition_on_nothing(scene: Scene) -> Cause | None:
+    """A condition that calls a method of a field which is not there: n8n takes nothing for its value and goes on."""
+    for at in scene.runs:
+        if scene.kind(at.node) not in _FORKS:
+            continue
+        for condition in conditions_of(scene.settings.get(at.node, {})):
+            for reference in references_in(str(condition.get("leftValue"))):
+                if not reference.called and reference.names[-1] != "length":
+                    continue
+                for place in scene.input_places(at.run)[:_MOST_ITEMS]:
+                    for where in scene.places_read(reference, place, at.run)[:1]:
+                        path = gap(scene.json(where), reference)
+                        if path is not None and len(path) < len(reference.names):
+                            cause = trace_missing(scene, at.node, reference, where, path)
+                            told = f"so the condition of '{at.node}' fails for it, and counts as not met"
+                            return cause.with_problem(f"{cause.problem}, {told}")
+    return None
+
+
 def loop_not_reset(scene: Scene) -> Cause | None:
     """A loop inside a loop that got new items after it had finished, and passed none of them to its body."""
     for at in scene.runs:
@@ -222,4 +242,5 @@ FLOW_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
     one_way,
     merge_side_empty,
     field_not_there,
+    condition_on_nothing,
 )

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Any, Final
 
 from dogubako.contract.redaction import visible
-from dogubako.packs.n8n.diagnosis.references import Reference, references
+from dogubako.packs.n8n.diagnosis.assignments import assigned
+from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened, value_at
@@ -15,6 +17,7 @@ from dogubako.packs.n8n.formatters.truncation import is_absent, shortened, value
 _NEAR: Final = 0.7
 _NEAR_OTHER_SCRIPTS: Final = 0.6
 _DEEPEST_KEY: Final = 4
+_MOST_SIBLINGS: Final = 200
 # Nodes that put an answer from outside in place of the item.
 _ANSWERS: Final = frozenset({"httpRequest", "graphql", "executeWorkflow"})
 CODE_TYPES: Final = frozenset({"code", "function", "functionItem"})
@@ -30,9 +33,8 @@ def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk:
     data = scene.json(nearest)
     if data == {}:
         empty = next(place for place in reversed(walk) if scene.json(place) == {})
-        return Cause(
-            node=empty.node, problem=f"it gave out an empty item, so there is no {name}", place=empty, walk=tuple(walk)
-        )
+        problem = f"it gave out an empty item, so there is no {name}{_why_empty(scene, empty)}"
+        return Cause(node=empty.node, problem=problem, place=empty, walk=tuple(walk))
     if path[0].isdecimal() and isinstance(data, Mapping):
         problem = f"it reads element {path[0]} of an item, but a list that a node gives out becomes items, one for each"
         return Cause(node=reader, problem=problem, place=nearest, walk=(nearest,))
@@ -40,6 +42,8 @@ def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk:
         return answer
     if (off := _switched_off(scene, path, walk)) is not None:
         return off
+    if (alone := _only_this_item(scene, path, walk)) is not None:
+        return alone
     elsewhere = _dotted(data, path) or _elsewhere(data, path[-1])
     if elsewhere is not None and elsewhere != path:
         problem = f"it reads {_written(path)}, but the item has it as {_written(elsewhere)}"
@@ -47,6 +51,9 @@ def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk:
     near = _near_name(value_at(data, path[:-1]) if path[:-1] else data, path[-1])
     if near is not None:
         return _misnamed(scene, reader, path, near, walk)
+    if (meant := _meant(scene, reader, path, data)) is not None:
+        problem = f"it makes {meant} from {name}, which no node sets, and the item has {meant} itself"
+        return Cause(node=reader, problem=problem, place=nearest, walk=(nearest,))
     source = _source(scene, walk)
     if source != last or _is_start(scene, last):
         problem = _from_nothing(scene, source, path) or (
@@ -56,6 +63,40 @@ def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk:
         return Cause(node=source.node, problem=problem, place=source, walk=way, path=path)
     problem = f"there is no {name}, and n8n does not tell what this item was made from"
     return Cause(node=last.node, problem=problem, place=last, walk=tuple(walk), certain=False, path=path)
+
+
+def _only_this_item(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
+    """The node that gave the field to other items, but not to this one: then the name is right."""
+    for place in reversed(walk):
+        run = scene.run_of(place)
+        outputs = run.outputs[place.output] if run is not None and place.output < len(run.outputs) else None
+        for number in range(min(len(outputs or ()), _MOST_SIBLINGS)):
+            other = replace(place, item=number)
+            if number != place.item and not is_absent(scene.value(other, path)):
+                problem = f"item {place.item} of it has no {'.'.join(path)}; item {number} has one"
+                way = tuple(walk[: walk.index(place) + 1])
+                return Cause(node=place.node, problem=problem, place=place, walk=way, path=path)
+    return None
+
+
+def _meant(scene: Scene, reader: str, path: Path, data: Any) -> str | None:
+    """The field that a Set node fills from this path, if the item has one of that name already."""
+    for name, written in assigned(scene, reader).items():
+        whole = only_reference(written)
+        if whole is not None and whole.names[: len(path)] == path and isinstance(data, Mapping) and name in data:
+            return name
+    return None
+
+
+def _why_empty(scene: Scene, empty: Place) -> str:
+    """What the node reads that its own item does not have."""
+    if scene.kind(empty.node) in CODE_TYPES:
+        return ""
+    for parent in scene.parents(empty)[:1]:
+        for one in references(scene.settings.get(empty.node, {})):
+            if one.node is None and not one.called and is_absent(scene.value(parent, one.names)):
+                return f"; it reads {one.written}, which the item from '{parent.node}' does not have"
+    return ""
 
 
 def _from_nothing(scene: Scene, source: Place, path: Path) -> str | None:
@@ -108,7 +149,8 @@ def _odd_answer(scene: Scene, name: str, walk: list[Place]) -> Cause | None:
         said = next((data[key] for key in ("error", "errors", "message", "detail") if data.get(key)), None)
         if said is not None:
             problem = f"its answer has no {name}, but says: {shortened(str(said), _LONGEST_VALUE)}"
-            return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk[: walk.index(place) + 1]))
+            way = tuple(walk[: walk.index(place) + 1])
+            return Cause(node=place.node, problem=problem, place=place, walk=way, lost=True)
     return None
 
 

@@ -36,7 +36,7 @@ class Cause:
     walk: tuple[Place, ...] = ()
     certain: bool = True
     lost: bool = False
-    """Whether the node dropped a field that its input had."""
+    """Whether the node dropped a field that its input had, or got an answer that says why it is not there."""
     path: tuple[str, ...] = ()
     """The field of `place` that is bad or missing, if it is one field."""
 

@@ -4,11 +4,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.names import is_html
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references, references_in, texts
+from dogubako.packs.n8n.diagnosis.replay_quiet import no_number_again
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.trace import (
-    assigned,
     gap,
     is_numeric,
     joined_texts,
@@ -21,7 +22,7 @@ from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
 _BROKEN = re.compile(
-    r"\[object Object\]|(?<![A-Za-z0-9_])(?:NaN|undefined|Infinity)(?![A-Za-z0-9_])|Invalid Date(?:Time)?"
+    r"\[object Object\]|(?<![A-Za-z_])(?:NaN|undefined|Infinity)(?![A-Za-z0-9_])|Invalid Date(?:Time)?"
 )
 _BROKEN_BYTES = re.compile(rb"\[object Object\]|NaN|undefined|Infinity|Invalid Date")
 _MAKERS: Final = frozenset(
@@ -30,8 +31,13 @@ _MAKERS: Final = frozenset(
 _ANSWERS: Final = frozenset({"httpRequest", "graphql"})
 _CHOOSES_NULL = re.compile(r"\bnull\b|\?\?|\|\||\?[^.]|\bundefined\b|isEmpty|ifEmpty|\$if\(")
 _CALCULATES = re.compile(r"[\w$)\]]\s*[*/%-]\s*[\w$(]")
+_BRACES = re.compile(r"\{\{[^{}]{1,300}+\}\}")
+# Code has no texts of this kind; conditions may ask for what is not there.
+_NO_TEXTS: Final = frozenset({"code", "function", "functionItem", "if", "filter", "switch", "stickyNote"})
 _MOST_ITEMS: Final = 200
 _MOST_FIELDS: Final = 20
+# The settings of a Date & Time node that take a date.
+_DATES: Final = ("date", "startDate", "endDate", "magnitude")
 _LONGEST_FOLLOWED: Final = 12_000
 
 
@@ -212,7 +218,7 @@ def date_from_nothing(scene: Scene) -> Cause | None:
     for at in scene.runs:
         if scene.kind(at.node) != "dateTime":
             continue
-        for reference in references(scene.settings.get(at.node, {}).get("date")):
+        for reference in references([scene.settings.get(at.node, {}).get(key) for key in _DATES]):
             for place in _some(scene.outputs(at)):
                 source = next(iter(scene.parents(place)), None)
                 for where in scene.places_read(reference, source, at.run)[:1]:
@@ -243,11 +249,47 @@ def texts_joined(scene: Scene) -> Cause | None:
     return None
 
 
+def hole_in_text(scene: Scene) -> Cause | None:
+    """A text around a field that no item has: n8n writes nothing in its place."""
+    for at in scene.runs:
+        if scene.kind(at.node) in _NO_TEXTS or not at.run.outputs:
+            continue
+        for written in texts(scene.settings.get(at.node, {})):
+            for reference in _holes(written):
+                if (cause := _always_missing(scene, at, reference)) is not None:
+                    return cause
+    return None
+
+
+def _holes(written: str) -> Iterator[Reference]:
+    """The references that stand alone in the braces of a text with other words."""
+    if not written.startswith("=") or len(written) > _LONGEST_FOLLOWED or not _BRACES.sub("", written[1:]).strip():
+        return
+    for match in _BRACES.finditer(written):
+        reference = only_reference(f"={match[0]}")
+        if reference is not None and reference.node is None and reference.pick == "item":
+            yield reference
+
+
+def _always_missing(scene: Scene, at: RunPlace, reference: Reference) -> Cause | None:
+    places = scene.input_places(at.run)[:_MOST_ITEMS]
+    if not places or not all(is_absent(scene.value(one, reference.names)) for one in places):
+        return None
+    path = gap(scene.json(places[0]), reference) or reference.names
+    cause = trace_missing(scene, at.node, reference, places[0], path)
+    if cause.lost:
+        return cause.with_problem(f"{cause.problem}, so '{at.node}' writes a text without it")
+    problem = f"it writes a text with {reference.written}, which no item has, so nothing stands there"
+    return Cause(node=at.node, problem=problem, place=places[0], walk=(places[0],))
+
+
 TEXT_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
     page_for_data,
     broken_text,
     expression_became_null,
     calculated_from_nothing,
+    no_number_again,
     date_from_nothing,
     texts_joined,
+    hole_in_text,
 )

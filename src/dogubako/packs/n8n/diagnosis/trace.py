@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.names import Path, near_names, never_set
 from dogubako.packs.n8n.diagnosis.references import (
     ELEMENT,
@@ -22,8 +23,6 @@ _LONGEST_WALK: Final = 200
 _DEEPEST_FOLLOW: Final = 6
 _LONGEST_VALUE: Final = 80
 _MOST_ELEMENTS: Final = 500
-_LONGEST_RAW: Final = 20_000
-_IN_RAW_JSON = re.compile(r'"([^"\\]{1,100})"\s*+:\s*+\{\{([^{}]{1,500})\}\}\s*+[,}]')
 _ADDS = re.compile(r"=\s*+\{\{[^{}+]{1,200}+(?:\+[^{}+]{1,200}+){1,9}+\}\}\s*+")
 _OF_TEXTS: Final = frozenset({"length"})
 
@@ -270,38 +269,25 @@ def _is_index(name: str) -> bool:
     return name == ELEMENT or name.isdecimal()
 
 
-def assigned(scene: Scene, node: str) -> dict[str, str]:
-    """The expressions by which a Set node fills its fields."""
-    settings = scene.settings.get(node, {}) if scene.kind(node) == "set" else {}
-    if settings.get("mode") == "raw" and isinstance(settings.get("jsonOutput"), str):
-        return {name: f"={{{{{body}}}}}" for name, body in _IN_RAW_JSON.findall(settings["jsonOutput"][:_LONGEST_RAW])}
-    holder = settings.get("assignments")
-    listed = holder.get("assignments") if isinstance(holder, Mapping) else None
-    values = settings.get("values")
-    older = (
-        [one for kind in values.values() if isinstance(kind, list) for one in kind]
-        if isinstance(values, Mapping)
-        else []
-    )
-    entries = [one for one in [*(listed if isinstance(listed, list) else []), *older] if isinstance(one, Mapping)]
-    return {
-        str(one.get("name")): one["value"]
-        for one in entries
-        if isinstance(one.get("value"), str) and one["value"].startswith("=")
-    }
-
-
 def _without_partner(scene: Scene, here: Place, path: Path, walk: list[Place]) -> Cause | None:
     """A join whose other side gives the field, to other items than this one."""
     run = scene.run_of(here)
     inputs = scene.inputs(run) if run is not None else []
-    if len(inputs) < 2 or run is None:
+    if len(inputs) < 2 or run is None or _appends(scene, here.node):
         return None
     giving = next((one for one in scene.input_places(run) if not is_absent(scene.value(one, path))), None)
     if giving is None:
         return None
     problem = f"{'.'.join(path)} comes from '{giving.node}', and this item found no partner there"
     return Cause(node=here.node, problem=problem, place=here, walk=tuple(walk), lost=True)
+
+
+def _appends(scene: Scene, node: str) -> bool:
+    """Whether a merge puts its inputs one behind the other, so that no item has a partner."""
+    return scene.kind(node) == "merge" and scene.settings.get(node, {}).get("mode", "append") in (
+        "append",
+        "chooseBranch",
+    )
 
 
 def _without_side(scene: Scene, here: Place, path: Path, walk: list[Place]) -> Cause | None:

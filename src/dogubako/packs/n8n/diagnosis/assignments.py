@@ -1,0 +1,31 @@
+"""The expressions by which a Set node fills its fields."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from dogubako.packs.n8n.diagnosis.scene import Scene
+
+_LONGEST_RAW: Final = 20_000
+_IN_RAW_JSON = re.compile(r'"([^"\\]{1,100})"\s*+:\s*+\{\{([^{}]{1,500})\}\}\s*+[,}]')
+
+
+def assigned(scene: Scene, node: str) -> dict[str, str]:
+    """The expressions by which a Set node fills its fields."""
+    settings = scene.settings.get(node, {}) if scene.kind(node) == "set" else {}
+    if settings.get("mode") == "raw" and isinstance(settings.get("jsonOutput"), str):
+        return {name: f"={{{{{body}}}}}" for name, body in _IN_RAW_JSON.findall(settings["jsonOutput"][:_LONGEST_RAW])}
+    holder = settings.get("assignments")
+    listed = holder.get("assignments") if isinstance(holder, Mapping) else None
+    values = settings.get("values")
+    older = (
+        [one for kind in values.values() if isinstance(kind, list) for one in kind]
+        if isinstance(values, Mapping)
+        else []
+    )
+    entries = [one for one in [*(listed if isinstance(listed, list) else []), *older] if isinstance(one, Mapping)]
+    return {
+        str(one.get("name")): one["value"]
+        for one in entries
+        if isinstance(one.get("value"), str) and one["value"].startswith("=")
+    }

@@ -1,0 +1,42 @@
+"""Methods of the language by the type that has them, and what to say of a value that lacks one."""
+
+from typing import Final
+
+from dogubako.packs.n8n.diagnosis.failures import Failure
+from dogubako.packs.n8n.diagnosis.names import near_names
+from dogubako.packs.n8n.diagnosis.scene import Cause
+from dogubako.packs.n8n.diagnosis.trace import trace_value, type_name
+from dogubako.packs.n8n.formatters.flow import Place
+
+_OF_STRINGS: Final = """
+trim trimStart trimEnd split toLowerCase toUpperCase replace replaceAll startsWith endsWith match matchAll padStart
+padEnd substring substr slice charAt charCodeAt includes indexOf concat repeat localeCompare search at
+"""
+_OF_ARRAYS: Final = """
+map filter forEach reduce find findIndex some every push join sort flatMap flat pop shift unshift splice slice includes
+indexOf concat reverse keys entries values at fill
+"""
+_OF_DATES: Final = """
+toISOString toDateString toTimeString toUTCString toLocaleDateString toLocaleTimeString getTime getFullYear getMonth
+getDate getDay getHours getMinutes getTimezoneOffset toISO toISODate toFormat toMillis plus minus diff startOf endOf
+"""
+METHODS: Final = {
+    "string": _OF_STRINGS.split(),
+    "array": _OF_ARRAYS.split(),
+    "number": ["toFixed", "toPrecision", "toLocaleString"],
+    "date": _OF_DATES.split(),
+}
+
+
+def without_method(failure: Failure, place: Place, path: tuple[str, ...], method: str) -> Cause:
+    """A value of the wrong type, or a method that no value has."""
+    if method in METHODS["date"]:
+        described = f"no date, so it has no {method}(); between nodes a date becomes a text"
+        return trace_value(failure.scene, place, path, described)
+    if any(method in known for known in METHODS.values()):
+        return trace_value(failure.scene, place, path, f"which has no {method}()")
+    kind = type_name(failure.scene.value(place, path))
+    near = near_names(METHODS.get(kind, []), method)
+    hint = f"; there is {near[0]}()" if near else ""
+    problem = f"it calls {method}() on {'.'.join(path)}, a {kind}, which has no such method{hint}"
+    return Cause(node=failure.node, problem=problem, place=place)

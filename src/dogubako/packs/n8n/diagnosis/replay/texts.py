@@ -1,0 +1,117 @@
+"""Methods of texts, as far as they can be replayed. What is not known gives UNKNOWN."""
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT, UNKNOWN
+from dogubako.packs.n8n.diagnosis.replay.values import (
+    Arr,
+    Obj,
+    Thrown,
+    Val,
+    made_of,
+    text_of,
+)
+
+TEXT_METHODS: Final = frozenset(
+    """
+    trim trimStart trimEnd split toLowerCase toUpperCase toLocaleLowerCase toLocaleUpperCase replace replaceAll
+    startsWith endsWith match matchAll padStart padEnd substring substr slice charAt charCodeAt codePointAt includes
+    indexOf lastIndexOf concat repeat localeCompare search at normalize toString valueOf
+    """.split()  # noqa: SIM905 - a list of names reads best so
+)
+_LONGEST_TEXT: Final = 5_000
+_LONGEST_MATCHED: Final = 200
+_MOST_OPEN_REPEATS: Final = 2
+_OPEN_REPEAT = re.compile(r"[*+]|\{\d*,\}")
+_NAMED_GROUP = re.compile(r"\(\?<[A-Za-z]\w{0,40}>")
+# Repeated groups, looking ahead or behind, and back references.
+_RISKY = re.compile(r"\)[*+{]|\(\?[=!<]|\\[1-9kpP]")
+_TEXT_CALLS: Final[dict[str, Callable[..., Any]]] = {
+    "trim": lambda text: text.strip(),
+    "trimStart": lambda text: text.lstrip(),
+    "trimEnd": lambda text: text.rstrip(),
+    "toLowerCase": lambda text: text.lower(),
+    "toUpperCase": lambda text: text.upper(),
+    "startsWith": lambda text, start: text.startswith(start),
+    "endsWith": lambda text, end: text.endswith(end),
+    "includes": lambda text, part: part in text,
+    "indexOf": lambda text, part: text.find(part),
+    "toString": lambda text: text,
+    "charAt": lambda text, place=0: text[place : place + 1] if place >= 0 else "",
+}
+
+
+def text_call(text: Val, name: str, given: list[Val], line: int) -> Val:
+    """A method of a text. Arguments that are patterns are only tried where they cannot take long."""
+    value, plain = text.value, [one.value for one in given]
+    if name == "split" and (not given or isinstance(plain[0], str) or _is_pattern(plain[0])):
+        return _split(text, plain)
+    if name in ("match", "search") and given and _is_pattern(plain[0]):
+        return _matched(text, plain[0], name)
+    if name == "repeat" and given and isinstance(plain[0], (int, float)):
+        if plain[0] < 0 or math.isinf(plain[0]):
+            raise Thrown("count", f"Invalid count value: {text_of(plain[0])}", line, given[0])
+        return made_of(UNKNOWN, text, *given)
+    if name in ("slice", "substring", "at") and all(isinstance(one, int) for one in plain):
+        return made_of(_cut(value, name, plain), text)
+    if name in _TEXT_CALLS and all(isinstance(one, (str, int)) for one in plain):
+        try:
+            return made_of(_TEXT_CALLS[name](value, *plain), text, *given)
+        except TypeError:
+            return made_of(UNKNOWN, text, *given)
+    return made_of(UNKNOWN, text, *given)
+
+
+def _cut(text: str, name: str, plain: list[int]) -> Any:
+    if name == "at":
+        place = plain[0] if plain else 0
+        return text[place] if -len(text) <= place < len(text) else ABSENT
+    if name == "substring":
+        first, second = (
+            ([max(0, one) for one in plain] + [0, len(text)])[:2] if len(plain) > 1 else (max(0, plain[0]), len(text))
+        )
+        return text[min(first, second) : max(first, second)]
+    return text[plain[0] : plain[1]] if len(plain) > 1 else text[plain[0] :]
+
+
+def _is_pattern(value: Any) -> bool:
+    return isinstance(value, Obj) and value.kind == "pattern"
+
+
+def _split(text: Val, plain: list[Any]) -> Val:
+    if len(text.value) > _LONGEST_TEXT:
+        return made_of(UNKNOWN, text)
+    if not plain:
+        parts = [text.value]
+    elif isinstance(plain[0], str):
+        parts = text.value.split(plain[0]) if plain[0] else list(text.value)
+    elif plain[0].fields["·body"].value in ("\\s+", "\\s", "\\s*,\\s*", ",\\s*", " +", "\\r?\\n", "\\n", ",", ";"):
+        body = plain[0].fields["·body"].value
+        parts = re.split(body, text.value[:_LONGEST_TEXT])
+    else:
+        return made_of(UNKNOWN, text)
+    if len(plain) > 1 and isinstance(plain[1], int):
+        parts = parts[: plain[1]]
+    return Val(Arr([Val(one, None, text.spots) for one in parts], None, text.spots), None, text.spots)
+
+
+def _matched(text: Val, pattern: Obj, name: str) -> Val:
+    found = is_match(pattern, text.value)
+    if found is None or name == "search":
+        return made_of(UNKNOWN, text)
+    return made_of(UNKNOWN if found else None, text)
+
+
+def is_match(pattern: Obj, text: str) -> bool | None:
+    """Whether a pattern of the code is found in a text; None where it is not tried, because it could take long."""
+    body, flags = pattern.fields["·body"].value, pattern.fields["·flags"].value
+    body = _NAMED_GROUP.sub("(", body)
+    if len(text) > _LONGEST_MATCHED or _RISKY.search(body) or len(_OPEN_REPEAT.findall(body)) > _MOST_OPEN_REPEATS:
+        return None
+    try:
+        return re.search(body, text, re.ASCII | (re.IGNORECASE if "i" in flags else 0)) is not None
+    except (re.error, OverflowError, RecursionError):
+        return None

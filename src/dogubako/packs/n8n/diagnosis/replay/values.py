@@ -1,0 +1,212 @@
+"""The values of a replay. Each remembers the field of an item that it is, or the fields that it was made from."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT, UNKNOWN, is_true
+from dogubako.packs.n8n.formatters.flow import Place
+from dogubako.packs.n8n.formatters.truncation import is_absent
+
+Spot = tuple[Place, tuple[str, ...]]
+_MOST_SPOTS: Final = 6
+_MOST_LISTED: Final = 5_000
+_LONGEST_TEXT: Final = 20_000
+
+
+@dataclass(slots=True)
+class Val:
+    """A value. `at` is the field that it is; `made` are the fields that it was calculated from."""
+
+    value: Any
+    at: Spot | None = None
+    made: tuple[Spot, ...] = ()
+    beyond: tuple[str, int] | None = None
+    """The node whose items were read, and the number of one that it did not give out."""
+    tested: bool = False
+    """Whether it tells the form of what it was made from, as `typeof` and `isNaN` do, and not its size."""
+
+    @property
+    def spots(self) -> tuple[Spot, ...]:
+        return (self.at,) if self.at is not None else self.made
+
+    @property
+    def is_nothing(self) -> bool:
+        return self.value is None or is_absent(self.value)
+
+    @property
+    def is_known(self) -> bool:
+        return self.value is not UNKNOWN
+
+
+@dataclass(slots=True)
+class Obj:
+    """An object: fields that the code set, over the data of an item."""
+
+    fields: dict[str, Val] = field(default_factory=dict)
+    data: Mapping[str, Any] | None = None
+    spot: Spot | None = None
+    gone: set[str] = field(default_factory=set)
+    copied: list["Obj"] = field(default_factory=list)
+    """What was spread into it: a field that these do not have either is missing there."""
+    kind: str = "object"
+    of: "Class | None" = None
+
+    def get(self, name: str) -> Val:
+        if name in self.fields:
+            return self.fields[name]
+        if self.data is not None and name in self.data and name not in self.gone:
+            made = wrapped(self.data[name], (self.spot[0], (*self.spot[1], name)) if self.spot else None)
+            self.fields[name] = made
+            return made
+        if self.spot is not None and name not in self.gone:
+            return Val(ABSENT, (self.spot[0], (*self.spot[1], name)))
+        missing = next((one for other in self.copied if (one := other.get(name)).at is not None), None)
+        return Val(ABSENT, missing.at if missing is not None else None)
+
+    def names(self) -> list[str]:
+        held = [str(key) for key in self.data if key not in self.gone] if self.data is not None else []
+        return list(dict.fromkeys([*held, *self.fields]))
+
+
+@dataclass(slots=True)
+class Arr:
+    """A list. `counted` is the node whose items it holds; "" is the own input."""
+
+    elements: list[Val]
+    spot: Spot | None = None
+    made: tuple[Spot, ...] = ()
+    counted: str | None = None
+
+    def get(self, index: int) -> Val:
+        if 0 <= index < len(self.elements):
+            return self.elements[index]
+        if self.counted is not None:
+            return Val(ABSENT, beyond=(self.counted, index))
+        place = (self.spot[0], (*self.spot[1], str(index))) if self.spot else None
+        return Val(ABSENT, place, () if place else self.made)
+
+
+@dataclass(slots=True)
+class Func:
+    """A function of the code."""
+
+    name: str
+    tree: Any
+    scope: Any
+    this: Val | None = None
+    home: "Class | None" = None
+
+
+@dataclass(slots=True)
+class Native:
+    """A function of the language or of n8n, bound to what it is called on."""
+
+    call: Callable[..., Val]
+
+
+@dataclass(slots=True)
+class Class:
+    """A class of the code; `parent` may be `Error`."""
+
+    name: str
+    parent: "Class | None"
+    methods: dict[str, Func]
+    fields: list[tuple[str, Any]]
+    statics: dict[str, Val]
+    scope: Any
+    is_error: bool = False
+
+
+class Thrown(Exception):  # noqa: N818 - it is what the replayed code throws
+    """An error of the replayed code. `kind` names the family of its message, `culprit` the value that it is about."""
+
+    def __init__(
+        self, kind: str, message: str | None, line: int, culprit: Val | None = None, value: Val | None = None
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.line = line
+        self.culprit = culprit
+        self.value = value
+        self.conditions: list[Val] = []
+        self.read_from = ""
+        """How the code writes the value, where it came from outside of the items."""
+        self.lines = {line}
+        """The lines of the statements around, too: in a callback n8n tells the line of an outer one."""
+
+
+def wrapped(data: Any, spot: Spot | None) -> Val:
+    """Data of an item as a value that knows where it lies."""
+    if isinstance(data, Mapping):
+        return Val(Obj(data=data, spot=spot), spot)
+    if isinstance(data, list):
+        elements = [
+            wrapped(one, (spot[0], (*spot[1], str(index))) if spot else None)
+            for index, one in enumerate(data[:_MOST_LISTED])
+        ]
+        return Val(Arr(elements, spot), spot)
+    return Val(data, spot)
+
+
+def made_of(value: Any, *sources: Val) -> Val:
+    """A value that was calculated from others."""
+    spots = dict.fromkeys(spot for one in sources for spot in one.spots)
+    return Val(value, None, tuple(spots)[:_MOST_SPOTS], tested=any(one.tested for one in sources))
+
+
+def tested(value: Any, source: Val) -> Val:
+    """A value that tells the form of another."""
+    return Val(value, None, source.spots, tested=True)
+
+
+def plain_value(value: Any) -> Any:
+    """What a value looks like as data, for the condition of a rule: lists and objects are only known as such."""
+    if isinstance(value, Arr):
+        return [one.value for one in value.elements]
+    if isinstance(value, Obj):
+        return dict.fromkeys(value.names())
+    return value
+
+
+def short_text(text: str) -> Any:
+    """The text, or UNKNOWN for one that grew long: code may be hostile."""
+    return text if len(text) <= _LONGEST_TEXT else UNKNOWN
+
+
+def truth(value: Any) -> bool | None:
+    """Whether JavaScript takes it as true; None if that is not known."""
+    return True if isinstance(value, (Obj, Arr, Func, Native, Class)) else is_true(value)
+
+
+def text_of(value: Any) -> Any:
+    """What a template makes of it."""
+    if value is UNKNOWN or isinstance(value, str):
+        return value
+    if value is None or is_absent(value):
+        return "null" if value is None else "undefined"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        if math.isnan(value) or math.isinf(value):
+            return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    if isinstance(value, Arr):
+        parts = ["" if one.is_nothing else text_of(one.value) for one in value.elements]
+        return UNKNOWN if UNKNOWN in parts else ",".join(parts)
+    if isinstance(value, Obj):
+        return "[object Object]" if value.kind == "object" and value.of is None else UNKNOWN
+    return str(value) if isinstance(value, int) else UNKNOWN
+
+
+def type_of_value(value: Any) -> Any:
+    if value is UNKNOWN:
+        return UNKNOWN
+    if is_absent(value):
+        return "undefined"
+    if isinstance(value, (Func, Native, Class)):
+        return "function"
+    names = {bool: "boolean", int: "number", float: "number", str: "string"}
+    return names.get(type(value), "object")

@@ -1,0 +1,179 @@
+"""Rules that run the code of a node again. They speak only if it fails there as n8n says that it did."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from dogubako.packs.n8n.diagnosis.code_rules import LONGEST_CODE_FOLLOWED, blamed_for, traced_to
+from dogubako.packs.n8n.diagnosis.counts import too_few
+from dogubako.packs.n8n.diagnosis.evaluation import Read
+from dogubako.packs.n8n.diagnosis.failures import OF_NOTHING, Failure
+from dogubako.packs.n8n.diagnosis.format_rules import JSON_FAILED
+from dogubako.packs.n8n.diagnosis.methods import without_method
+from dogubako.packs.n8n.diagnosis.replay.interpreter import Interpreter
+from dogubako.packs.n8n.diagnosis.replay.names import NOT_REPLAYED, N8nNames, runs_for_each
+from dogubako.packs.n8n.diagnosis.replay.statements import parse_script
+from dogubako.packs.n8n.diagnosis.replay.values import Spot, Thrown, Val
+from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace
+from dogubako.packs.n8n.diagnosis.searches import found_nothing
+from dogubako.packs.n8n.diagnosis.trace import shown_value, trace_value, type_name
+from dogubako.packs.n8n.formatters.flow import Place
+from dogubako.packs.n8n.formatters.truncation import is_absent
+
+# The message of each kind of error. A group, where there is one, names the property.
+_MESSAGES: Final[Mapping[str, re.Pattern[str]]] = {
+    "nothing": OF_NOTHING,
+    "destructure": re.compile(r"Cannot destructure property '([^'\n]{1,200})'|Cannot read properties"),
+    "function": re.compile(r"(?:\.|^)([\w$]{1,100}) is not a function"),
+    "iterable": re.compile(r"iterable"),
+    "object": re.compile(r"Cannot convert undefined or null to object"),
+    "in": re.compile(r"Cannot use 'in' operator"),
+    "json": JSON_FAILED,
+    "date": re.compile(r"Invalid time value"),
+    "reduce": re.compile(r"Reduce of empty array"),
+    "length": re.compile(r"Invalid array length"),
+    "count": re.compile(r"Invalid count value"),
+}
+# Code that asks something else than its items.
+_ASKS = re.compile(r"helpers\.\w|(?<![\w$.])(?:fetch|axios|require)\b|\$getWorkflowStaticData")
+_DESCRIBED: Final = {
+    "iterable": "which is no list",
+    "in": "in which no name can be looked for",
+    "json": "which is not valid JSON",
+    "date": "which is no date that can be parsed",
+    "reduce": "an empty list",
+    "length": "which is no length of a list",
+    "count": "which is no number of times",
+}
+
+
+def failed_again(failure: Failure) -> Cause | None:
+    """An error of the language: the value that it is about, in the item at which the code fails again."""
+    if not any(pattern.search(failure.plain) for pattern in _MESSAGES.values()):
+        return None
+    thrown = _replayed(failure)
+    if thrown is None or thrown.kind == "throw" or thrown.culprit is None or not _is_same(thrown, failure):
+        return None
+    return _explained(failure, thrown, thrown.culprit)
+
+
+def thrown_again(failure: Failure) -> Cause | None:
+    """An error that the code throws itself: the fields that decided it."""
+    if not failure.is_code or "throw" not in failure.code:
+        return None
+    thrown = _replayed(failure)
+    if thrown is None or thrown.kind != "throw" or thrown.message is None or not _is_same(thrown, failure):
+        return None
+    if thrown.culprit is not None:
+        return blamed_for(failure, _reads(failure, thrown.culprit, tested=True))
+    return blamed_for(failure, [read for one in thrown.conditions for read in _reads(failure, one, tested=one.tested)])
+
+
+def _replayed(failure: Failure) -> Thrown | None:
+    """What the code throws when it is run again; None if it cannot be run here, or does not fail."""
+    if not failure.is_code or len(failure.code) > LONGEST_CODE_FOLLOWED:
+        return None
+    at = RunPlace(node=failure.node, index=failure.index, run=failure.run)
+    one = failure.places[0] if failure.item_index is not None and failure.places else None
+    places: list[Place | None] = [*failure.places] if runs_for_each(failure.scene, failure.node) else [one]
+    nothing = OF_NOTHING.search(failure.plain)
+    # With several items it is not known in which of them a value was nothing.
+    suspect = (failure.line, nothing[1]) if nothing and failure.line and len(failure.places) == 1 else None
+    try:
+        script = parse_script(failure.code)
+        interpreter = Interpreter(lambda _: None, suspect)
+        for index, place in enumerate(places):
+            interpreter.restart(N8nNames(failure.scene, at, place, index, interpreter.spend))
+            interpreter.run(script)
+    except Thrown as thrown:
+        return thrown
+    except NOT_REPLAYED:
+        return None
+    return None
+
+
+def _is_same(thrown: Thrown, failure: Failure) -> bool:
+    """Whether this is the error that n8n tells of: the same message, on the same line."""
+    if failure.line is not None and failure.line not in thrown.lines:
+        return False
+    if thrown.kind == "throw":
+        return thrown.message is not None and thrown.message.strip() == failure.plain.strip()
+    pattern = _MESSAGES.get(thrown.kind)
+    message = pattern.search(failure.plain) if pattern is not None else None
+    if message is None:
+        return False
+    if thrown.kind == "count":
+        return thrown.message == failure.plain
+    named = message[1] if message.re.groups else None
+    return named is None or thrown.message is None or named == thrown.message
+
+
+def _explained(failure: Failure, thrown: Thrown, culprit: Val) -> Cause | None:
+    reads = _reads(failure, culprit)
+    if not reads and culprit.beyond is None:
+        if thrown.read_from and _ASKS.search(failure.code) is None:
+            return None
+        return found_nothing(failure) or _made_by_code(failure, thrown)
+    if thrown.read_from and len(reads) == 1:
+        described = f"and {thrown.read_from} makes nothing of it in line {thrown.line}"
+        cause = trace_value(failure.scene, reads[0].place, reads[0].path, described)
+        return replace(cause, certain=False)
+    if culprit.beyond is not None:
+        node, number = culprit.beyond
+        return too_few(failure, node, f"reads the item with number {number}")
+    if culprit.at is not None:
+        (read,) = reads
+        if culprit.is_nothing:
+            return _by_key(failure, traced_to(failure, read), culprit)
+        if thrown.kind == "function":
+            return without_method(failure, read.place, read.path, thrown.message) if thrown.message else None
+        return trace_value(failure.scene, read.place, read.path, _DESCRIBED.get(thrown.kind, "which is not taken"))
+    if len(reads) != 1 or not culprit.is_nothing:
+        return None
+    (read,) = reads
+    if read.value is None or is_absent(read.value):
+        return traced_to(failure, read)
+    if not _is_odd(failure, read):
+        return found_nothing(failure) or _looked_up(failure, thrown, read)
+    return trace_value(
+        failure.scene, read.place, read.path, f"in which line {thrown.line} does not find what it looks for"
+    )
+
+
+def _looked_up(failure: Failure, thrown: Thrown, read: Read) -> Cause:
+    """A search with a value that the item has: whether the value or the code is wrong is not known."""
+    shown = f"{'.'.join(read.path)} is {shown_value(read.value)}, from '{read.place.node}'"
+    problem = f"its line {thrown.line} reads {thrown.message} of something that it does not find: {shown}"
+    return Cause(node=failure.node, problem=problem, place=read.place)
+
+
+def _made_by_code(failure: Failure, thrown: Thrown) -> Cause:
+    """A value that came from no item: the code made it, or asked for it."""
+    what = f"of {thrown.read_from}, which came from no item and is nothing" if thrown.read_from else ""
+    made = what or "of a value that its own code made, and not of one that it received"
+    reads = f"reads {thrown.message}" if thrown.kind in ("nothing", "destructure") else "fails because"
+    return Cause(node=failure.node, problem=f"its line {thrown.line} {reads} {made}")
+
+
+def _by_key(failure: Failure, cause: Cause, culprit: Val) -> Cause:
+    """The cause with the field that said which part to take: `limits[$json.level]`."""
+    told = [
+        f"{'.'.join(path)} is {shown_value(failure.scene.value(place, path))}, from '{place.node}'"
+        for place, path in culprit.made
+        if path
+    ]
+    return cause.with_problem(f"{cause.problem}; {told[0]}") if told else cause
+
+
+def _is_odd(failure: Failure, read: Read) -> bool:
+    """Whether other items have another value there, with which the code went on."""
+    if len(failure.places) < 2 or read.place not in failure.places:
+        return False
+    others = [failure.scene.value(one, read.path) for one in failure.places[: failure.places.index(read.place)]]
+    return bool(others) and all(type_name(one) == type_name(read.value) and one != read.value for one in others)
+
+
+def _reads(failure: Failure, value: Val, *, tested: bool = False) -> list[Read]:
+    spots: tuple[Spot, ...] = value.spots
+    return [Read(place, path, failure.scene.value(place, path), tested) for place, path in spots if path]
