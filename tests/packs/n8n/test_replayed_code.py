@@ -30,7 +30,8 @@ def diagnosed(code: str, message: str, *data: Any, mode: str | None = None, **er
             id="a function",
         ),
         pytest.param(
-            "class Row {\n  constructor(data) { this.data = data; }\n  key() {\n    return this.data.name.trim();\n  }\n}\n"
+            "class Row {\n  constructor(data) { this.data = data; }\n  key() {\n    return this.data.name.trim();\n"
+            "  }\n}\n"
             "return items.map((i) => ({ json: { k: new Row(i.json).key() } }));",
             OF_NULL.format("trim", 4),
             id="a method of a class",
@@ -42,7 +43,8 @@ def diagnosed(code: str, message: str, *data: Any, mode: str | None = None, **er
             id="async functions",
         ),
         pytest.param(
-            "const by = (key) => (row) => row[key].trim();\nreturn items.map((i) => ({ json: { n: by('name')(i.json) } }));",
+            "const by = (key) => (row) => row[key].trim();\n"
+            "return items.map((i) => ({ json: { n: by('name')(i.json) } }));",
             OF_NULL.format("trim", 1),
             id="a function that makes functions",
         ),
