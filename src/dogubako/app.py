@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
 from dogubako._lazy import load
 from dogubako.contract.call import NO_OPTIONS, TRUSTED, Caller, CallObserver, ExecutionOptions, ToolCall, ToolResult
 from dogubako.contract.errors import DogubakoError
-from dogubako.contract.pack import HealthCheck, Host, MissingSetting, Pack, ServiceState, secrets_of
+from dogubako.contract.pack import HealthCheck, Host, Pack, ServiceState, secrets_of
 from dogubako.contract.redaction import Redactor
 from dogubako.contract.resources import Prompt
 from dogubako.engine.catalog import Catalog, CatalogChange
@@ -29,17 +29,21 @@ from dogubako.gate.api_keys import KeyStore
 from dogubako.gate.files import load_or_create_secret
 from dogubako.gate.gate import Gate
 from dogubako.gate.key_administration import KeyAdministration
+from dogubako.gate.processes import Processes
 from dogubako.gateway.administration import ServerAdministration
 from dogubako.gateway.pack import ServerPack
 from dogubako.gateway.servers import Servers, configured_servers, server_state
 from dogubako.loading import FoundPack, ToolSource, find_packs, found_in, line_of, place_of
 from dogubako.outbound.redis_cache import RedisCache, answer_cache
 from dogubako.pack_host import PackHost
-from dogubako.pack_state import PackState, credential_headers, reference, shown_with_packs, state_of
+from dogubako.pack_state import PackState, credential_headers, instructions_of, reference, shown_with_packs, state_of
 from dogubako.packs import PACKS
 from dogubako.response.builder import ToolResponseBuilder
 from dogubako.settings import Settings, SettingsError, Sources
 from dogubako.settings_view import ShownSetting
+
+if TYPE_CHECKING:
+    from dogubako.outbound.shared_redis import SharedRedis
 
 log = structlog.get_logger("dogubako")
 
@@ -83,7 +87,9 @@ class Toolbox:
         dictionary = Dictionary(settings.data_dir / _JAPANESE_WORDS)
         learned = LearnedPhrases(settings.data_dir, self.redactor.mask_all) if settings.learn_from_use else None
         search = IndexedSearch(dictionary.reader, words=settings.words_by_tool, learned=learned)
-        self.registry = ToolRegistry(search=search)
+        opened = load("dogubako.outbound.shared_switches").opened(settings) if settings.shared else (None, None)
+        self._shared: SharedRedis | None = opened[0]
+        self.registry = ToolRegistry(search=search, switches=opened[1])
         self.cache = answer_cache(settings, load_or_create_secret)
         responses = ToolResponseBuilder(
             language=settings.lang, max_tokens=settings.max_response_tokens, redactor=self.redactor
@@ -91,7 +97,8 @@ class Toolbox:
         if settings.discovery == "search" and not can_search():
             raise SettingsError(f"DOGUBAKO_DISCOVERY=search: {NO_SEARCH}")
         self.discovery = Discovery(settings.discovery, settings.pinned_tools, can_search=can_search())
-        self.gate = Gate(settings, self.redactor)
+        self.processes = Processes(settings, sole_process=sole_process)
+        self.gate = Gate(settings, self.redactor, self._shared)
         self.authenticator = self.gate.authenticator
         self.once = self.gate.once
         self.audit = self.gate.audit
@@ -109,9 +116,10 @@ class Toolbox:
             hides_arguments=self._hides_arguments,
         )
         self.finder = Finder(self.registry, self.gate.policy, self.gate.audit)
-        self.switchboard = Switchboard(self.registry, self.gate.policy, self.gate.audit, sole_process=sole_process)
+        check = self.processes.check_switch
+        self.switchboard = Switchboard(self.registry, self.gate.policy, self.gate.audit, check=check)
         self.server_administration = ServerAdministration(
-            self.servers, self, self.gate.policy, self.gate.audit, sole_process=sole_process
+            self.servers, self, self.gate.policy, self.gate.audit, check=self.processes.check_servers
         )
         for state in packs:
             self._admit(state)
@@ -184,14 +192,14 @@ class Toolbox:
     @property
     def pack_instructions(self) -> str:
         """What the configured packs tell agents of their services, one line each."""
-        states = [state for state in self.packs.values() if state.unconfigured is None]
-        texts = [state.pack.instructions(one.settings) for state in states for one in state.instances.values()]
-        return "\n".join(text for text in texts if text)
+        return instructions_of(self.packs.values())
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["Toolbox"]:
         """Connect the configured packs, and disconnect them at the end."""
         async with AsyncExitStack() as stack:
+            if self._shared is not None:
+                await stack.enter_async_context(self._shared.running())
             await stack.enter_async_context(self.gate.running())
             if isinstance(self.cache, RedisCache):
                 stack.push_async_callback(self.cache.aclose)
@@ -216,13 +224,10 @@ class Toolbox:
     async def check(self) -> list[HealthCheck]:
         """Check authentication, the audit log and every pack."""
         findings = await self.gate.check()
-        for name, state in self.packs.items():
-            if state.unconfigured is not None:
-                findings.append(_not_configured(name, state.unconfigured))
-            else:
-                for instance in state.instances.values():
-                    checked = await state.pack.check(instance.settings, instance.client)
-                    findings += [replace(one, subject=reference(one.subject, instance.name)) for one in checked]
+        if self._shared is not None:
+            findings += await self._shared.check()
+        for state in self.packs.values():
+            findings += await state.check()
         return [self._discreet(finding) for finding in findings]
 
     def _discreet(self, finding: HealthCheck) -> HealthCheck:
@@ -392,7 +397,3 @@ def _telemetry() -> Any:
         return load("dogubako.telemetry")
     except ImportError as error:
         raise SettingsError("DOGUBAKO_OTEL needs the extra otel: pip install 'dogubako[otel]'.") from error
-
-
-def _not_configured(name: str, missing: MissingSetting) -> HealthCheck:
-    return HealthCheck(ok=False, subject=name, message=missing.reason, advice=missing.advice, severity="warning")

@@ -12,7 +12,7 @@ import anyio
 from dogubako.contract.call import Caller
 from dogubako.contract.credentials import INSTANCE, Credential, ServiceAccess
 from dogubako.contract.errors import CredentialRequiredError, NotFoundError
-from dogubako.contract.pack import MissingSetting, Pack, PackSettings, ServiceState
+from dogubako.contract.pack import HealthCheck, MissingSetting, Pack, PackSettings, ServiceState
 from dogubako.contract.resources import Prompt, PromptArgument, PromptMessage, Resource, ResourceTemplate
 from dogubako.contract.tool import BaseTool
 from dogubako.loading import FoundPack
@@ -161,6 +161,18 @@ class PackState:
             file=self.file,
         )
 
+    async def check(self) -> list[HealthCheck]:
+        """What is missing, or how every instance does."""
+        name, missing = self.pack.name, self.unconfigured
+        if missing is not None:
+            message, advice = missing.reason, missing.advice
+            return [HealthCheck(ok=False, subject=name, message=message, advice=advice, severity="warning")]
+        return [
+            replace(finding, subject=reference(finding.subject, instance.name))
+            for instance in self.instances.values()
+            for finding in await self.pack.check(instance.settings, instance.client)
+        ]
+
     def replaced(self, pack: Pack[Any, Any]) -> "PackState":
         """The state of a pack that takes the place of this one, not yet connected."""
         instances = {name: replace(one, client=None) for name, one in self.instances.items()}
@@ -242,6 +254,13 @@ def shown_with_packs(settings: Settings, packs: Iterable[PackState], sources: So
             section = f"{one.settings.table}.{section}" if one.settings.table else section
             rows += shown_settings(section, one.settings, sources, sandboxed=sandboxed)
     return rows
+
+
+def instructions_of(packs: Iterable[PackState]) -> str:
+    """What the configured packs tell agents of their services, one line each."""
+    states = [state for state in packs if state.unconfigured is None]
+    texts = [state.pack.instructions(one.settings) for state in states for one in state.instances.values()]
+    return "\n".join(text for text in texts if text)
 
 
 def credential_headers(packs: Sequence[PackState]) -> dict[bytes, str]:

@@ -242,7 +242,12 @@ def serve(box: Toolbox, *, workers: int = 1, allow_unauthenticated: bool = False
         log.warning(
             "Authentication is off: everybody who can reach this server may call every tool", host=settings.host
         )
+    if (workers > 1 or settings.shared) and any(state.sandbox for state in box.packs.values()):
+        raise SettingsError(
+            "The sandbox keeps what tools change in one process: leave --workers and DOGUBAKO_SHARED out."
+        )
     _check_that_nobody_listens_there(settings)
+    box.processes.join(workers)
     raise_open_files_limit()
     if workers > 1:
         _serve_many(box, workers)
@@ -274,7 +279,8 @@ def _check_that_nobody_listens_there(settings: Settings) -> None:
 def _serve_many(box: Toolbox, workers: int) -> None:
     """Serve one port with several processes. Clients without a session may reach any of them."""
     settings = box.settings
-    if settings.rate_limit_storage == "memory" and (settings.rate_limit_max or settings.rate_limit_tool_max):
+    counts_alone = settings.rate_limit_storage == "memory" and settings.shared is None
+    if counts_alone and (settings.rate_limit_max or settings.rate_limit_tool_max):
         log.warning("Rate limits are counted per worker; RATE_LIMIT_STORAGE=redis://… shares the counters")
     variables = {_VARIABLE: _command_line(box.sources)} if box.sources else {}
     # One worker must be able to open state that another one sealed.

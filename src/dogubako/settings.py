@@ -11,10 +11,22 @@ from dotenv import dotenv_values
 from platformdirs import user_data_path, user_log_path
 from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError, field_validator, model_validator
 
-from dogubako.contract.netaddr import crosses_a_network_unencrypted, is_host_name, is_loopback, is_origin
+from dogubako.contract.netaddr import is_loopback
 from dogubako.contract.output import Language
 from dogubako.contract.pack import Pack, PackSettings, env_name, has_tables, secrets_of, setting
-from dogubako.settings_checks import PREFIX, settings_sentence, suggest, suggest_variable
+from dogubako.settings_checks import (
+    PREFIX,
+    checked_address,
+    checked_encryption,
+    checked_host_names,
+    checked_length,
+    checked_origins,
+    checked_redis,
+    checked_search_words,
+    settings_sentence,
+    suggest,
+    suggest_variable,
+)
 
 LogLevelName = Literal["fatal", "error", "warn", "info", "debug", "trace"]
 AuthKind = Literal["off", "keys", "oauth"]
@@ -175,6 +187,22 @@ class Settings(BaseModel):
     request_state_key: SecretStr | None = setting(
         None, "DOGUBAKO_REQUEST_STATE_KEY", "Shared by several servers behind one address; at least 32 characters."
     )
+    shared: str | None = setting(
+        None,
+        "DOGUBAKO_SHARED",
+        "Redis or Valkey that makes several processes one server: redis://… or rediss://… (docs/scale.md).",
+    )
+    shared_prefix: str = setting(
+        "dogubako",
+        "DOGUBAKO_SHARED_PREFIX",
+        "How the names of its keys begin; another one for each server that uses the same Redis.",
+        pattern=r"^[A-Za-z0-9._-]{1,64}$",
+    )
+    shared_limits: Literal["open", "closed"] = setting(
+        "open",
+        "DOGUBAKO_SHARED_LIMITS",
+        "Limits while it does not answer: open (each process counts for itself) or closed (calls are refused).",
+    )
     shutdown_grace: float = setting(
         10.0, "DOGUBAKO_SHUTDOWN_GRACE", "Seconds that running calls get to finish when the server stops.", ge=0, le=600
     )
@@ -186,45 +214,13 @@ class Settings(BaseModel):
     def _split(cls, value: Any) -> Any:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
-    @field_validator("oauth_issuer", "oauth_audience", "oauth_jwks_url", "public_url")
-    @classmethod
-    def _is_an_address(cls, value: str | None) -> str | None:
-        if value is not None and not re.fullmatch(r"https?://[^/\s]+(/\S*)?", value):
-            raise ValueError("must be an address like https://auth.example.com")
-        return value
-
-    @field_validator("oauth_issuer", "oauth_jwks_url")
-    @classmethod
-    def _cannot_be_forged(cls, value: str | None) -> str | None:
-        if value is not None and crosses_a_network_unencrypted(value):
-            raise ValueError("must be https: whoever is on the way could let anybody in")
-        return value
-
-    @field_validator("allowed_hosts")
-    @classmethod
-    def _are_host_names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for name in value:
-            if not is_host_name(name):
-                raise ValueError(f"'{name[:100]}' is no host name; it needs the name alone, like tools.example.com")
-        return value
-
-    @field_validator("cors_origin")
-    @classmethod
-    def _are_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        """Validate origins. They are compared exactly with what browsers send; any page can send `null`."""
-        for origin in value:
-            if origin != "*" and not is_origin(origin):
-                raise ValueError(f"'{origin[:100]}' is no origin; browsers send them like https://app.example.com")
-        return value
-
-    @field_validator("search_words")
-    @classmethod
-    def _name_and_words(cls, values: tuple[str, ...]) -> tuple[str, ...]:
-        for value in values:
-            name, found, words = value.partition("=")
-            if not (found and name.strip() and words.strip()):
-                raise ValueError("each must be a name, = and words, for example create_issue=raise a card")
-        return values
+    _addresses = field_validator("oauth_issuer", "oauth_audience", "oauth_jwks_url", "public_url")(checked_address)
+    _unforgeable = field_validator("oauth_issuer", "oauth_jwks_url")(checked_encryption)
+    _host_names = field_validator("allowed_hosts")(checked_host_names)
+    _origins = field_validator("cors_origin")(checked_origins)
+    _words = field_validator("search_words")(checked_search_words)
+    _secrets = field_validator("request_state_key", "credentials_key")(checked_length)
+    _redis = field_validator("shared")(checked_redis)
 
     @property
     def words_by_tool(self) -> dict[str, list[str]]:
@@ -241,6 +237,8 @@ class Settings(BaseModel):
             raise ValueError("DOGUBAKO_AUTH=oauth needs DOGUBAKO_OAUTH_ISSUER and DOGUBAKO_OAUTH_AUDIENCE")
         if self.oauth_client_secret and not self.oauth_client_id:
             raise ValueError("DOGUBAKO_OAUTH_CLIENT_SECRET needs DOGUBAKO_OAUTH_CLIENT_ID")
+        if self.shared and not self.request_state_key:
+            raise ValueError("DOGUBAKO_SHARED needs DOGUBAKO_REQUEST_STATE_KEY, the same in every process")
         return self
 
     @property
@@ -254,13 +252,6 @@ class Settings(BaseModel):
     def audited(self) -> bool:
         """Whether calls are recorded: as set, else if authentication is on."""
         return self.auth != "off" if self.audit is None else self.audit
-
-    @field_validator("request_state_key", "credentials_key")
-    @classmethod
-    def _long_enough(cls, value: SecretStr | None) -> SecretStr | None:
-        if value is not None and len(value.get_secret_value()) < 32:
-            raise ValueError("must have at least 32 characters")
-        return value
 
 
 class Sources:

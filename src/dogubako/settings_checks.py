@@ -1,10 +1,13 @@
 """Check single settings, and say which one is wrong, why, and what may have been meant."""
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, SecretStr, ValidationError
 
+from dogubako.contract.netaddr import crosses_a_network_unencrypted, is_host_name, is_origin
 from dogubako.contract.pack import env_name, has_tables
 
 PREFIX = "DOGUBAKO_"
@@ -41,3 +44,60 @@ def suggest_variable(name: str, known: Iterable[str]) -> str:
         return f" Did you mean {whole[near[0]]}?"
     # The packs are not loaded yet.
     return f" If it is one of a pack, its name is {bare}." if bare else ""
+
+
+def checked_address(value: str | None) -> str | None:
+    if value is not None and not re.fullmatch(r"https?://[^/\s]+(/\S*)?", value):
+        raise ValueError("must be an address like https://auth.example.com")
+    return value
+
+
+def checked_encryption(value: str | None) -> str | None:
+    if value is not None and crosses_a_network_unencrypted(value):
+        raise ValueError("must be https: whoever is on the way could let anybody in")
+    return value
+
+
+def checked_host_names(value: tuple[str, ...]) -> tuple[str, ...]:
+    for name in value:
+        if not is_host_name(name):
+            raise ValueError(f"'{name[:100]}' is no host name; it needs the name alone, like tools.example.com")
+    return value
+
+
+def checked_origins(value: tuple[str, ...]) -> tuple[str, ...]:
+    """Validate origins. They are compared exactly with what browsers send; any page can send `null`."""
+    for origin in value:
+        if origin != "*" and not is_origin(origin):
+            raise ValueError(f"'{origin[:100]}' is no origin; browsers send them like https://app.example.com")
+    return value
+
+
+def checked_search_words(values: tuple[str, ...]) -> tuple[str, ...]:
+    for value in values:
+        name, found, words = value.partition("=")
+        if not (found and name.strip() and words.strip()):
+            raise ValueError("each must be a name, = and words, for example create_issue=raise a card")
+    return values
+
+
+def checked_length(value: SecretStr | None) -> SecretStr | None:
+    if value is not None and len(value.get_secret_value()) < 32:
+        raise ValueError("must have at least 32 characters")
+    return value
+
+
+def checked_redis(value: str | None) -> str | None:
+    """Validate the address of a Redis. It may hold a password, so it is not repeated."""
+    if value is None:
+        return None
+    try:
+        parts = urlsplit(value)
+        port = parts.port
+    except ValueError:
+        parts, port = None, None
+    if parts is None or parts.scheme not in ("redis", "rediss"):
+        raise ValueError("must be one address like redis://user:password@host:6379/0, or rediss:// for TLS")
+    if not parts.hostname or "," in parts.netloc or port == 0:
+        raise ValueError("must name one host; addresses of a cluster and of Sentinel are not supported yet")
+    return value

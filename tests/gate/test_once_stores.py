@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import anyio
@@ -10,13 +11,23 @@ import pytest
 from dogubako.contract.errors import BusyError
 from dogubako.contract.storage import MemoryOnceStore, OnceStore
 from dogubako.gate.files import FileOnceStore
+from dogubako.gate.shared_state import SharedOnceStore
+from dogubako.outbound.shared_redis import SharedRedis
+from tests.redis_server import INSTALLED, redis_server
+from tests.shared_redis import PATIENT, shared_settings
 
 from .clock import Clock
 
 
-@pytest.fixture(params=["memory", "files"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> OnceStore:
-    return MemoryOnceStore() if request.param == "memory" else FileOnceStore(tmp_path)
+@pytest.fixture(params=["memory", "files", *(["redis"] if INSTALLED else [])])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[OnceStore]:
+    if request.param != "redis":
+        yield MemoryOnceStore() if request.param == "memory" else FileOnceStore(tmp_path)
+        return
+    async with redis_server(tmp_path) as url:
+        shared = SharedRedis(shared_settings(url + PATIENT))
+        async with shared.running():
+            yield SharedOnceStore(shared)
 
 
 async def test_an_id_counts_once(store: OnceStore) -> None:

@@ -5,6 +5,7 @@ The defaults keep everything in this process.
 
 import time
 from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, Protocol
 
 from dogubako.contract.errors import BusyError
@@ -73,30 +74,58 @@ class MemoryCache:
             self._bytes -= len(entry[1])
 
 
+# The name and the version of a tool.
+Switched = tuple[str, str]
+# Called with the tools whose switches changed; None where any may have.
+SwitchListener = Callable[[Iterable[Switched] | None], None]
+
+
 class Switches(Protocol):
     """The tools that an administrator disabled or enabled, by name and version."""
 
+    @property
+    def unknown(self) -> str | None:
+        """Why the switches are not known now, so that no tool may run; None while they are known."""
+
     def get(self, name: str, version: str) -> bool | None: ...
 
-    def set(self, name: str, version: str, enabled: bool) -> None: ...
+    async def put(self, states: Mapping[Switched, bool]) -> None:
+        """Set switches for every process that shares them, or raise a `DogubakoError`. The listener is told."""
+
+    def set(self, name: str, version: str, enabled: bool) -> None:
+        """Set a switch that no other process shares. The listener is told."""
 
     def forget(self, name: str, version: str) -> None: ...
+
+    def listen(self, listener: SwitchListener) -> None:
+        """Tell this listener of every change."""
 
 
 class LocalSwitches:
     """Switches of this process only."""
 
+    unknown: str | None = None
+
     def __init__(self) -> None:
-        self._states: dict[tuple[str, str], bool] = {}
+        self._states: dict[Switched, bool] = {}
+        self._listener: SwitchListener = lambda changed: None
 
     def get(self, name: str, version: str) -> bool | None:
         return self._states.get((name, version))
 
+    async def put(self, states: Mapping[Switched, bool]) -> None:
+        for (name, version), enabled in states.items():
+            self.set(name, version, enabled)
+
     def set(self, name: str, version: str, enabled: bool) -> None:
         self._states[name, version] = enabled
+        self._listener([(name, version)])
 
     def forget(self, name: str, version: str) -> None:
         self._states.pop((name, version), None)
+
+    def listen(self, listener: SwitchListener) -> None:
+        self._listener = listener
 
 
 # Limits per caller and in total. An id is never evicted before it expires.

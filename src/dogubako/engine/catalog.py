@@ -273,7 +273,8 @@ class Catalog:
             if pack is not None:
                 self._check_scope(pack, call.caller)
             with self._policy.place(call):
-                yield
+                async with self._policy.shared_place(call):
+                    yield
 
     def subscribe(self, listener: Callable[[CatalogChange], None]) -> Callable[[], None]:
         """Call the listener with every change, until the returned function is called."""

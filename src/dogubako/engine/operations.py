@@ -1,9 +1,10 @@
 """Search tools, and enable and disable them, for transports that offer it."""
 
+from collections.abc import Callable
+
 import structlog
 
 from dogubako.contract.call import Caller, CallObserver, Door, ToolCall
-from dogubako.contract.errors import ReadOnlyError
 from dogubako.engine.events import CallObservers, observed
 from dogubako.engine.policy import Policy
 from dogubako.engine.registration import ListFilter, ToolRegistryEntry
@@ -42,13 +43,13 @@ class Switchboard:
     """Switches tools on and off for callers of a server."""
 
     def __init__(
-        self, registry: ToolRegistry, policy: Policy, observer: CallObserver | None, *, sole_process: bool = True
+        self, registry: ToolRegistry, policy: Policy, observer: CallObserver | None, *, check: Callable[[str], None]
     ) -> None:
         self._registry = registry
         self._policy = policy
         self._observer = CallObservers(observer)
-        # Switches live in one process; where several serve one address, they would disagree.
-        self._sole_process = sole_process
+        # Raises where other processes would not hear of it, and the server would disagree with itself.
+        self._check = check
 
     async def switch(self, name: str, enabled: bool, *, caller: Caller, door: Door) -> None:
         """Enable or disable all versions of a tool. It is counted and recorded like a call, also when refused."""
@@ -57,10 +58,8 @@ class Switchboard:
         with observed(self._observer, call, None, changing=True):
             await self._policy.check_rate(call)
             self._policy.check_switching(self._named(name, caller), caller)
-            if not self._sole_process:
-                message = f"Several processes serve this address, and only one would hear of it: {act} was not done."
-                raise ReadOnlyError(message, hint="Serve with one worker, or choose tools with DOGUBAKO_PACKS.")
-            (self._registry.enable if enabled else self._registry.disable)(name)
+            self._check(act)
+            await self._registry.switch(name, enabled)
         log.info("Tool enabled or disabled", tool=name, enabled=enabled, caller=caller.name)
 
     def _named(self, name: str, caller: Caller) -> ToolRegistryEntry:

@@ -5,7 +5,7 @@ transport → `Pipeline.handle` → registry → policy → validation → execu
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, cast
 from uuid import uuid4
@@ -88,7 +88,9 @@ class Pipeline:
             entry = self.registry.get(call.name, call.version, may_see=lambda one: policy.shows(one, call.caller))
             if isinstance(entry.implementation, EffectByCall):
                 entry = entry.for_call(call.parameters)
-            result = await self._answer(entry, call, await policy.check(entry, call))
+            answer = self._answer(entry, call, await policy.check(entry, call))
+            shares = policy.shares_places and not entry.passes_on
+            result = await (self._in_shared_place(call, answer) if shares else answer)
             if isinstance(result, ToolResult) and result.pending is not None:
                 result = await self._asking(call, result.pending)
         except InputRequired as needed:
@@ -118,6 +120,16 @@ class Pipeline:
             if entry.metadata.effect is Effect.DESTROY and not reads_on:
                 await self._confirm(entry, call, checked)
             return await self.executor.run(entry, checked.args, call, self._contexts, self.observers)
+
+    async def _in_shared_place(
+        self, call: ToolCall, answer: Coroutine[Any, Any, ToolResult | ToolCall]
+    ) -> ToolResult | ToolCall:
+        try:
+            async with self.policy.shared_place(call):
+                return await answer
+        finally:
+            # Without a place it has not begun.
+            answer.close()
 
     async def _confirm(self, entry: ToolRegistryEntry, call: ToolCall, checked: Checked) -> None:
         with anyio.move_on_after(PERSON_SECONDS) as patience:

@@ -5,7 +5,7 @@ the first ones. The gate brings scopes, questions, rate limits and the audit log
 """
 
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from typing import Final, Protocol
 
 from dogubako.contract.call import Caller, ToolCall
@@ -66,6 +66,13 @@ class Concurrency(Protocol):
         """Hold a place while inside. Entering raises BusyError if the caller holds too many."""
 
 
+class SharedConcurrency(Protocol):
+    """Limits the calls that one caller runs at the same time in all processes."""
+
+    def place(self, identity: str) -> AbstractAsyncContextManager[None]:
+        """Hold a place while inside. Entering raises BusyError if the caller holds too many."""
+
+
 class Policy:
     """Refuses calls by rules, limits their rate, and has destructive calls confirmed."""
 
@@ -78,6 +85,7 @@ class Policy:
         ask: AskPerson | None = None,
         rates: Rates | None = None,
         concurrency: Concurrency | None = None,
+        shared_concurrency: SharedConcurrency | None = None,
         unrecorded: Unrecorded | None = None,
     ) -> None:
         self._read_only = read_only
@@ -88,6 +96,9 @@ class Policy:
         # Whether there are rate limits.
         self.counts_calls = rates is not None
         self._concurrency = concurrency
+        self._shared_concurrency = shared_concurrency
+        # Whether running calls are counted in all processes together.
+        self.shares_places = shared_concurrency is not None
         self._unrecorded = unrecorded
         # Kept with the ids, so that an id is not used again.
         self._shown: dict[tuple[int, int], tuple[ToolRegistryEntry, Caller]] = {}
@@ -219,6 +230,12 @@ class Policy:
         if self._concurrency is None or call.within is not None:
             return _NO_LIMIT
         return self._concurrency.place(call.caller.identity)
+
+    def shared_place(self, call: ToolCall) -> AbstractAsyncContextManager[None]:
+        """A place among the running calls of all processes, besides the one in this process."""
+        if self._shared_concurrency is None or call.within is not None:
+            return _NO_LIMIT
+        return self._shared_concurrency.place(call.caller.identity)
 
     def missing_scope(self, entry: ToolRegistryEntry, caller: Caller) -> AuthorizationError | None:
         """Return the error if the caller lacks the scope for this tool."""

@@ -13,7 +13,7 @@ from dogubako.contract.call import NO_OPTIONS, ExecutionOptions, ToolCall, ToolR
 from dogubako.contract.errors import ToolNotFoundError
 from dogubako.contract.metadata import ToolMetadata
 from dogubako.contract.offload import offload
-from dogubako.contract.storage import LocalSwitches, Switches
+from dogubako.contract.storage import LocalSwitches, Switched, Switches
 from dogubako.contract.tool import BaseTool
 from dogubako.engine.events import Subscribers
 from dogubako.engine.registration import (
@@ -64,6 +64,7 @@ class ToolRegistry:
     def __init__(self, *, switches: Switches | None = None, search: ToolSearch | None = None) -> None:
         self._versions: dict[str, dict[str, ToolRegistryEntry]] = {}
         self._switches = switches or LocalSwitches()
+        self._switches.listen(self._switched)
         self._search = search or IndexedSearch()
         self._searching = anyio.Lock()
         self._untold: set[str] = set()
@@ -205,6 +206,10 @@ class ToolRegistry:
     def disable(self, name: str, version: str | None = None) -> ToolRegistryEntry:
         return self._switch(name, version, False)
 
+    async def switch(self, name: str, enabled: bool) -> None:
+        """Enable or disable all versions of a tool, in every process that shares the switches."""
+        await self._switches.put({(name, version): enabled for version in self._known(name)})
+
     async def execute(
         self, name: str, parameters: Mapping[str, Any], options: ExecutionOptions = NO_OPTIONS
     ) -> ToolResult:
@@ -273,8 +278,14 @@ class ToolRegistry:
         versions = self._known(name, version)
         for entry in [versions[version]] if version else list(versions.values()):
             self._switches.set(name, entry.version, enabled)
-            self._changed("enabled" if enabled else "disabled", entry)
         return self.get(name, version)
+
+    def _switched(self, changed: Iterable[Switched] | None) -> None:
+        """Apply new switches, which another process may have set. None means that any may have changed."""
+        everything = ((name, version) for name, versions in self._versions.items() for version in versions)
+        for name, version in list(everything if changed is None else changed):
+            if (entry := self._versions.get(name, {}).get(version)) is not None:
+                self._changed("enabled" if self._is_switched_on(entry) else "disabled", entry)
 
     def _status_of(self, entry: ToolRegistryEntry) -> Status:
         key = (entry.metadata.name, entry.metadata.version)
@@ -283,10 +294,9 @@ class ToolRegistry:
         return self._statuses[key]
 
     def _find_status(self, entry: ToolRegistryEntry) -> Status:
-        if entry.unavailable is not None:
-            return Status(enabled=False, reason=entry.unavailable)
-        switched = self._switches.get(entry.name, entry.version)
-        if not (entry.switched_on if switched is None else switched):
+        if (reason := entry.unavailable or self._switches.unknown) is not None:
+            return Status(enabled=False, reason=reason)
+        if not self._is_switched_on(entry):
             return Status(enabled=False, reason="It was switched off; an administrator can enable it.")
         for dependency in entry.dependencies:
             if dependency not in self._versions:
@@ -294,6 +304,10 @@ class ToolRegistry:
             if not self.get(dependency).enabled:
                 return Status(enabled=False, reason=f"It needs {dependency}, which is disabled.")
         return _ENABLED
+
+    def _is_switched_on(self, entry: ToolRegistryEntry) -> bool:
+        switched = self._switches.get(entry.name, entry.version)
+        return entry.switched_on if switched is None else switched
 
     def _refuse_cycle(self, name: str, dependencies: Iterable[str]) -> None:
         waiting: list[tuple[str, tuple[str, ...]]] = [(one, (name, one)) for one in dependencies]

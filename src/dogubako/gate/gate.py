@@ -5,7 +5,7 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
@@ -26,6 +26,10 @@ from dogubako.gate.rate_limits import ConcurrencyLimits, RateLimits
 from dogubako.gate.scopes import CallerScopes
 from dogubako.settings import Confirmation, Settings
 
+if TYPE_CHECKING:
+    from dogubako.gate.shared_state import SharedPlaces
+    from dogubako.outbound.shared_redis import SharedRedis
+
 # Questions of tools have other names: an answer must not be taken for one to another question.
 _QUESTION: Final = "dogubako_confirm"
 _KEY: Final = "confirm"
@@ -44,6 +48,7 @@ def gate_policy(
     confirmation: Confirmation = "ask",
     rates: RateLimits | None = None,
     concurrency: ConcurrencyLimits | None = None,
+    places: "SharedPlaces | None" = None,
     audit: AuditLog | None = None,
 ) -> Policy:
     """The policy of a server with a gate."""
@@ -54,6 +59,7 @@ def gate_policy(
         ask=ask_person if confirmation == "ask" else None,
         rates=rates,
         concurrency=concurrency,
+        shared_concurrency=places,
         unrecorded=audit.unrecorded if audit is not None else None,
     )
 
@@ -74,16 +80,23 @@ log = structlog.get_logger("dogubako.gate")
 class Gate:
     """All parts of the gate of one server."""
 
-    def __init__(self, settings: Settings, redactor: Redactor | None = None) -> None:
+    def __init__(
+        self, settings: Settings, redactor: Redactor | None = None, shared: "SharedRedis | None" = None
+    ) -> None:
         self.audit = AuditLog(settings.data_dir, redactor) if settings.audited else None
         self.authenticator = _authenticator(settings)
-        self.once = _once(settings)
-        self._rates = _rates(settings)
+        self.once = _once(settings, shared)
+        self._rates = _rates(settings, shared)
+        limited = settings.auth != "off"
+        self._places: SharedPlaces | None = None
+        if limited and shared is not None:
+            self._places = load("dogubako.gate.shared_state").SharedPlaces(shared, settings.caller_concurrency)
         self.policy = gate_policy(
             read_only=settings.read_only,
             confirmation=settings.confirm,
             rates=self._rates,
-            concurrency=ConcurrencyLimits(settings.caller_concurrency) if settings.auth != "off" else None,
+            concurrency=ConcurrencyLimits(settings.caller_concurrency) if limited else None,
+            places=self._places,
             audit=self.audit,
         )
 
@@ -98,6 +111,8 @@ class Gate:
                 stack.callback(self.audit.close)
             if self._rates is not None:
                 stack.push_async_callback(self._rates.aclose)
+            if self._places is not None:
+                await stack.enter_async_context(self._places.running())
             yield
 
     async def check(self) -> list[HealthCheck]:
@@ -144,12 +159,15 @@ def _open_credential(settings: Settings, key_id: str, service: str, sealed: str)
     return credential
 
 
-def _once(settings: Settings) -> OnceStore:
+def _once(settings: Settings, shared: "SharedRedis | None") -> OnceStore:
     """The store of one-time ids. Only with a configured state key can another process use a state."""
+    if shared is not None:
+        store: OnceStore = load("dogubako.gate.shared_state").SharedOnceStore(shared)
+        return store
     return MemoryOnceStore() if settings.request_state_key is None else FileOnceStore(settings.data_dir)
 
 
-def _rates(settings: Settings) -> RateLimits | None:
+def _rates(settings: Settings, shared: "SharedRedis | None") -> RateLimits | None:
     if settings.rate_limit_max is None and settings.rate_limit_tool_max is None:
         return None
     return RateLimits(
@@ -157,4 +175,6 @@ def _rates(settings: Settings) -> RateLimits | None:
         window=settings.rate_limit_window,
         most_per_tool=settings.rate_limit_tool_max,
         storage=settings.rate_limit_storage,
+        # A Redis of their own comes first.
+        shared=shared if settings.rate_limit_storage == "memory" else None,
     )

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from limits.aio.storage import RedisStorage
     from limits.aio.strategies import MovingWindowRateLimiter
 
+    from dogubako.outbound.shared_redis import SharedRedis
+
+UNCOUNTED: Final = "Calls cannot be counted against the limits now: the Redis that counts them does not answer."
 _HINT: Final = "Wait {wait} s, or ask the operator for a higher {setting}."
 _PREFIX: Final = "dogubako:calls"
 _USUAL_PORT: Final = 6379
@@ -37,7 +40,13 @@ class RateLimits:
     """Counts calls. Servers share the count in a Redis; while it is unreachable, each counts for itself."""
 
     def __init__(
-        self, *, most: int | None, window: int, most_per_tool: int | None = None, storage: str = "memory"
+        self,
+        *,
+        most: int | None,
+        window: int,
+        most_per_tool: int | None = None,
+        storage: str = "memory",
+        shared: "SharedRedis | None" = None,
     ) -> None:
         # Slow to import, and needed only with limits.
         from limits import RateLimitItemPerSecond  # noqa: PLC0415
@@ -46,6 +55,9 @@ class RateLimits:
 
         self._own = MovingWindowRateLimiter(MemoryStorage())
         self._shared = None if storage == "memory" else _SharedCounter(MovingWindowRateLimiter(_redis(storage)))
+        self._closes = shared is not None and shared.closes_limits
+        if shared is not None:
+            self._shared = _SharedCounter(MovingWindowRateLimiter(_counter_in(shared)), shared)
         self._place = _place(storage)
         self._all = RateLimitItemPerSecond(most, window) if most else None
         self._one = RateLimitItemPerSecond(most_per_tool, window) if most_per_tool else None
@@ -60,7 +72,7 @@ class RateLimits:
 
     async def check(self) -> list[HealthCheck]:
         """Whether the shared counter answers. Its URL may hold a password, so only the host is shown."""
-        if self._shared is None:
+        if self._shared is None or self._shared.checked_elsewhere:
             return []
         if await self._shared.answers():
             return [HealthCheck(ok=True, subject="rate limits", message=f"counted at {self._place}")]
@@ -83,14 +95,18 @@ class RateLimits:
         if self._shared is not None:
             with suppress(Unavailable):
                 return await self._shared.hit(limit, who)
+            if self._closes:
+                raise BusyError(UNCOUNTED, hint="Try again in a moment.")
         return await _hit(self._own, limit, who)
 
 
 class _SharedCounter:
     """Counts in a Redis. Raises Unavailable when the server must count for itself."""
 
-    def __init__(self, limiter: "MovingWindowRateLimiter") -> None:
+    def __init__(self, limiter: "MovingWindowRateLimiter", shared: "SharedRedis | None" = None) -> None:
         self._limiter = limiter
+        self._owner = shared
+        self.checked_elsewhere = shared is not None
         # `limits` has no public way to its client.
         self._client: Any = limiter.storage.bridge.storage  # type: ignore[attr-defined]
         # A call is counted, and a refused one also asks for the time to wait.
@@ -100,6 +116,8 @@ class _SharedCounter:
         self._refused = ThrottledLog("The shared counter refused a command; calls are counted here")
 
     async def hit(self, limit: "RateLimitItem", who: tuple[str, ...]) -> int:
+        if self._owner is not None:
+            return await self._owner.run(lambda: _hit(self._limiter, limit, who))
         return await self._breaker.run(lambda: self._hit(limit, who))
 
     async def _hit(self, limit: "RateLimitItem", who: tuple[str, ...]) -> int:
@@ -113,7 +131,8 @@ class _SharedCounter:
         return await self._limiter.storage.check()
 
     async def aclose(self) -> None:
-        await close(self._client)
+        if self._owner is None:
+            await close(self._client)
 
 
 async def _hit(limiter: "MovingWindowRateLimiter", limit: "RateLimitItem", who: tuple[str, ...]) -> int:
@@ -135,6 +154,20 @@ def _redis(url: str) -> "RedisStorage":
     except ValueError:
         # The URL may hold a password; it is not repeated.
         raise SettingsError("Invalid setting: RATE_LIMIT_STORAGE: not a valid redis:// address.") from None
+
+
+def _counter_in(shared: "SharedRedis") -> "RedisStorage":
+    """A counter that uses the connections of the shared Redis."""
+    from limits.aio.storage import RedisStorage  # noqa: PLC0415
+
+    options: Any = {"connection_pool": shared.client.connection_pool}
+    return RedisStorage("async+redis://", implementation="redispy", key_prefix=shared.name("calls"), **options)
+
+
+def too_many_calls(most: int) -> BusyError:
+    """The error for a caller that runs too many calls."""
+    message = "Too many of your calls are running already."
+    return BusyError(message, hint=f"At most {most} at once; wait for one to end.")
 
 
 def _place(url: str) -> str:
@@ -170,8 +203,7 @@ class Places:
 
     def __enter__(self) -> None:
         if self.running >= self._most:
-            message = "Too many of your calls are running already."
-            raise BusyError(message, hint=f"At most {self._most} at once; wait for one to end.")
+            raise too_many_calls(self._most)
         self.running += 1
 
     def __exit__(self, *_: object) -> None:

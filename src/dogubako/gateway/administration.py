@@ -1,6 +1,6 @@
 """Add, remove, approve and restart MCP servers while the toolbox runs, for administrators."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, Protocol
 
@@ -47,14 +47,20 @@ class ServerAdministration:
     """What administrators may do with servers. Every act is counted and recorded like a call, also when refused."""
 
     def __init__(
-        self, servers: Servers, box: Serving, policy: Policy, observer: CallObserver | None, *, sole_process: bool
+        self,
+        servers: Servers,
+        box: Serving,
+        policy: Policy,
+        observer: CallObserver | None,
+        *,
+        check: Callable[[str], None],
     ) -> None:
         self._servers = servers
         self._box = box
         self._policy = policy
         self._observer = CallObservers(observer)
-        # A change is made in one process; where several serve one address, they would disagree.
-        self._sole_process = sole_process
+        # Raises where other processes would not hear of a change, and the server would disagree with itself.
+        self._check_processes = check
 
     async def list(self, *, caller: Caller, door: Door) -> list[dict[str, Any]]:
         with observed(self._observer, _call("list", "", caller, door), None):
@@ -198,9 +204,7 @@ class ServerAdministration:
             message = "Servers are changed over REST only by callers that prove who they are."
             hint = "Set DOGUBAKO_AUTH=keys and use a key with the scope admin, or use `dogubako servers`."
             raise AuthorizationError(message, hint=hint)
-        if not self._sole_process:
-            message = f"Several processes serve this address, and only one would hear of it: {act} was not done."
-            raise ReadOnlyError(message, hint="Serve with one worker, or use `dogubako servers` and start again.")
+        self._check_processes(act)
 
     def _named(self, name: str) -> ServerPack:
         try:

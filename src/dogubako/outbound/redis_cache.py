@@ -32,9 +32,17 @@ class Unavailable(Exception):  # noqa: N818 - a signal to whoever can do without
 class CircuitBreaker:
     """Closed: every call uses the service. Open: none does. After the pause one probe call decides."""
 
-    def __init__(self, service: str, *, seconds: float, failures: tuple[type[Exception], ...]) -> None:
+    def __init__(
+        self,
+        service: str,
+        *,
+        seconds: float,
+        failures: tuple[type[Exception], ...],
+        longest_pause: float | None = None,
+    ) -> None:
         self._service = service
         self._seconds = seconds
+        self._longest_pause = longest_pause
         # A timeout is an OSError.
         self._failures: tuple[type[Exception], ...] = (OSError, *failures)
         self._pause = 0.0
@@ -72,7 +80,7 @@ class CircuitBreaker:
             reason = type(error).__name__
             log.warning("Circuit breaker opened", service=self._service, error=reason, pause_seconds=self._pause)
         elif probe:
-            self._pause = min(self._pause * 2, LONGEST_PAUSE_SECONDS)
+            self._pause = min(self._pause * 2, self._longest_pause or LONGEST_PAUSE_SECONDS)
         else:
             # The call was running when another one failed, which has been counted.
             return

@@ -1,0 +1,177 @@
+"""Used one-time ids and running calls of each caller, in the shared Redis.
+
+Both are sorted sets whose scores are the times at which entries expire, by the clock of Redis. A process that dies
+leaves its places to others after `LEASE_SECONDS`.
+"""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from hashlib import blake2b
+from itertools import count
+from typing import Final
+
+import structlog
+
+from dogubako.contract import storage
+from dogubako.contract.errors import BusyError, ReadOnlyError
+from dogubako.gate.rate_limits import UNCOUNTED, too_many_calls
+from dogubako.outbound.redis_cache import Unavailable
+from dogubako.outbound.shared_redis import SharedRedis, end_tasks
+
+log = structlog.get_logger("dogubako.gate")
+
+LEASE_SECONDS: Final = 30.0
+_RENEW_SECONDS: Final = LEASE_SECONDS / 3
+
+_NOW: Final = "local time = redis.call('TIME'); local now = time[1] * 1000 + math.floor(time[2] / 1000)\n"
+
+# Returns 1 for the first use, 0 for any other, -1 where too many ids are remembered.
+_USE: Final = (
+    _NOW
+    + """
+for i = 1, 2 do redis.call('ZREMRANGEBYSCORE', KEYS[i], '-inf', now) end
+if redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 0 end
+if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[3]) or redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[4]) then
+  return -1
+end
+for i = 1, 2 do
+  redis.call('ZADD', KEYS[i], now + ARGV[2], ARGV[1])
+  redis.call('PEXPIRE', KEYS[i], ARGV[2])
+end
+return 1
+"""
+)
+_UNRECORDED: Final = "The answer of the user cannot be recorded as used, so it does not count: nothing was done."
+
+
+class SharedOnceStore:
+    """One-time ids that count once in all processes."""
+
+    def __init__(self, shared: SharedRedis) -> None:
+        self._shared = shared
+        self._use = shared.client.register_script(_USE)
+
+    async def use(self, id_: str, *, owner: str, ttl: float) -> bool:
+        keys = [self._shared.name("used", _digest(owner)), self._shared.name("used")]
+        used, most = _digest(f"{owner}\n{id_}"), (storage.MOST_USED_PER_OWNER, storage.MOST_USED)
+        try:
+            first = await self._shared.run_script(self._use, keys, used, round(ttl * 1000), *most)
+        except Unavailable:
+            log.error("A used request state cannot be recorded: the shared Redis does not answer")
+            raise ReadOnlyError(_UNRECORDED, hint="Try again when the Redis of DOGUBAKO_SHARED answers.") from None
+        if first < 0:
+            storage.check_room_for_id(*most)
+        return bool(first)
+
+
+_TAKE: Final = (
+    _NOW
+    + """
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end
+redis.call('ZADD', KEYS[1], now + ARGV[3], ARGV[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+return 1
+"""
+)
+# It also enters again what an emptied Redis has lost.
+_RENEW: Final = (
+    _NOW
+    + """
+for i = 2, #ARGV do redis.call('ZADD', KEYS[1], now + ARGV[1], ARGV[i]) end
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+"""
+)
+_LEASE: Final = round(LEASE_SECONDS * 1000)
+
+
+class SharedPlaces:
+    """The running calls of each caller in all processes. Places are given back in batches, without delaying answers."""
+
+    def __init__(self, shared: SharedRedis, most: int) -> None:
+        self._shared = shared
+        self._most = most
+        self._take = shared.client.register_script(_TAKE)
+        self._renew = shared.client.register_script(_RENEW)
+        self._process = secrets.token_hex(8)
+        self._numbers = count()
+        # The key of each place by its name.
+        self._held: dict[str, str] = {}
+        self._left: dict[str, str] = {}
+        self._wake = asyncio.Event()
+
+    @asynccontextmanager
+    async def place(self, identity: str) -> AsyncIterator[None]:
+        """Hold a place while inside, or raise BusyError if the caller holds too many."""
+        name = f"{self._process}:{next(self._numbers)}"
+        self._held[name] = self._shared.name("running", _digest(identity))
+        try:
+            await self._enter(name)
+            yield
+        finally:
+            self._left[name] = self._held.pop(name)
+            self._wake.set()
+
+    async def _enter(self, name: str) -> None:
+        try:
+            entered = await self._shared.run_script(self._take, [self._held[name]], name, self._most, _LEASE)
+        except Unavailable:
+            if self._shared.closes_limits:
+                raise BusyError(UNCOUNTED, hint="Try again in a moment.") from None
+            # This process counts for itself, which it does anyway.
+            return
+        if not entered:
+            raise too_many_calls(self._most)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Give places back and renew those that are held."""
+        task = asyncio.create_task(self._look_after())
+        try:
+            yield
+        finally:
+            await end_tasks(task)
+            with suppress(Unavailable):
+                await self._give_back()
+
+    async def _look_after(self) -> None:
+        loop = asyncio.get_running_loop()
+        renew_at = loop.time() + _RENEW_SECONDS
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(renew_at):
+                    await self._wake.wait()
+            self._wake.clear()
+            # What cannot be given back now ends with its lease.
+            with suppress(Unavailable):
+                await self._give_back()
+                if loop.time() >= renew_at:
+                    await self._renew_all()
+            if loop.time() >= renew_at:
+                renew_at = loop.time() + _RENEW_SECONDS
+
+    async def _give_back(self) -> None:
+        left, self._left = self._left, {}
+        if left:
+            pipe = self._shared.client.pipeline(transaction=False)
+            for key, names in _by_key(left).items():
+                pipe.zrem(key, *names)
+            await self._shared.run(pipe.execute)
+
+    async def _renew_all(self) -> None:
+        for key, names in _by_key(self._held).items():
+            await self._shared.run_script(self._renew, [key], _LEASE, *names)
+
+
+def _by_key(places: dict[str, str]) -> dict[str, list[str]]:
+    grouped: dict[str, list[str]] = {}
+    for name, key in places.items():
+        grouped.setdefault(key, []).append(name)
+    return grouped
+
+
+def _digest(text: str) -> str:
+    """A short name for any text, which may hold what should not be stored."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

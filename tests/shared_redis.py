@@ -1,0 +1,78 @@
+"""A shared Redis for tests: a small one in memory, and the settings of a server that uses a real one."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, TypeVar
+
+from dogubako.outbound.redis_cache import Unavailable
+from dogubako.settings import Settings
+
+ResultT = TypeVar("ResultT")
+
+KEY: Final = "the same key in every process, 32+"
+# A busy machine may need longer than the moment that our server waits for a Redis.
+PATIENT: Final = "?socket_timeout=30&socket_connect_timeout=30"
+
+
+def shared_settings(url: str, **more: Any) -> Settings:
+    return Settings(shared=url, request_state_key=KEY, **more)
+
+
+class MemoryClient:
+    """The commands that `SharedSwitches` uses. A script is known by what it does."""
+
+    def __init__(self) -> None:
+        self.hashes: dict[str, dict[bytes, bytes]] = {}
+
+    async def hget(self, key: str, field: bytes) -> bytes | None:
+        return self.hashes.get(key, {}).get(field)
+
+    async def hgetall(self, key: str) -> dict[bytes, bytes]:
+        return dict(self.hashes.get(key, {}))
+
+    def register_script(self, text: str) -> Callable[..., Awaitable[int]]:
+        restores = "DEL" in text
+
+        async def run(*, keys: Sequence[str], args: Sequence[Any]) -> int:
+            stored = self.hashes.get(keys[0], {})
+            version, expected = int(stored.get(b"#", b"0")), int(args[0])
+            given = dict(zip(map(_bytes, args[1::2]), map(_bytes, args[2::2]), strict=True))
+            if restores:
+                if version >= expected:
+                    return 0
+                self.hashes[keys[0]] = {**given, b"#": _bytes(expected)}
+                return 1
+            if version != expected:
+                return -1
+            self.hashes[keys[0]] = {**stored, **given, b"#": _bytes(version + 1)}
+            return version + 1
+
+        return run
+
+
+class MemoryRedis:
+    """Stands for `SharedRedis`. Processes that are given the same client share it."""
+
+    def __init__(self, client: MemoryClient) -> None:
+        self.client = client
+        self.away = False
+        self.refresh: Callable[[], Awaitable[None]] | None = None
+
+    def name(self, *parts: str) -> str:
+        return ":".join(("test", *parts))
+
+    def refresh_with(self, refresh: Callable[[], Awaitable[None]]) -> None:
+        self.refresh = refresh
+
+    async def run(self, work: Callable[[], Awaitable[ResultT]]) -> ResultT:
+        await asyncio.sleep(0)
+        if self.away:
+            raise Unavailable
+        return await work()
+
+    async def run_script(self, script: Any, keys: Sequence[str], *args: str | int) -> int:
+        return int(await self.run(lambda: script(keys=keys, args=args)))
+
+
+def _bytes(value: Any) -> bytes:
+    return str(value).encode()

@@ -1,0 +1,93 @@
+"""`DOGUBAKO_SHARED`: which addresses it takes, what it needs, and what is shown of it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from dogubako.cli.main import app
+from dogubako.outbound.shared_redis import SharedRedis
+from dogubako.server import serve
+from dogubako.settings import Settings, SettingsError, Sources
+from tests.gate.sheds import shed_in
+from tests.shared_redis import KEY, shared_settings
+
+
+def load(**values: Any) -> Settings:
+    return Sources.only({"request_state_key": KEY, **values}).load()
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "redis://localhost",
+        "redis://user:password@redis.example.com:6380/2",
+        "rediss://user:password@redis.example.com/0?ssl_ca_certs=/etc/ca.pem",
+        "redis://[::1]:6379/0",
+    ],
+)
+def test_an_address_with_a_user_a_database_and_tls_is_taken(address: str) -> None:
+    assert load(shared=address).shared == address
+
+
+@pytest.mark.parametrize(
+    ("address", "sentence"),
+    [
+        ("memcached://host", "must be one address like redis://user:password@host:6379/0"),
+        ("localhost:6379", "must be one address like"),
+        ("unix:///run/redis.sock", "must be one address like"),
+        ("redis+sentinel://host/mymaster", "must be one address like"),
+        ("redis://", "must name one host"),
+        ("redis://a:6379,b:6379", "must be one address like"),
+        ("redis://a,b", "must name one host; addresses of a cluster and of Sentinel are not supported yet"),
+        ("redis://host:port", "must be one address like"),
+    ],
+)
+def test_any_other_address_is_refused_with_a_sentence_that_does_not_repeat_it(address: str, sentence: str) -> None:
+    with pytest.raises(SettingsError) as refused:
+        load(shared=address)
+
+    assert str(refused.value).startswith(f"Invalid setting: DOGUBAKO_SHARED: {sentence}")
+    assert address not in str(refused.value).replace("redis://user:password@host:6379/0", "")
+
+
+def test_it_needs_the_key_that_all_processes_have() -> None:
+    with pytest.raises(SettingsError, match="DOGUBAKO_SHARED needs DOGUBAKO_REQUEST_STATE_KEY, the same in every"):
+        Sources.only({"shared": "redis://localhost"}).load()
+
+
+@pytest.mark.parametrize("prefix", ["", "a:b", "a b", "x" * 65, "[hash]"])
+def test_a_prefix_that_could_be_taken_for_a_pattern_or_a_part_is_refused(prefix: str) -> None:
+    with pytest.raises(SettingsError, match="DOGUBAKO_SHARED_PREFIX"):
+        load(shared="redis://localhost", shared_prefix=prefix)
+
+
+def test_names_of_keys_begin_with_the_prefix() -> None:
+    shared = SharedRedis(shared_settings("redis://localhost", shared_prefix="team-a"))
+
+    assert shared.name("running", "x") == "team-a:running:x"
+
+
+def test_config_shows_it_without_the_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    variables = {"DOGUBAKO_SHARED": "redis://user:s3cr3t-of-redis@host", "DOGUBAKO_REQUEST_STATE_KEY": KEY}
+    shown = CliRunner().invoke(app, ["config", "--json"], env=variables)
+
+    assert shown.exit_code == 0 and "s3cr3t" not in shown.output
+    assert "host" in json.loads(shown.output)["dogubako"]["shared"]
+
+
+def test_an_address_with_an_option_that_is_none_is_refused_without_repeating_it() -> None:
+    with pytest.raises(SettingsError, match="DOGUBAKO_SHARED: not a valid redis:// address"):
+        SharedRedis(shared_settings("redis://:s3cr3t@localhost/0?socket_timeout=soon"))
+
+
+@pytest.mark.parametrize("settings", [{}, {"shared": "redis://localhost", "request_state_key": KEY}])
+def test_a_sandbox_is_not_served_by_several_processes(tmp_path: Path, settings: dict[str, Any]) -> None:
+    box = shed_in(tmp_path, port=0, **settings)
+    box.packs["shed"].sandbox = object()  # type: ignore[assignment]
+
+    with pytest.raises(SettingsError, match="The sandbox keeps what tools change in one process"):
+        serve(box, workers=1 if settings else 2)
