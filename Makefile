@@ -13,7 +13,7 @@ PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 PARALLEL := -n $(WORKERS) --maxprocesses 8 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all test-pages test-n8n test-searx test-redmine test-servers test-fleet attack check lint types coverage docs docs-check bench bench-profile bench-search bench-pages bench-services load conformance sbom notices lock clean
+.PHONY: help install run test test-all test-pages test-n8n test-searx test-redmine test-servers test-fleet test-scale attack check lint types coverage docs docs-check bench bench-profile bench-search bench-pages bench-services load conformance sbom notices lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -83,6 +83,9 @@ test-servers: $(TOOLS)  ## real MCP servers of others that need no network, behi
 
 test-fleet: $(TOOLS)  ## all 24 real MCP servers, behind ours
 	$(BIN)/python -m pytest -m 'real_servers or fleet' tests/gateway
+
+test-scale: $(DEV)  ## three servers behind nginx with one Redis (Debian: redis-server, nginx)
+	$(BIN)/python -m pytest -m scale tests/scale
 
 # Two at once: a stall is judged by the processor time of its own process, and memory is counted per process.
 # Each file of STALLS has a process of its own: in one process, what other tests have imported draws every logged error

@@ -87,7 +87,7 @@ class Toolbox:
         dictionary = Dictionary(settings.data_dir / _JAPANESE_WORDS)
         learned = LearnedPhrases(settings.data_dir, self.redactor.mask_all) if settings.learn_from_use else None
         search = IndexedSearch(dictionary.reader, words=settings.words_by_tool, learned=learned)
-        opened = load("dogubako.outbound.shared_switches").opened(settings) if settings.shared else (None, None)
+        opened = load("dogubako.outbound.shared_switches").opened(settings) if settings.shared else (None,) * 3
         self._shared: SharedRedis | None = opened[0]
         self.registry = ToolRegistry(search=search, switches=opened[1])
         self.cache = answer_cache(settings, load_or_create_secret)
@@ -104,7 +104,7 @@ class Toolbox:
         self.audit = self.gate.audit
         self.keys = KeyAdministration(KeyStore(settings.data_dir), self.gate.policy, self.audit)
         self.sources = sources
-        self.catalog = Catalog(responses, self.packs, self.gate.policy, self.gate.audit)
+        self.catalog = Catalog(responses, self.packs, self.gate.policy, self.gate.audit, news=opened[2])
         self.pipeline = Pipeline(
             self.registry,
             policy=self.gate.policy,

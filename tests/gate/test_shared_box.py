@@ -1,17 +1,20 @@
 """Two servers with one `DOGUBAKO_SHARED` are one: switches, limits and used answers, also after Redis was away."""
 
 import asyncio
+import signal
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+import redis.asyncio as redis_client
 import structlog.testing
 
 from dogubako.app import Toolbox
 from dogubako.contract.call import Caller, ToolCall
 from dogubako.contract.errors import BusyError, ReadOnlyError
+from dogubako.engine.catalog import CatalogChange
 from dogubako.engine.registry import RegistryChange
 from dogubako.tools import ToolResult
 from tests.doors.waiting import says, until
@@ -167,9 +170,8 @@ async def test_while_redis_is_away_reading_goes_on_and_it_recovers(
         # It comes back empty, and gets the switches from those who know them.
         redis.start()
         again = await ends_as(one, "OK")
-        while not (await shared_state(one))[0]:
-            again = await call(one)
-        await one.registry._switches.refresh()  # type: ignore[attr-defined]
+        # Every half second each process compares what it knows with what Redis knows.
+        await redis_has_switches(redis)
         async with box_at(redis, tmp_path / "late", **settings).running() as late:
             known = await call(late, "put", text="a")
 
@@ -182,6 +184,18 @@ async def test_while_redis_is_away_reading_goes_on_and_it_recovers(
 async def switch_uncounted(box: Toolbox, enabled: bool) -> None:
     """Switching counts as a call, which closed limits refuse before."""
     await box.registry.switch("put", enabled)
+
+
+async def redis_has_switches(redis: RedisProcess) -> None:
+    client = redis_client.from_url(redis.url)
+    try:
+        for _ in range(6_000):
+            if await client.hget("dogubako:switches", "put 1.0.0") == b"0":
+                return
+            await asyncio.sleep(0.01)
+        raise AssertionError("the switches were not written back")
+    finally:
+        await client.aclose()
 
 
 async def ends_as(box: Toolbox, code: str) -> ToolResult:
@@ -206,3 +220,64 @@ async def test_a_server_that_starts_without_redis_runs_nothing_until_it_answers(
 
     assert blind.code == "TOOL_DISABLED" and "shared Redis is away" in blind.content[1]["text"]
     assert seeing.code == "OK"
+
+
+async def test_news_of_resources_reach_the_clients_of_every_server_once(redis: RedisProcess, tmp_path: Path) -> None:
+    async with two(redis, tmp_path) as (one, other):
+        heard: dict[str, list[CatalogChange]] = {"one": [], "other": []}
+        one.catalog.subscribe(heard["one"].append)
+        other.catalog.subscribe(heard["other"].append)
+        changes = [CatalogChange(kind="updated", uri="shed://rake"), CatalogChange(kind="prompts")]
+        for change in changes:
+            one.catalog.changed(change)
+        await until(lambda: len(heard["other"]) == 2, "the other server hears of it")
+        other.catalog.changed(CatalogChange(kind="resources"))
+        await until(lambda: len(heard["one"]) == 3, "and answers")
+
+    assert heard["other"] == heard["one"] == [*changes, CatalogChange(kind="resources")]
+
+
+async def test_news_wait_for_a_redis_that_is_away(redis: RedisProcess, tmp_path: Path) -> None:
+    async with two(redis, tmp_path) as (one, other):
+        heard: list[CatalogChange] = []
+        other.catalog.subscribe(heard.append)
+        one.catalog.changed(CatalogChange(kind="prompts"))
+        await until(lambda: len(heard) == 1, "the first is heard")
+        redis.kill()
+        one.catalog.changed(CatalogChange(kind="updated", uri="shed://rake"))
+        redis.start()
+        await until(lambda: CatalogChange(kind="updated", uri="shed://rake") in heard, "the second is heard")
+
+    # It came back empty: what else was lost is not known, so lists are read again.
+    assert CatalogChange(kind="resources") in heard
+
+
+async def test_a_redis_that_hangs_is_left_alone(redis: RedisProcess, tmp_path: Path) -> None:
+    # With the usual timeout of 0.1 s; a busy machine may see more than one failure, and the outcome is the same.
+    box = box_at(redis, tmp_path, shared=redis.url, auth="keys", rate_limit_max=10_000)
+    async with box.running():
+        await ends_as(box, "OK")
+        redis.signal(signal.SIGSTOP)
+        try:
+            codes = [(await call(box)).code for _ in range(50)]
+            with pytest.raises(BusyError, match="nothing was switched"):
+                await box.registry.switch("put", False)
+        finally:
+            redis.signal(signal.SIGCONT)
+        await until(lambda: box.registry.get("put").enabled, "nothing was switched")
+        for _ in range(600):
+            if (await shared_state(box))[0]:
+                break
+            await asyncio.sleep(0.1)
+        await switch_when_possible(box)
+
+    assert codes == ["OK"] * 50 and not box.registry.get("put").enabled
+
+
+async def switch_when_possible(box: Toolbox) -> None:
+    for _ in range(600):
+        with suppress(BusyError):
+            await box.registry.switch("put", False)
+            return
+        await asyncio.sleep(0.1)
+    raise AssertionError("tools cannot be switched again")

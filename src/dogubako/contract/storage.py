@@ -6,7 +6,7 @@ The defaults keep everything in this process.
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol
 
 from dogubako.contract.errors import BusyError
 
@@ -126,6 +126,20 @@ class LocalSwitches:
 
     def listen(self, listener: SwitchListener) -> None:
         self._listener = listener
+
+
+ChangeKind = Literal["resources", "prompts", "updated"]
+# Called with the kind of a change, and the address of an updated resource.
+ChangeListener = Callable[[ChangeKind, str | None], None]
+
+
+class ChangeNews(Protocol):
+    """Passes changes of resources and prompts to other processes."""
+
+    def publish(self, kind: ChangeKind, uri: str | None) -> None: ...
+
+    def listen(self, listener: ChangeListener) -> None:
+        """Tell this listener what other processes publish."""
 
 
 # Limits per caller and in total. An id is never evicted before it expires.

@@ -5,7 +5,7 @@ import base64
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import anyio
 
@@ -22,6 +22,7 @@ from dogubako.contract.errors import (
 from dogubako.contract.offload import check_size, has_more_values, offload_if_large
 from dogubako.contract.output import Text
 from dogubako.contract.resources import Complete, Prompt, PromptMessage, Resource, ResourceBody, ResourceTemplate, Skill
+from dogubako.contract.storage import ChangeKind, ChangeNews
 from dogubako.contract.tool import is_cancelled
 from dogubako.engine.conversations import RedactedConversation
 from dogubako.engine.events import CallObservers, Subscribers, observed
@@ -33,8 +34,6 @@ from dogubako.response.jsonable import clean_text, encode
 from dogubako.response.text import plain_text
 from dogubako.response.tokens import count_tokens, far_above_characters
 from dogubako.response.truncation import share_out, take_whole
-
-Kind = Literal["resources", "prompts", "updated"]
 
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
@@ -57,7 +56,7 @@ _MOST_SECONDS = 120.0
 class CatalogChange:
     """The lists changed, or one resource did."""
 
-    kind: Kind
+    kind: ChangeKind
     uri: str | None = None
 
 
@@ -70,6 +69,8 @@ class Catalog:
         packs: Mapping[str, PackParts],
         policy: Policy | None = None,
         observer: CallObserver | None = None,
+        *,
+        news: ChangeNews | None = None,
     ) -> None:
         self._policy = policy or Policy()
         self.observers = CallObservers(observer)
@@ -80,6 +81,9 @@ class Catalog:
         self._prompts: dict[str, tuple[str, Prompt]] = {}
         self._skills: dict[str, tuple[str, Skill]] = {}
         self._subscribers: Subscribers[CatalogChange] = Subscribers()
+        self._news = news
+        if news is not None:
+            news.listen(lambda kind, uri: self._subscribers.tell(CatalogChange(kind=kind, uri=uri)))
 
     def add(
         self,
@@ -282,6 +286,8 @@ class Catalog:
 
     def changed(self, change: CatalogChange) -> None:
         self._subscribers.tell(change)
+        if self._news is not None:
+            self._news.publish(change.kind, change.uri)
 
     def _search(self, uri: str) -> tuple[str, Resource | ResourceTemplate, dict[str, str]] | None:
         if uri in self._resources:

@@ -114,6 +114,10 @@ class SharedRedis:
         """Call this on news, and twice a second. It may raise Unavailable."""
         self._refreshers.append(refresh)
 
+    def wake(self) -> None:
+        """Refresh soon."""
+        self._woken.set()
+
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Read what is shared, then follow its changes."""

@@ -13,6 +13,7 @@ import structlog
 from dogubako.contract.errors import BusyError, ReadOnlyError
 from dogubako.contract.storage import Switched, SwitchListener
 from dogubako.outbound.redis_cache import Unavailable
+from dogubako.outbound.shared_news import SharedNews
 from dogubako.outbound.shared_redis import SharedRedis
 from dogubako.settings import Settings
 
@@ -121,10 +122,10 @@ class SharedSwitches:
             self._listener(sorted(changed))
 
 
-def opened(settings: Settings) -> tuple[SharedRedis, SharedSwitches]:
-    """Open the shared Redis of the settings, with the switches in it."""
+def opened(settings: Settings) -> tuple[SharedRedis, SharedSwitches, SharedNews]:
+    """Open the shared Redis of the settings, with the switches and the news in it."""
     shared = SharedRedis(settings)
-    return shared, SharedSwitches(shared)
+    return shared, SharedSwitches(shared), SharedNews(shared)
 
 
 def _fields(states: Mapping[Switched, bool]) -> list[str]:

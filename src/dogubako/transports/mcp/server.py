@@ -83,7 +83,8 @@ class McpServer:
     """One MCP server for all connections of a process.
 
     With `announces_changes=False` its capabilities name no list changes, and nobody can subscribe: a change in one
-    worker process is not heard in the others, and without sessions there is no stream to tell it on.
+    worker process is not heard in the others, and without sessions there is no stream to tell it on. With
+    `DOGUBAKO_SHARED` it is heard, so clients of 2026-07-28 may listen.
     """
 
     def __init__(
@@ -97,6 +98,8 @@ class McpServer:
         # Calls over stdio that run already, by the id of their request.
         self._handovers = {} if handovers is None else handovers
         self._announces_changes = announces_changes
+        # With a shared Redis a change is heard in every process. Streams of 2026-07-28 need no session.
+        self._listens = announces_changes or inside.settings.shared is not None
         self.listeners = Listeners(inside)
         self.listen = ListenHandler(self.listeners.bus, max_subscriptions=most_streams() // 2)
         self.server = self._build()
@@ -108,7 +111,7 @@ class McpServer:
             # One text for all callers of a process, written for whoever may see the most.
             instructions=lists.instructions(self._inside, TRUSTED),
             get_tool_input_schema=self._annotated_schema,
-            on_subscriptions_listen=self._listen if self._announces_changes else None,
+            on_subscriptions_listen=self._listen if self._listens else None,
             cache_hints=dict.fromkeys(lists.CACHEABLE_METHODS, _HINT),
         )
         server.announces_changes = self._announces_changes

@@ -1,0 +1,145 @@
+"""Three server processes as on three machines, a Redis with an ACL user, and nginx in front of them in turn."""
+
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import httpx2
+
+from dogubako.gate.api_keys import KeyStore
+from tests.doors import messages
+from tests.doors.processes import HERE, PATIENCE, WORKBENCH, Command, serving
+from tests.gate.sheds import SHED
+from tests.redis_server import RedisProcess, free_port
+from tests.shared_redis import KEY
+
+# Debian puts it where only root looks.
+NGINX: Final = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+COUNT: Final = 3
+TOOL_MAX: Final = 100
+CONCURRENCY: Final = 4
+_PATIENT: Final = "?socket_timeout=10&socket_connect_timeout=10"
+_ACL: Final = "ACL SETUSER dogubako on >s3cret-of-redis ~dogubako:* &dogubako:* "
+_MAY: Final = "+@read +@write +@scripting +@pubsub +@connection +time"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replicas:
+    """The address of nginx, those behind it, and the key of a caller."""
+
+    url: str
+    servers: Sequence[Command]
+    redis: RedisProcess
+    key: str
+
+    @property
+    def urls(self) -> list[str]:
+        return [server.url() for server in self.servers]
+
+    def call(self, name: str, arguments: dict[str, Any], *, url: str = "", **more: Any) -> dict[str, Any]:
+        """One call of a 2026-07-28 client, on a connection of its own."""
+        params = {**messages.call(name, arguments, modern=True, capabilities={"elicitation": {"form": {}}}), **more}
+        headers = {**messages.modern_headers("tools/call", name), "x-api-key": self.key, "connection": "close"}
+        with httpx2.Client(timeout=PATIENCE, verify=False) as client:
+            answer = client.post(f"{url or self.url}/mcp", json=messages.request("tools/call", params), headers=headers)
+        return messages.response_in(answer.headers["content-type"], answer.content)
+
+    def code(self, name: str, arguments: dict[str, Any], *, url: str = "") -> str:
+        result = self.call(name, arguments, url=url)["result"]
+        return str(result["_meta"]["code"]) if result.get("isError") else "OK"
+
+    def switch(self, enabled: bool, name: str, *, url: str = "") -> int:
+        body, headers = {"enabled": enabled}, {"x-api-key": self.key}
+        answer = httpx2.patch(f"{url or self.url}/v1/tools/{name}", json=body, headers=headers, timeout=PATIENCE)
+        return answer.status_code
+
+
+@contextmanager
+def replicas(folder: Path) -> Iterator[Replicas]:
+    with ExitStack() as stack:
+        (folder / "redis").mkdir()
+        redis = stack.enter_context(RedisProcess(folder / "redis"))
+        allow_user(redis)
+        secret, _ = KeyStore(folder / "keys").create("ann", ("admin",))
+        servers = [
+            stack.enter_context(_server(folder / str(number), folder / "keys", redis)) for number in range(COUNT)
+        ]
+        for server in servers:
+            server.stderr.first(lambda line: b"Application startup complete" in line)
+        url = stack.enter_context(_nginx(folder, [server.url() for server in servers]))
+        yield Replicas(url=url, servers=servers, redis=redis, key=secret)
+
+
+def allow_user(redis: RedisProcess) -> None:
+    """The user of docs/scale.md, and nobody else."""
+    port = redis.url.rpartition(":")[2].partition("/")[0]
+    for command in (_ACL + _MAY, "ACL SETUSER default on nopass ~* &* +@all"):
+        subprocess.run(["redis-cli", "-p", port, *command.split()], check=True, stdout=subprocess.DEVNULL, timeout=60)
+
+
+@contextmanager
+def _server(folder: Path, keys: Path, redis: RedisProcess) -> Iterator[Command]:
+    # Keys are not shared yet: every machine has a copy.
+    shutil.copytree(keys, folder / "data")
+    settings = {
+        "DOGUBAKO_SHARED": redis.url.replace("redis://", "redis://dogubako:s3cret-of-redis@") + _PATIENT,
+        "DOGUBAKO_REQUEST_STATE_KEY": KEY,
+        "DOGUBAKO_DATA_DIR": str(folder / "data"),
+        "DOGUBAKO_AUTH": "keys",
+        "DOGUBAKO_CALLER_CONCURRENCY": str(CONCURRENCY),
+        "RATE_LIMIT_TOOL_MAX": str(TOOL_MAX),
+        "RATE_LIMIT_WINDOW": "3600",
+    }
+    with serving(WORKBENCH, SHED, HERE / "worker_pack.py", folder=folder, settings=settings) as server:
+        yield server
+
+
+@contextmanager
+def _nginx(folder: Path, urls: Sequence[str]) -> Iterator[str]:
+    assert NGINX is not None
+    port, home = free_port(), folder / "nginx"
+    home.mkdir()
+    upstreams = "".join(f"server {url.removeprefix('http://')};" for url in urls)
+    temporary = "".join(
+        f"{kind}_temp_path {home}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    (home / "nginx.conf").write_text(
+        f"""
+        daemon off; pid {home}/pid; error_log {home}/error.log; worker_processes 1;
+        events {{}}
+        http {{
+          access_log off; {temporary}
+          upstream replicas {{ {upstreams} }}
+          server {{
+            listen 127.0.0.1:{port};
+            location / {{
+              proxy_pass http://replicas; proxy_http_version 1.1; proxy_set_header Host $host;
+              proxy_set_header Connection ""; proxy_buffering off; proxy_read_timeout 300s;
+            }}
+          }}
+        }}
+        """
+    )
+    command = [NGINX, "-p", str(home), "-e", str(home / "error.log"), "-c", str(home / "nginx.conf")]
+    with subprocess.Popen(command) as process:
+        try:
+            _wait_for(f"http://127.0.0.1:{port}/healthz")
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+
+
+def _wait_for(url: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        try:
+            if httpx2.get(url, timeout=PATIENCE).status_code == 200:
+                return
+        except httpx2.TransportError:
+            time.sleep(0.05)
+    raise AssertionError(f"{url} does not answer")
