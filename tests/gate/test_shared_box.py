@@ -281,3 +281,31 @@ async def switch_when_possible(box: Toolbox) -> None:
             return
         await asyncio.sleep(0.1)
     raise AssertionError("tools cannot be switched again")
+
+
+@pytest.mark.parametrize("seconds", [3600.0, 0.05])
+async def test_calls_one_after_the_other_use_one_place_and_give_it_back(
+    redis: RedisProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    monkeypatch.setattr("dogubako.gate.shared_state.SPARE_SECONDS", seconds)
+    client = redis_client.from_url(redis.url)
+    async with box_at(redis, tmp_path, auth="keys", caller_concurrency=8).running() as box:
+        for _ in range(20):
+            assert (await call(box)).code == "OK"
+        if seconds > 1:
+            [key] = await client.keys("dogubako:running:*")
+            assert await client.zcard(key) == 1
+        else:
+            await no_places(client)
+    left = await client.keys("dogubako:running:*")
+    await client.aclose()
+
+    assert left == []
+
+
+async def no_places(client: Any) -> None:
+    for _ in range(6_000):
+        if not await client.keys("dogubako:running:*"):
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("the place was not given back")

@@ -8,6 +8,7 @@ import asyncio
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import count
 from typing import Final
@@ -24,6 +25,9 @@ log = structlog.get_logger("dogubako.gate")
 
 LEASE_SECONDS: Final = 30.0
 _RENEW_SECONDS: Final = LEASE_SECONDS / 3
+SPARE_SECONDS: Final = 1.0
+# A caller is far from its limit while it runs less than an eighth of it.
+_FAR: Final = 8
 
 _NOW: Final = "local time = redis.call('TIME'); local now = time[1] * 1000 + math.floor(time[2] / 1000)\n"
 
@@ -66,6 +70,7 @@ class SharedOnceStore:
         return bool(first)
 
 
+# Returns how many calls run with this one, or 0 where there is no place.
 _TAKE: Final = (
     _NOW
     + """
@@ -73,7 +78,7 @@ redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end
 redis.call('ZADD', KEYS[1], now + ARGV[3], ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
-return 1
+return redis.call('ZCARD', KEYS[1])
 """
 )
 # It also enters again what an emptied Redis has lost.
@@ -87,8 +92,21 @@ redis.call('PEXPIRE', KEYS[1], ARGV[1])
 _LEASE: Final = round(LEASE_SECONDS * 1000)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Place:
+    """A place that Redis gave. A spare one may be used again at once: its caller is far from the limit."""
+
+    name: str
+    key: str
+    taken_at: float
+    spare: bool
+
+
 class SharedPlaces:
-    """The running calls of each caller in all processes. Places are given back in batches, without delaying answers."""
+    """The running calls of each caller in all processes. Places are given back in batches, without delaying answers.
+
+    A process keeps one spare place of a caller for up to a second, so that calls one after the other cost nothing.
+    """
 
     def __init__(self, shared: SharedRedis, most: int) -> None:
         self._shared = shared
@@ -100,39 +118,77 @@ class SharedPlaces:
         # The key of each place by its name.
         self._held: dict[str, str] = {}
         self._left: dict[str, str] = {}
+        self._spare: dict[str, _Place] = {}
+        self._timer: asyncio.TimerHandle | None = None
         self._wake = asyncio.Event()
 
     @asynccontextmanager
     async def place(self, identity: str) -> AsyncIterator[None]:
         """Hold a place while inside, or raise BusyError if the caller holds too many."""
-        name = f"{self._process}:{next(self._numbers)}"
-        self._held[name] = self._shared.name("running", _digest(identity))
+        key = self._shared.name("running", _digest(identity))
+        place = self._spare.pop(key, None) or await self._enter(key)
         try:
-            await self._enter(name)
             yield
         finally:
-            self._left[name] = self._held.pop(name)
-            self._wake.set()
+            self._leave(place)
 
-    async def _enter(self, name: str) -> None:
+    async def _enter(self, key: str) -> _Place:
+        name = f"{self._process}:{next(self._numbers)}"
+        self._held[name] = key
         try:
-            entered = await self._shared.run_script(self._take, [self._held[name]], name, self._most, _LEASE)
+            running = await self._running_with(key, name)
+        except BaseException:
+            # Redis may have given the place all the same.
+            self._end(name)
+            raise
+        now = asyncio.get_running_loop().time()
+        return _Place(name=name, key=key, taken_at=now, spare=0 < running * _FAR <= self._most)
+
+    async def _running_with(self, key: str, name: str) -> int:
+        """How many calls run with this one; 0 if nobody knows."""
+        try:
+            running = await self._shared.run_script(self._take, [key], name, self._most, _LEASE)
         except Unavailable:
             if self._shared.closes_limits:
                 raise BusyError(UNCOUNTED, hint="Try again in a moment.") from None
             # This process counts for itself, which it does anyway.
-            return
-        if not entered:
+            return 0
+        if not running:
             raise too_many_calls(self._most)
+        return running
+
+    def _leave(self, place: _Place) -> None:
+        loop = asyncio.get_running_loop()
+        if not place.spare or place.key in self._spare or loop.time() - place.taken_at > SPARE_SECONDS:
+            self._end(place.name)
+            return
+        self._spare[place.key] = place
+        if self._timer is None:
+            self._timer = loop.call_later(SPARE_SECONDS, self._end_spare)
+
+    def _end(self, name: str) -> None:
+        self._left[name] = self._held.pop(name)
+        self._wake.set()
+
+    def _end_spare(self) -> None:
+        """Give back what nobody used meanwhile."""
+        spare, self._spare, self._timer = self._spare, {}, None
+        for place in spare.values():
+            self._end(place.name)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Give places back and renew those that are held."""
+        # An event belongs to the loop that first waited for it.
+        self._wake = asyncio.Event()
         task = asyncio.create_task(self._look_after())
         try:
             yield
         finally:
             await end_tasks(task)
+            if self._timer is not None:
+                self._timer.cancel()
+            self._end_spare()
             with suppress(Unavailable):
                 await self._give_back()
 

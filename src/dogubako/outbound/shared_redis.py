@@ -121,6 +121,8 @@ class SharedRedis:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Read what is shared, then follow its changes."""
+        # An event belongs to the loop that first waited for it.
+        self._woken = asyncio.Event()
         await self._refresh_all()
         tasks = [asyncio.create_task(self._follow()), asyncio.create_task(self._hear_news())]
         try:
