@@ -11,6 +11,7 @@ from dogubako.response.jsonable import (
     LONGEST_NAME,
     check_names,
     encode,
+    encode_checked,
     masked_json,
     read_back,
     to_plain,
@@ -136,14 +137,14 @@ TRUNCATED = "_truncated"
 
 def build(output: Json, message: str, budget: int, next_call: Next, mask: Mask, *, large: bool) -> Fitted:
     """Encode whole if it fits, else leave out the least and say what. `large` data is encoded in pieces."""
-    check_names(output.data)
     if large:
+        check_names(output.data)
         plain, masked = _masked_in_pieces(output, message, mask)
         # Other parts, and what a model leaves out, were counted as well: this may fit all the same.
         hopeless = has_more_values(plain, far_above_characters(budget), 1)
         whole = None if hopeless else encode({"success": True, **plain})
     else:
-        written = encode({"success": True, "message": message, "data": _with_next(output)})
+        written = encode_checked({"success": True, "message": message, "data": _with_next(output)})
         whole = masked_json(written, mask)
         plain, masked = None, whole is not written
     if masked:

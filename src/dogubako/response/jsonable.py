@@ -26,6 +26,7 @@ _MOST_VALUES_AT_ONCE = 50_000
 _MOST_MODEL_VALUES = 100_000
 # Of a text, this many characters count as one value.
 _VALUE_CHARACTERS = 64
+_TEXT_ONLY = frozenset({str})
 _WITHOUT_NAMES = frozenset({str, int, float, bool, bytes, type(None)})
 _FIRST_HALF, _SECOND_HALF = "\ud800", "\udc00"
 
@@ -58,6 +59,12 @@ def encode(value: Any) -> str:
         return _encoder.encode(_plain(value, 0)).decode()
 
 
+def encode_checked(value: Any) -> str:
+    """As `encode`, for what a tool returned. Raises for names that are alike, too."""
+    check_names(value)
+    return encode(value)
+
+
 def check_names(value: Any) -> None:
     """Raise ValueError if an object would have two fields of one name: 1 and "1" are one name in JSON."""
     waiting = [value]
@@ -68,8 +75,10 @@ def check_names(value: Any) -> None:
         one = waiting.pop()
         if type(one) in _WITHOUT_NAMES:
             continue
-        if isinstance(one, Mapping):
-            if any(type(name) is not str for name in one):
+        if type(one) is list:
+            waiting += one
+        elif isinstance(one, Mapping):
+            if not set(map(type, one)) <= _TEXT_ONLY:
                 _check_written(one)
             waiting += one.values()
         elif not isinstance(parts := parts_of(one), TEXTS):
