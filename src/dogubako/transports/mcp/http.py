@@ -100,6 +100,7 @@ class CallResponse:
 
     async def finish(self, result: ToolResult | None) -> None:
         """Send the result of the call; None if it was cancelled."""
+        headers = self._own_headers()
         if result is None:
             status, body = 200, encode_message(CANCELLED.answer(self._call.id))
         else:
@@ -108,7 +109,7 @@ class CallResponse:
             # A client of the SDK that closes meanwhile fails with late JSON, but not with a late event.
             await self._ping()
         if not self._streaming:
-            await send_json(self._send, body, status, self._own_headers())
+            await send_json(self._send, body, status, headers)
             return
         frame = b"event: message\r\ndata: " + body + b"\r\n\r\n"
         await self._send({"type": "http.response.body", "body": frame, "more_body": False})
@@ -244,7 +245,7 @@ class McpEndpoint:
             call = self.fast_path.match(message, modern=True, hands_over=True)
             return (call, "") if call is not None and routing.name == call.name.encode() else None
         session = routing.session
-        known = self._sessions.capabilities(session)
+        known = self._sessions.declared.get(session)
         call = self.fast_path.match(message, modern=False, hands_over=True, declared=known)
         return (call, session) if call is not None and session and self._sessions.touch(session, caller) else None
 

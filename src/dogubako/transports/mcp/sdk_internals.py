@@ -49,7 +49,7 @@ class Sessions:
         # Who opened a session: a caller, or an address. Sessions that are over are removed when the next one is opened.
         self._holders: dict[str, Hashable] = {}
         # The capabilities that its client declared.
-        self._declared: dict[str, dict[str, Any]] = {}
+        self.declared: dict[str, dict[str, Any]] = {}
         self._opening: Counter[Hashable] = Counter()
         # On its own the SDK's stream library cuts every stream when the server is told to stop, also those on which
         # an answer is still to come. Ours are ended by `close_streams`, or by their answer.
@@ -82,7 +82,7 @@ class Sessions:
                 for name, value in message.get("headers", ()):
                     if name.lower() == _SESSION_HEADER:
                         self._holders[value.decode("latin-1")] = holder
-                        self._declared[value.decode("latin-1")] = _capabilities(request)
+                        self.declared[value.decode("latin-1")] = _capabilities(request)
             await send(message)
 
         try:
@@ -93,7 +93,7 @@ class Sessions:
     async def _make_room(self, holder: Hashable, *, known: bool) -> None:
         alive = self._manager._server_instances
         self._holders = {one: whose for one, whose in self._holders.items() if one in alive}
-        self._declared = {one: what for one, what in self._declared.items() if one in alive}
+        self.declared = {one: what for one, what in self.declared.items() if one in alive}
         self._opening = +self._opening
         held = self._opening + Counter(self._holders.values())
         if held[holder] >= MOST_SESSIONS_EACH:
@@ -118,10 +118,6 @@ class Sessions:
             scope = self._manager._server_instances[session_id].idle_scope
             if holder in (_ANYBODY, whose) and scope is not None and scope.deadline < math.inf:
                 yield session_id, scope.deadline
-
-    def capabilities(self, session_id: str) -> dict[str, Any] | None:
-        """What the client of a session declared."""
-        return self._declared.get(session_id)
 
     def close_streams(self) -> None:
         """End the streams on which clients only listen for changes, so that the server can stop."""
