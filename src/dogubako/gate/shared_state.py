@@ -135,12 +135,13 @@ class SharedPlaces:
     async def _enter(self, key: str) -> _Place:
         name = f"{self._process}:{next(self._numbers)}"
         self._held[name] = key
+        running: int | None = None
         try:
             running = await self._running_with(key, name)
-        except BaseException:
-            # Redis may have given the place all the same.
-            self._end(name)
-            raise
+        finally:
+            if running is None:
+                # Redis may have given the place all the same.
+                self._end(name)
         now = asyncio.get_running_loop().time()
         return _Place(name=name, key=key, taken_at=now, spare=0 < running * _FAR <= self._most)
 
