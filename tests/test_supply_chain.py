@@ -76,7 +76,7 @@ def test_every_dependency_of_ours_is_named_with_a_licence() -> None:
     rows = [line.split(" | ") for line in notices_page().splitlines() if re.match(r"\| [a-z0-9-]+ \| \d", line)]
     named = {row[0].removeprefix("| ") for row in rows}
 
-    assert {"mcp", "lxml", "protego", "cryptography", "colorama"} <= named
+    assert {"mcp", "lxml", "protego", "cryptography", "pywin32"} <= named
     assert "hatchling" not in named
     assert all(row[2].strip() for row in rows)
 

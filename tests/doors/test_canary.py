@@ -113,7 +113,9 @@ def test_whoever_begins_in_the_middle_of_the_secret_sees_nothing_of_it(web: http
     for offset in range(1, 30):
         where = {"tool": "spill", "arguments": {"how": how}, "offset": offset} | ({"path": path} if path else {})
         answer = web.post("/v1/tools/call", json={"name": "read_more", "parameters": where})
-        assert answer.status_code == 200
+        # What is masked is shorter than the secret; behind its end there is nothing to read.
+        assert answer.status_code == 200 or "there is nothing more" in answer.json()["error"]
+        assert answer.status_code == 200 or offset > 1
         assert silent(answer.content), answer.text
 
 

@@ -138,9 +138,9 @@ async def test_mutated_requests_get_the_answers_of_a_server_that_remembers_nothi
     request_of: Any, taken: _Taken, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each mutation follows its original on one connection. On the other connection nothing is remembered."""
-    chance, raw, seen = random.Random(21), request_of("hello"), 0
+    chance, raw, seen, tries = random.Random(21), request_of("hello"), 0, examples(400)
     async with _app() as app:
-        for _ in range(examples(400)):
+        for _ in range(tries):
             mutated = _mutated(raw, chance)
             remembering, forgetful = HttpConnection(app), HttpConnection(app)
             await remembering.request(raw)
@@ -156,7 +156,7 @@ async def test_mutated_requests_get_the_answers_of_a_server_that_remembers_nothi
             assert actual == expected, mutated
 
     # Some mutations change the body alone.
-    assert seen > 10
+    assert seen > tries / 40
 
 
 def _mutated(raw: bytes, chance: random.Random) -> bytes:
