@@ -54,6 +54,18 @@ FIRST_CONTACT: Final = (
     ("prompts of others, first set, English, after the thirds' A and B", "80.4 / 91.1 / 17.9 (56)"),
     ("prompts of others, second set, English, after mending", "75.0 / 92.3 / 3.8 (52)"),
     ("prompts of others, third set, English, after mending", "71.4 / 92.9 / 7.1 (28)"),
+    # Four sets, each written before it was measured. Words were written after the first three by the same hand, so
+    # their checking halves flatter since; for `own-situations` no word was written.
+    ("own-voices, English, both halves", "88.8 / 98.1 / 6.7 (268)"),
+    ("own-voices, Japanese, both halves", "94.0 / 99.2 / 1.5 (133)"),
+    ("own-stories, English, both halves", "69.0 / 85.1 / 11.9 (168)"),
+    ("own-stories, Japanese, both halves", "84.2 / 93.0 / 15.8 (57)"),
+    ("own-idioms, English", "50.5 / 67.3 / 31.8 (107)"),
+    ("own-idioms, Japanese", "48.8 / 62.8 / 37.2 (43)"),
+    ("own-situations, English, before", "60.0 / 75.4 / 40.0 (65)"),
+    ("own-situations, Japanese, before", "53.3 / 80.0 / 36.7 (30)"),
+    ("own-situations, English, after words for the others", "61.5 / 80.0 / 35.4 (65)"),
+    ("own-situations, Japanese, after words for the others", "56.7 / 76.7 / 30.0 (30)"),
 )
 
 

@@ -22,8 +22,8 @@ FIELD_RULES: Final[dict[str, FieldRule]] = {
     "description": FieldRule(weight=1.0, usual_length=12),
     "keywords": FieldRule(weight=1.0, usual_length=12),
     # What people say, in English and in Japanese. Such fields are long, and that must not cost them.
-    "everyday": FieldRule(weight=1.0, usual_length=50),
-    "everyday ja": FieldRule(weight=1.0, usual_length=140),
+    "everyday": FieldRule(weight=1.0, usual_length=70),
+    "everyday ja": FieldRule(weight=1.0, usual_length=200),
     "category": FieldRule(weight=1.0, usual_length=4),
     # What a server says of all its tools: it tells servers apart, not tools.
     "server": FieldRule(weight=0.3, usual_length=30),
@@ -101,7 +101,7 @@ KNOWN_LETTERS: Final = 0.8
 # What a tool says of itself beyond so many characters, sentences and phrases is no longer about what it is for.
 MOST_EMBEDDED: Final = 600
 MOST_SENTENCES: Final = 4
-MOST_PHRASES: Final = 120
+MOST_PHRASES: Final = 300
 
 # So many tools are looked at closely because of their meaning. Among fewer tools, all of them are.
 MOST_MEANT: Final = 150
