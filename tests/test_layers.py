@@ -36,7 +36,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "settings_view": {"contract", "settings"},
     "outbound": {"contract", "settings", "process_memory"},
     "gate": {"contract", "response", "engine", "settings", "outbound", "append_file", "_lazy", "_timers", "_runner"},
-    "packs": {"contract", "response", "outbound"},
+    "packs": {"contract", "response", "outbound", "_lazy"},
     "gateway": {
         "contract",
         "pack_state",

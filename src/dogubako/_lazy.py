@@ -14,6 +14,7 @@ LateModule = Literal[
     "dogubako.gateway.oauth",
     "dogubako.openapi.services",
     "dogubako.outbound.shared_switches",
+    "dogubako.packs.n8n.diagnosis.report",
     "dogubako.transports.console.routes",
     "dogubako.transports.mcp.stdio_loop",
     "dogubako_sandbox.n8n.app",

@@ -2,18 +2,21 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from dogubako._lazy import load
 from dogubako.contract.errors import DogubakoError
 from dogubako.contract.metadata import Effect, ToolExample
-from dogubako.contract.offload import offload_if_large
+from dogubako.contract.offload import offload, offload_if_large
 from dogubako.contract.output import Json, Message
 from dogubako.contract.tool import RawTool
 from dogubako.packs.n8n.client import N8nClient
-from dogubako.packs.n8n.diagnosis.report import Diagnosis
 from dogubako.packs.n8n.models import Execution
 from dogubako.packs.n8n.nodes.ignored import ignored_parameters
 from dogubako.packs.n8n.tools.executions import GetExecutionArgs, received
+
+if TYPE_CHECKING:
+    from dogubako.packs.n8n.diagnosis.report import Diagnosis
 
 _DEEPEST: Final = 3
 _MOST_CHILDREN: Final = 3
@@ -51,6 +54,8 @@ class DiagnoseExecution(RawTool[GetExecutionArgs, Family, N8nClient]):
         execution = await self.client.executions.get(args.id)
         if getattr(args, "raw", False):
             return Family(execution=execution)
+        # The rules are the largest part of the pack, and the start does without them. Imported beside the event loop.
+        await offload(load, "dogubako.packs.n8n.diagnosis.report")
         execution.ignored = await ignored_parameters(self.client.executions, self.client.workflows, execution)
         return await self._family(execution, _DEEPEST)
 
@@ -105,8 +110,9 @@ def _failed_call(execution: Execution) -> str | None:
     return None
 
 
-def _diagnosed(family: Family) -> Diagnosis:
-    return Diagnosis(family.execution, [_diagnosed(one) for one in family.children])
+def _diagnosed(family: Family) -> "Diagnosis":
+    diagnosis: type[Diagnosis] = load("dogubako.packs.n8n.diagnosis.report").Diagnosis
+    return diagnosis(family.execution, [_diagnosed(one) for one in family.children])
 
 
 def _child_ids(execution: Execution) -> list[str]:
