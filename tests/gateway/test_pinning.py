@@ -197,7 +197,7 @@ async def test_a_full_disk_loses_no_approval_and_approves_nothing(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     async with box.running():
-        monkeypatch.setattr(definitions_module, "complete", full)
+        monkeypatch.setattr(definitions_module, "write_temp_file", full)
         await eventually(lambda: bool(box.servers.packs["one"].judgement.held))
         with pytest.raises(OSError, match="No space"):
             box.servers.approve("one")
