@@ -3,7 +3,6 @@
 import asyncio
 import contextvars
 import sys
-import weakref
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
@@ -218,95 +217,32 @@ async def test_a_cancellation_reaches_a_coroutine_that_waits_after_its_first_ste
     assert tidied == ["up"]
 
 
-BY_HAND = pytest.mark.skipif(sys.version_info >= (3, 12), reason="Python has eager tasks of its own since 3.12")
-
-
-async def _number() -> int:
-    return id(asyncio.current_task())
-
-
-def _begin_number() -> int:
-    begun = begin(_number(), loop=asyncio.get_running_loop())
-    assert isinstance(begun, Ended)
-    return begun.value
-
-
-@BY_HAND
-async def test_a_task_that_nobody_knows_is_used_again() -> None:
-    first = _begin_number()
-    await asyncio.sleep(0)
-
-    assert [_begin_number() for _ in range(3)] == [first] * 3
-
-
-@BY_HAND
-@pytest.mark.parametrize("keep", [lambda task: task, weakref.ref, lambda task: task.add_done_callback(print)])
-async def test_a_task_that_somebody_knows_is_ended_and_not_used_again(keep: Callable[[Any], Any]) -> None:
-    loop, kept = asyncio.get_running_loop(), list[Any]()
-
-    async def known() -> int:
-        kept.append(keep(asyncio.current_task()))
-        return id(asyncio.current_task())
-
-    begun = begin(known(), loop=loop)
-
-    assert isinstance(begun, Ended)
-    assert _begin_number() != begun.value
-
-
-@BY_HAND
-async def test_who_waits_for_a_task_that_ended_at_once_is_told() -> None:
-    told = asyncio.Event()
-
-    async def known() -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        task.add_done_callback(lambda _: told.set())
-
-    for _ in range(2):
-        told.clear()
-        begin(known(), loop=asyncio.get_running_loop())
-        await asyncio.wait_for(told.wait(), 10)
-
-
-@BY_HAND
-async def test_a_task_that_is_used_again_has_nothing_of_the_one_before() -> None:
-    async def first() -> None:
-        _variable.set("inside")
-
-    async def second() -> tuple[str, str]:
-        before = _variable.get()
-        await asyncio.sleep(0)
-        return before, _variable.get()
-
-    loop = asyncio.get_running_loop()
-    begin(first(), loop=loop, name="first")
-    begun = begin(second(), loop=loop)
-
-    assert isinstance(begun, asyncio.Task)
-    assert begun.get_name() != "first"
-    assert await begun == ("outside", "outside")
-
-
-@BY_HAND
-async def test_a_cancelled_spare_is_not_used() -> None:
-    loop, found = asyncio.get_running_loop(), list[Any]()
-    spare = _begin_number()
-    for task in asyncio.all_tasks():
-        if id(task) == spare:
-            found.append(task)
-            task.cancel()
-
-    assert len(found) == 1
-    assert _begin_number() != spare
-    await asyncio.sleep(0)
-    begun = begin(_lets_others_go_first(), loop=loop)
-    assert isinstance(begun, asyncio.Task)
-    assert await begun == "done"
-
-
-@BY_HAND
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="Python has eager tasks of its own since 3.12")
 def test_the_functions_for_other_implementations_of_tasks_are_there() -> None:
     """They are documented under "Extending" in the manual of asyncio. Without them Python 3.11 cannot be served."""
     assert callable(asyncio.tasks._enter_task)
     assert callable(asyncio.tasks._leave_task)
+
+
+async def test_nothing_of_a_task_that_ended_at_once_is_left_for_the_next_one() -> None:
+    """A task that had been cancelled and not cancelled after all once ran the next coroutine, which then hung."""
+    loop = asyncio.get_running_loop()
+
+    async def leaves_something() -> str:
+        task = asyncio.current_task()
+        assert task is not None
+        task.mark = "of the call before"  # type: ignore[attr-defined]
+        task.cancel()
+        task.uncancel()
+        return "ended"
+
+    async def waits() -> str:
+        assert not hasattr(asyncio.current_task(), "mark")
+        await asyncio.sleep(0)
+        return "went on"
+
+    for _ in range(3):
+        assert await _outcome(_begun(leaves_something)) in ("ended", asyncio.CancelledError)
+        begun = begin(waits(), loop=loop)
+        assert isinstance(begun, asyncio.Task)
+        assert await asyncio.wait_for(begun, 10) == "went on"

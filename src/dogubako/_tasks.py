@@ -2,11 +2,9 @@
 
 import asyncio
 import sys
-import threading
 from collections.abc import Coroutine, Generator
-from contextvars import Context, copy_context
-from typing import Any, Final, Generic, TypeVar
-from weakref import getweakrefcount
+from contextvars import copy_context
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -38,144 +36,59 @@ def _begin_by_hand(
 ) -> "Ended[ResultT] | asyncio.Task[ResultT]":
     """The same for Python 3.11, which has no `eager_start`.
 
-    The functions that enter and leave a task are those that asyncio documents for other implementations of tasks. A
-    task that nobody else knows is used again: to make one and to end it takes longer than most tools.
+    The functions that enter and leave a task are those that asyncio documents for other implementations of tasks.
     """
-    spares = _last_used.spares if _last_used.loop is loop else _spares_of(loop)
-    task, rest = spares.pop() if spares else _new_task(loop)
-    if task.cancelling():
-        # Somebody cancelled all tasks of the loop.
-        task, rest = _new_task(loop)
-    task.set_name(name or rest.name)
-    context, outer, ended, has_failed = copy_context(), asyncio.current_task(loop), None, True
+    context, rest = copy_context(), _Rest(coroutine)
+    task = asyncio.Task(rest, loop=loop, name=name, context=context)
+    outer = asyncio.current_task(loop)
     if outer is not None:
         asyncio.tasks._leave_task(loop, outer)
     asyncio.tasks._enter_task(loop, task)
     try:
-        waits_for = context.run(coroutine.send, None)
-        has_failed = False
+        rest.waits_for = context.run(coroutine.send, None)
     except StopIteration as end:
-        ended, has_failed = Ended(end.value), False
+        if task.cancelling():
+            raise asyncio.CancelledError from None
+        return Ended(end.value)
     finally:
-        if has_failed:
-            rest.end()
         asyncio.tasks._leave_task(loop, task)
         if outer is not None:
             asyncio.tasks._enter_task(loop, outer)
-    if ended is None:
-        task._log_destroy_pending = True  # type: ignore[attr-defined]
-        rest.go_on(coroutine, context, waits_for)
-        return task
-    if task.cancelling():
-        rest.end()
-        raise asyncio.CancelledError
-    if (
-        sys.getrefcount(task) == _REFERENCES
-        and getweakrefcount(task) == _WEAK_REFERENCES
-        and task._callbacks is None
-        and len(spares) < _MOST_SPARES
-    ):
-        spares.append((task, rest))
-    else:
-        rest.end()
-    return ended
-
-
-# Of a task that nobody else knows: ours, that of the call which counts them, and that of the event loop, or of the
-# future which the task waits for. asyncio itself has a weak one.
-_REFERENCES: Final = 3
-_WEAK_REFERENCES: Final = 1
-_MOST_SPARES: Final = 16
-
-
-class _LastUsed(threading.local):
-    """The tasks of this thread's loop that wait for something to do."""
-
-    loop: asyncio.AbstractEventLoop | None = None
-    spares: "list[tuple[asyncio.Task[Any], _Rest[Any]]]"
-
-
-_last_used = _LastUsed()
-
-
-def _spares_of(loop: asyncio.AbstractEventLoop) -> "list[tuple[asyncio.Task[Any], _Rest[Any]]]":
-    # Those of another loop end with it.
-    _last_used.loop, _last_used.spares = loop, []
-    return _last_used.spares
-
-
-def _new_task(loop: asyncio.AbstractEventLoop) -> "tuple[asyncio.Task[Any], _Rest[Any]]":
-    rest: _Rest[Any] = _Rest(loop)
-    task = asyncio.Task(rest, loop=loop, context=Context())
-    # It may wait for the next coroutine when the loop is closed.
-    task._log_destroy_pending = False  # type: ignore[attr-defined]
-    rest.name = task.get_name()
-    return task, rest
+    rest.has_ended = False
+    return task
 
 
 class _Rest(Coroutine[Any, Any, ResultT]):
-    """What a task runs whose first steps are made outside of it: nothing, until one of them has to wait."""
+    """A coroutine without its first step, which was made outside of its task."""
 
-    name = ""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-        # The coroutine that has to wait, in its own context, and what it waits for: None if it only lets others go
-        # first.
-        self._coroutine: Coroutine[Any, Any, ResultT] | None = None
-        self._context: Context | None = None
-        self._waits_for: Any = None
+    def __init__(self, coroutine: Coroutine[Any, Any, ResultT]) -> None:
+        self._coroutine = coroutine
+        # Until it is known that it waits for something.
+        self.has_ended = True
+        # The future that it waits for; None if it only lets others have their turn.
+        self.waits_for: Any = None
         self._has_begun = False
-        self._has_ended = False
-        # What the task waits for until then.
-        self._idle: asyncio.Future[None] | None = None
-
-    def go_on(self, coroutine: Coroutine[Any, Any, ResultT], context: Context, waits_for: Any) -> None:
-        self._coroutine, self._context, self._waits_for = coroutine, context, waits_for
-        self._wake()
-
-    def end(self) -> None:
-        """End the task, and tell those who wait for that."""
-        self._has_ended = True
-        self._wake()
-
-    def _wake(self) -> None:
-        idle, self._idle = self._idle, None
-        if idle is not None and not idle.done():
-            idle.set_result(None)
 
     def send(self, value: Any) -> Any:
         if self._has_begun:
-            return self._run("send", value)
-        if self._has_ended:
-            raise StopIteration
-        if self._coroutine is None:
-            self._idle = self._loop.create_future()
-            # As `await` marks a future.
-            self._idle._asyncio_future_blocking = True
-            return self._idle
+            return self._coroutine.send(value)
         self._has_begun = True
-        return self._waits_for
+        if self.has_ended:
+            raise StopIteration
+        return self.waits_for
 
     def throw(self, *error: Any) -> Any:
         if not self._has_begun:
-            if self._has_ended:
-                raise StopIteration
-            if self._coroutine is None:
-                raise error[0]
             self._has_begun = True
+            if self.has_ended:
+                raise StopIteration
             # The task was cancelled before it began to wait. So is what it waits for, as a task does it.
-            if self._waits_for is not None and self._waits_for.cancel():
-                return self._waits_for
-        return self._run("throw", *error)
-
-    def _run(self, method: str, *arguments: Any) -> Any:
-        assert self._context is not None
-        return self._context.run(getattr(self._coroutine, method), *arguments)
+            if self.waits_for is not None and self.waits_for.cancel():
+                return self.waits_for
+        return self._coroutine.throw(*error)
 
     def close(self) -> None:
-        if self._coroutine is not None:
-            self._coroutine.close()
+        self._coroutine.close()
 
     def __await__(self) -> Generator[Any, Any, ResultT]:
         raise RuntimeError("only a task goes on with it")

@@ -25,7 +25,6 @@ _BRACKETS: Final = (b"{", b"[")
 # How much of a discarded line is kept to find out which request it answers.
 _KEPT_BYTES: Final = 1024
 _LONGEST_NOISE: Final = 300
-_ANSWER: Final = re.compile(rb'^\s*\{.*"jsonrpc".*"(?:result|error)"', re.DOTALL)
 _INTERNAL_ERROR: Final = -32603
 # The id of an answer, before its result or behind it.
 _ID_BEFORE: Final = re.compile(rb'^(?:(?!"(?:result|error)")[^[])*?"id"\s*:\s*(\d{1,15})\s*[,}]')
@@ -201,7 +200,7 @@ class StdioLink:
     def _fail_unreadable(self, line: bytes) -> None:
         """Let no call wait for an answer that was here and cannot be read, because of its numbers for example."""
         head, tail = line[:_KEPT_BYTES], line[-_KEPT_BYTES:]
-        if self._receiver is None or not _ANSWER.search(head):
+        if self._receiver is None or not _begins_an_answer(head):
             return
         found = _ID_BEFORE.search(head) or _ID_BEHIND.search(tail)
         if found is not None:
@@ -240,3 +239,8 @@ def _is_message(value: Any) -> bool:
 def last_line(text: str) -> str:
     """The last line, for a sentence about the end of a process."""
     return text.strip().rpartition("\n")[2][:_LONGEST_NOISE]
+
+
+def _begins_an_answer(head: bytes) -> bool:
+    _, names_protocol, rest = head.partition(b'"jsonrpc"')
+    return head.lstrip().startswith(b"{") and bool(names_protocol) and (b'"result"' in rest or b'"error"' in rest)
