@@ -70,6 +70,18 @@ class LingeringHttpProtocol(HttpToolsProtocol):
             self.app.stop_streams()
         super().shutdown()
 
+    def _unsupported_upgrade_warning(self) -> None:
+        """Answer a request that asks for another protocol as one that does not, and then end the connection.
+
+        The parser takes what follows such a head for the next request; proxies take it for the body of this one.
+        """
+        if self._deaf or self.cycle is None:
+            return
+        self._expect_the_rest()
+        self._deaf = True
+        if self.cycle.response_complete:
+            self._leave()
+
     def _refuse(self, error: DogubakoError) -> None:
         """Answer in our words, when the requests before this one have their answers, and end the connection."""
         if self._deaf:
