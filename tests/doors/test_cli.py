@@ -60,6 +60,16 @@ def test_what_was_learned_is_shown_and_forgotten(tmp_path: Path) -> None:
     assert empty.out == "Nothing was learned.\n"
 
 
+def test_a_search_shows_tools_that_can_be_called_first(tmp_path: Path) -> None:
+    found = dogubako("tools", "search", "show a picture of a ticket", "--json", folder=tmp_path).json
+
+    callable_ones = [one["enabled"] for one in found]
+    scores = [one["score"] for one in found]
+    assert callable_ones == sorted(callable_ones, reverse=True) and set(callable_ones) == {True, False}
+    # One that needs a setting fits better, and comes later all the same.
+    assert max(scores) > scores[0]
+
+
 def test_a_search_finds_and_explains(tmp_path: Path) -> None:
     table = dogubako("tools", "search", "picture", "--explain", folder=tmp_path)
     document = dogubako("tools", "search", "picture", "--json", "--explain", folder=tmp_path)

@@ -62,14 +62,14 @@ def search(
     explain: Annotated[bool, option("--explain", help="Show what matched.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Search tools by plain words, best match first."""
+    """Search tools by plain words, best match first. Those that cannot be called come last."""
     if not query.strip():
         fail("Query is required")
     if not can_search():
         fail("Tools cannot be searched here.", NO_SEARCH)
     box = Chosen(tools=tools, packs=packs, sandbox=sandbox, config=config).open(quiet=True)
     found: SearchResult = _run(box, _searched(box, query, explain))
-    matches = found.matches[:limit]
+    matches = sorted(found.matches, key=lambda one: _refusal(box, one.entry) is not None)[:limit]
     if as_json:
         print_json([{**_info(box, match.entry), "score": match.score, **_why(match)} for match in matches])
         return
