@@ -49,13 +49,17 @@ async def test_a_very_long_list_is_served_in_slices(tmp_path: Path, monkeypatch:
     async with box.running():
         pack = box.servers.packs["one"]
         seen = set()
+        states = set()
         while len(pack.served) < len(many):
             seen.add(len(pack.served))
+            states.add(pack.state.name)
             await asyncio.sleep(0)
 
         # Others had their turn between two tools, again and again.
         assert len(seen) > 1_000
         await eventually(lambda: pack._refreshing is not None and pack._refreshing.done())
+        # Whoever waits until it is ready finds its tools.
+        assert "ready" not in states and pack.state.name == "ready"
         assert not (await box.pipeline.handle(ToolCall(name="act_1999"))).is_error
 
 

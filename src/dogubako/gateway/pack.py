@@ -5,7 +5,7 @@ import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, runtime_checkable
 
 import structlog
@@ -209,15 +209,14 @@ class ServerPack(Pack[ServerSettings, UpstreamCalls]):
             return
         usable = await offload(with_usable_schemas, definitions)
         await offload(self._store, usable)
-        self._received, self.definitions, self.faults = definitions, usable, list(usable.faults)
+        self._received, self.definitions = definitions, usable
         self._seen_approval = self._parts.pins.changed_at(self.name)
         taken = self._parts.names.taken_by_others(self.name)
         self.judgement = await offload(self._judged, taken)
         self._tell_held()
         shown = await offload(self._shown)
         names = self._parts.names.of(self.name, [one["name"] for one in shown])
-        wanted = await offload(self._made, shown, names)
-        self.faults = list(usable.faults)
+        wanted, self.faults = await offload(self._made, shown, names), list(usable.faults)
         until = time.perf_counter() + _SLICE_SECONDS
         for _ in self._replacing_tools(host, wanted):
             if time.perf_counter() >= until:
@@ -359,11 +358,13 @@ class ServerPack(Pack[ServerSettings, UpstreamCalls]):
 
     @property
     def state(self) -> UpstreamState:
-        """What the server is doing now."""
+        """What the server is doing now. It is ready when its tools are served."""
         if self.missing is not None:
             return UpstreamState(name="broken_configuration", reason=self.missing.reason)
         running = self._tasks.get("")
-        return running[0].state if running is not None else UpstreamState(name="stopped")
+        state = running[0].state if running is not None else UpstreamState(name="stopped")
+        reads = self._refreshing is not None and not self._refreshing.done()
+        return replace(state, name="starting") if reads and state.name == "ready" else state
 
     async def restart(self) -> None:
         """End the connection, if there is one, and connect again."""
