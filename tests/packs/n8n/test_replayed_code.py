@@ -94,6 +94,9 @@ def test_a_value_from_outside_is_not_blamed_on_an_item() -> None:
         pytest.param("(" * 5_000, id="many brackets"),
         pytest.param("return " + "!" * 5_000 + "1", id="many signs"),
         pytest.param("`${`" * 500, id="templates in templates"),
+        pytest.param(f"if (/{'a{0,99}' * 6}b/.test('{'a' * 200}')) return 1;", id="a pattern of bounded repeats"),
+        pytest.param(f"if (/{'a?' * 60}{'a' * 60}/.test('{'a' * 59}')) return 1;", id="a pattern of optional parts"),
+        pytest.param(f"if (/{'(a|a)' * 60}b/.test('{'a' * 60}')) return 1;", id="a pattern of alternatives"),
     ],
 )
 def test_hostile_code_comes_to_an_end(code: str) -> None:

@@ -22,8 +22,9 @@ from dogubako.packs.n8n.formatters.truncation import is_absent, value_at
 _MOST_ELEMENTS: Final = 200
 # Patterns come from workflows: those that could take long are not tried.
 _LONGEST_MATCHED: Final = 200
-_MOST_OPEN_REPEATS: Final = 2
-_OPEN_REPEAT = re.compile(r"[*+]|\{\d*,\}")
+_MOST_REPEATS: Final = 2
+# Also bounded ones: a few of `{0,99}` in a row take as long as open ones.
+VARIABLE_REPEAT = re.compile(r"[*+?]|\{\d*,\d*\}")
 
 
 class Unknowable(Exception):  # noqa: N818 - it ends an evaluation, and nothing is wrong
@@ -324,7 +325,7 @@ def as_tested(one: Value) -> Value:
 
 def _pattern(syntax: Syntax, _: Names) -> Value:
     body, flags = syntax.value
-    if "(" in body or len(_OPEN_REPEAT.findall(body)) > _MOST_OPEN_REPEATS:
+    if "(" in body or len(VARIABLE_REPEAT.findall(body)) > _MOST_REPEATS:
         return Value(UNKNOWN)
     try:
         return Value(re.compile(body, re.IGNORECASE if "i" in flags else 0))

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.evaluation import VARIABLE_REPEAT
 from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT, UNKNOWN
 from dogubako.packs.n8n.diagnosis.replay.values import (
     Arr,
@@ -24,8 +25,9 @@ TEXT_METHODS: Final = frozenset(
 )
 _LONGEST_TEXT: Final = 5_000
 _LONGEST_MATCHED: Final = 200
-_MOST_OPEN_REPEATS: Final = 2
-_OPEN_REPEAT = re.compile(r"[*+]|\{\d*,\}")
+# What a search may cost: with each repeat of variable length, the length of the text once more.
+_MOST_TRIES: Final = 40_000
+_MOST_ALTERNATIVES: Final = 8
 _NAMED_GROUP = re.compile(r"\(\?<[A-Za-z]\w{0,40}>")
 # Repeated groups, looking ahead or behind, and back references.
 _RISKY = re.compile(r"\)[*+{]|\(\?[=!<]|\\[1-9kpP]")
@@ -109,7 +111,10 @@ def is_match(pattern: Obj, text: str) -> bool | None:
     """Whether a pattern of the code is found in a text; None where it is not tried, because it could take long."""
     body, flags = pattern.fields["·body"].value, pattern.fields["·flags"].value
     body = _NAMED_GROUP.sub("(", body)
-    if len(text) > _LONGEST_MATCHED or _RISKY.search(body) or len(_OPEN_REPEAT.findall(body)) > _MOST_OPEN_REPEATS:
+    repeats = len(VARIABLE_REPEAT.findall(body.replace("(?:", "(")))
+    if len(text) > _LONGEST_MATCHED or len(text) ** (repeats + 1) > _MOST_TRIES:
+        return None
+    if _RISKY.search(body) or body.count("|") > _MOST_ALTERNATIVES:
         return None
     try:
         return re.search(body, text, re.ASCII | (re.IGNORECASE if "i" in flags else 0)) is not None
