@@ -10,7 +10,9 @@ import pytest
 from dogubako import Effect, Pack, tool
 from dogubako.app import build
 from dogubako.contract.errors import ApiError
+from dogubako.contract.offload import offload
 from dogubako.output import Link, Mixed
+from dogubako.response.builder import ToolResponseBuilder
 from dogubako.settings import Sources
 from dogubako.tools import ToolResult
 from tests.heartbeat import Heartbeat, best_of_three, check_stall, frozen_heap
@@ -86,3 +88,12 @@ async def test_no_answer_of_a_tool_keeps_the_event_loop(how: str, tmp_path: Path
     assert result.code in ("OK", "API_ERROR"), result.content
     assert result.content
     assert result.tokens <= BUDGET
+
+
+@best_of_three
+async def test_a_thread_that_cuts_long_patterns_leaves_the_loop_its_turn() -> None:
+    builder, text = ToolResponseBuilder(), "lorem ipsum " * 10_000
+    with frozen_heap(), Heartbeat() as heart:
+        await offload(lambda: [builder.success(text, in_pieces=True) for _ in range(15)])
+    # Such stalls are a matter of chance: 50 to 150 ms without the pause of the thread, 7 to 25 with it.
+    check_stall(2 * heart.worst)

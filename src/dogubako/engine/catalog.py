@@ -229,13 +229,18 @@ class Catalog:
             raise AnswerTooLargeError(f"The prompt has {len(messages):,} messages, which do not fit the budget.")
         if any(message.role not in _ROLES for message in messages):
             raise ValueError("a message of a prompt has a role that the protocol does not know")
-        built = [self._built(message, None) for message in messages]
-        shares = share_out([result.tokens for result in built], room)
-        if any(share < result.tokens for share, result in zip(shares, built, strict=True)):
-            fitted = zip(messages, shares, strict=True)
-            built = [self._built(message, max(share, 1)) for message, share in fitted]
+        sizes = [self._tokens(message) for message in messages]
+        shares = share_out(sizes, room)
+        budgets = [None if share >= size else max(share, 1) for share, size in zip(shares, sizes, strict=True)]
+        built = map(self._built, messages, budgets)
         rendered = zip(messages, built, strict=True)
         return [{"role": message.role, "content": block} for message, result in rendered for block in result.content]
+
+    def _tokens(self, message: PromptMessage) -> int:
+        """What a message would need. A long text is counted, because to cut it takes many times as long."""
+        if isinstance(message.content, str) and len(message.content) > self._responses.max_tokens:
+            return count_tokens(message.content)
+        return self._built(message, None).tokens
 
     def _built(self, message: PromptMessage, share: int | None) -> ToolResult:
         """Build one message. The result of a call that failed, or that asks a question, is refused."""

@@ -17,6 +17,7 @@ tests/response/test_tokens.py holds them to it.
 """
 
 import re
+import time
 import unicodedata
 import zlib
 from collections import Counter
@@ -66,6 +67,9 @@ _MOST_WORDS_CUT: Final = 3_000
 _PERIODS: Final = range(2, 15)
 _PATTERN_RATIO: Final = 5
 _SHORTEST_PATTERN: Final = 48
+# To count so many bytes takes milliseconds, and the pause of a thread after them next to nothing.
+_LONG_STEP: Final = 16 * 1024
+_PAUSE_SECONDS: Final = 0.000_05
 # Whole lines that are repeated cost up to this part more than lines that differ.
 _REPEATED_LINES: Final = 24
 # What a byte of such a passage costs more than its pair. Letters were counted before, each with a blank before it.
@@ -214,7 +218,7 @@ def _pair_costs(data: bytes) -> int:
 
 def _pattern_costs(data: bytes) -> int:
     """What short patterns that are repeated cost beyond their pairs: in them, every sign and digit is a token."""
-    if len(data) < _SHORTEST_PATTERN or len(zlib.compress(data, 1)) * _PATTERN_RATIO > len(data):
+    if len(data) < _SHORTEST_PATTERN or _compressed_size(data) * _PATTERN_RATIO > len(data):
         return 0
     whole, size, repeated = _number(data), len(data), 0
     for period in _PERIODS:
@@ -226,6 +230,16 @@ def _pattern_costs(data: bytes) -> int:
     # The pairs begin one place before the bytes. Which of two neighbours is counted makes no difference in a pattern.
     missing = _number(pairs_of_kinds(data).translate(_PATTERN_COSTS)) & (repeated * 255)
     return sum(missing.to_bytes(size + 2, "little"))
+
+
+def _compressed_size(data: bytes) -> int:
+    size = len(zlib.compress(data, 1))
+    if len(data) >= _LONG_STEP:
+        # `compress` releases the interpreter's lock so briefly that another thread wakes up too late to take it, and
+        # each time that thread's wait begins anew: without a pause, the event loop would stand still beside a thread
+        # that counts one long text after the other.
+        time.sleep(_PAUSE_SECONDS)
+    return size
 
 
 @cache
