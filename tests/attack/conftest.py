@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from tests.heartbeat import MOST_SECONDS
+
 # In the report of a round, which also reaches the process that prints the table when others run the rounds.
 _ROUND = "attack round"
 
@@ -16,6 +18,7 @@ class Tally:
     name: str
     tries: int = 0
     failures: list[str] = field(default_factory=list)
+    longest_stall: float = 0.0
 
     def check(self, held: bool, what: str) -> None:
         """Count one try; `what` says what did not hold, if it did not."""
@@ -23,13 +26,18 @@ class Tally:
         if not held:
             self.failures.append(what)
 
+    def check_stall(self, seconds: float, what: str, most: float = MOST_SECONDS) -> None:
+        """Count one try: the event loop may have stood still for so long and no longer."""
+        self.longest_stall = max(self.longest_stall, seconds)
+        self.check(seconds <= most, f"{what}: the event loop stood still for {seconds * 1000:.0f} ms")
+
 
 @pytest.fixture
 def tally(request: pytest.FixtureRequest) -> Iterator[Tally]:
     """The count of this round. Its failures fail the test once the round is over."""
     tally = Tally(request.node.name.removeprefix("test_").replace("_", " "))
     yield tally
-    request.node.user_properties.append((_ROUND, (tally.name, tally.tries, len(tally.failures))))
+    request.node.user_properties.append((_ROUND, (tally.name, tally.tries, len(tally.failures), tally.longest_stall)))
     assert tally.tries, "a round that tried nothing proves nothing"
     assert not tally.failures, "\n".join(tally.failures[:50])
 
@@ -40,8 +48,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     rounds = [value for report in ended for name, value in report.user_properties if name == _ROUND]
     if not rounds:
         return
-    width = max(len(name) for name, _, _ in rounds)
+    width = max(len(one[0]) for one in rounds)
+    whole = ("all", sum(one[1] for one in rounds), sum(one[2] for one in rounds), max(one[3] for one in rounds))
     terminalreporter.section("attack")
-    terminalreporter.write_line(f"{'round':<{width}}  tries  failures")
-    for name, tries, failures in [*rounds, ("all", sum(one[1] for one in rounds), sum(one[2] for one in rounds))]:
-        terminalreporter.write_line(f"{name:<{width}}  {tries:>5}  {failures:>8}")
+    terminalreporter.write_line(f"{'round':<{width}}  tries  failures  longest stall")
+    for name, tries, failures, stall in [*rounds, whole]:
+        measured = f"{stall * 1000:.0f} ms" if stall else "-"
+        terminalreporter.write_line(f"{name:<{width}}  {tries:>5}  {failures:>8}  {measured:>13}")

@@ -42,7 +42,7 @@ class Target:
                 break
             again()
             stall = min(stall, self.heartbeat()[0])
-        tally.check(stall <= MOST_SECONDS, f"{what}: the event loop stood still for {stall * 1000:.0f} ms")
+        tally.check_stall(stall, what)
 
 
 @contextmanager
