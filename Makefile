@@ -13,7 +13,7 @@ PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 PARALLEL := -n $(WORKERS) --maxprocesses 8 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all test-pages test-n8n test-searx test-redmine test-servers test-fleet test-scale attack check lint types coverage docs docs-check bench bench-profile bench-search bench-pages bench-services load conformance sbom notices lock clean
+.PHONY: help install run test test-all test-rest test-pages test-n8n test-searx test-redmine test-servers test-fleet test-scale attack check lint types coverage docs docs-check bench bench-profile bench-search bench-pages bench-services load conformance sbom notices lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -46,10 +46,13 @@ run: $(RUN)  ## start the server with everything built in; no account needed
 	$(BIN)/dogubako serve --sandbox --tools examples/workbench.py
 
 test: $(DEV)  ## the quick tests, in as many processes as there are processors; WORKERS=0 for one
-	$(PYTEST) --quick $(PARALLEL)
+	$(PYTEST) --quick $(PARALLEL) $(COVERAGE)
 
 test-all: $(DEV) $(TOOLS)  ## all tests, also those marked slow, with every example of property tests and with coverage
 	$(PYTEST) $(PARALLEL) --cov --cov-report=
+
+test-rest: $(DEV) $(TOOLS)  ## what `make test` leaves out: the tests marked slow, and every example of property tests
+	$(PYTEST) --rest $(PARALLEL) --cov --cov-report= --cov-append
 
 check: lint types docs-check coverage  ## all that must hold before a push
 
@@ -63,7 +66,9 @@ types: $(DEV)  ## mypy, strictly
 docs-check: $(DEV)  ## are the generated tables up to date?
 	$(BIN)/python scripts/generate_docs.py --check
 
-coverage: test-all  ## do all tests reach enough of contract, engine and response?
+# CI has run `make test` with COVERAGE before, and says TESTS=rest.
+TESTS ?= all
+coverage: test-$(TESTS)  ## do all tests reach enough of contract, engine and response?
 	$(BIN)/python scripts/coverage_gate.py
 
 test-pages: $(DEV)  ## our pages in a real Chromium (Debian: chromium)
@@ -90,10 +95,10 @@ test-scale: $(DEV)  ## three servers behind nginx with one Redis (Debian: redis-
 # Two at once: a stall is judged by the processor time of its own process, and memory is counted per process.
 # Each file of STALLS has a process of its own: in one process, what other tests have imported draws every logged error
 # on the terminal, which takes longer.
-STALLS := tests/doors/test_loop_stalls.py tests/packs/test_large_answers.py tests/packs/n8n/test_large_files.py \
-  tests/response/test_loop_stalls.py tests/response/test_very_large_values.py \
-  tests/packs/web/providers/test_event_loop.py tests/engine/search/test_searching_beside_the_loop.py \
-  tests/console/test_large.py
+# The longest begin first.
+STALLS := tests/doors/test_loop_stalls.py tests/packs/test_large_answers.py tests/response/test_very_large_values.py \
+  tests/console/test_large.py tests/response/test_loop_stalls.py tests/packs/web/providers/test_event_loop.py \
+  tests/engine/search/test_searching_beside_the_loop.py tests/packs/n8n/test_large_files.py
 
 attack: $(DEV)  ## hostile requests, crowds, oversized answers, a sick Redis, full disks, signals; a table of failures
 	$(BIN)/python -m pytest -q -m attack -n 2 --dist worksteal tests/attack

@@ -1,4 +1,4 @@
-"""What every test may use, and what `pytest --quick` leaves out."""
+"""What every test may use, what `pytest --quick` leaves out, and what `pytest --rest` adds to it."""
 
 import gc
 import os
@@ -6,6 +6,7 @@ import signal
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import is_hypothesis_test
 
 from tests.certificates import CertificateAuthority
 from tests.hypothesis_profiles import load_profile
@@ -14,6 +15,9 @@ from tests.hypothesis_profiles import load_profile
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--quick", action="store_true", help="leave out tests marked `slow`, and try few examples in property tests"
+    )
+    parser.addoption(
+        "--rest", action="store_true", help="only what --quick leaves out: slow tests, and every example of properties"
     )
 
 
@@ -33,12 +37,23 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not config.getoption("quick"):
-        return
-    slow = [item for item in items if item.get_closest_marker("slow")]
-    if slow:
-        config.hook.pytest_deselected(items=slow)
-        items[:] = [item for item in items if item.get_closest_marker("slow") is None]
+    quick, rest = config.getoption("quick"), config.getoption("rest")
+    if quick and rest:
+        raise pytest.UsageError("--quick and --rest exclude each other")
+    left_out = [item for item in items if (quick and _is_slow(item)) or (rest and not _has_more(item))]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        dropped = set(left_out)
+        items[:] = [item for item in items if item not in dropped]
+
+
+def _is_slow(item: pytest.Item) -> bool:
+    return item.get_closest_marker("slow") is not None
+
+
+def _has_more(item: pytest.Item) -> bool:
+    """Whether a quick run leaves this test out, or some of its examples."""
+    return _is_slow(item) or is_hypothesis_test(getattr(item, "obj", None))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -26,10 +26,16 @@ class Tally:
         if not held:
             self.failures.append(what)
 
-    def check_stall(self, seconds: float, what: str, most: float = MOST_SECONDS) -> None:
-        """Count one try: the event loop may have stood still for so long and no longer."""
+    def add(self, other: "Tally") -> None:
+        """Count what was tried elsewhere."""
+        self.tries += other.tries
+        self.failures += other.failures
+        self.longest_stall = max(self.longest_stall, other.longest_stall)
+
+    def check_stall(self, seconds: float, what: str) -> None:
+        """Count one try: the event loop may have stood still for `MOST_SECONDS` and no longer."""
         self.longest_stall = max(self.longest_stall, seconds)
-        self.check(seconds <= most, f"{what}: the event loop stood still for {seconds * 1000:.0f} ms")
+        self.check(seconds <= MOST_SECONDS, f"{what}: the event loop stood still for {seconds * 1000:.0f} ms")
 
 
 @pytest.fixture

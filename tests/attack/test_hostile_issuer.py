@@ -1,6 +1,7 @@
 """Forged tokens, and an issuer that redirects, floods, dawdles and rotates: no way in, and honest callers stay."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,11 +13,13 @@ from tests.gate.authorization_server import AUDIENCE, encoded_part, good_claims,
 from tests.gate.issuer_service import IssuerService, issuing
 
 from .conftest import Tally
-from .lying_issuer import LIES, lying
+from .lying_issuer import LIES, LyingIssuer, lying
 from .server import Target, target
 
 pytestmark = pytest.mark.attack
 
+# The lies are told to as many servers.
+_LIED_TO: Final = 3
 _REFUSED: Final = (400, 401, 403, 431, 502)
 _KEY_IDS: Final = (
     "../../../../etc/passwd",
@@ -148,25 +151,22 @@ def _rotate(issuer: IssuerService, aim: Target, tally: Tally) -> None:
 
 
 def test_an_issuer_that_lies_redirects_and_dawdles(tmp_path: Path, tally: Tally) -> None:
-    with lying() as issuer, target(folder=tmp_path, settings=issuer.settings()) as aim:
+    """Each server waits some seconds between two lies, so there are several servers at once."""
+    rounds = [list(LIES)[start::_LIED_TO] for start in range(_LIED_TO)]
+    with ThreadPoolExecutor(_LIED_TO) as threads:
+        told = [threads.submit(_lie, tmp_path / str(number), lies) for number, lies in enumerate(rounds)]
+    for one in told:
+        tally.add(one.result())
+
+
+def _lie(folder: Path, lies: list[str]) -> Tally:
+    tally = Tally("lies")
+    folder.mkdir()
+    with lying() as issuer, target(folder=folder, settings=issuer.settings()) as aim:
         aim.http.headers.update(issuer.bearer(scope="admin"))
         aim.heartbeat()
-        for number, lie in enumerate(LIES):
-            issuer.lie, before = lie, issuer.lied
-            deadline = time.monotonic() + 60
-            # Unknown keys make the server ask, but not more than once in some seconds.
-            while issuer.lied == before and time.monotonic() < deadline:
-                status = _status(aim, issuer.token(iss=issuer.origin, kid=f"unknown {number}"))
-                tally.check(status in (401, 502), f"an unknown key while it {lie}: {status}")
-                time.sleep(0.5)
-            tally.check(issuer.lied > before, f"it {lie}, and nobody asked")
-            for what, token, expected in (
-                ("a good token", issuer.token(iss=issuer.origin, sub=lie), (200,)),
-                ("a token of a stranger", issuer.strange_token(), (401, 502)),
-            ):
-                status = _status(aim, token)
-                tally.check(status in expected, f"{what} while it {lie}: {status}")
-            aim.check_loop(tally, lie, lambda: _status(aim, issuer.strange_token()))
+        for number, lie in enumerate(lies):
+            _tell(issuer, aim, tally, lie, f"unknown {number}")
         issuer.lie = ""
         deadline = time.monotonic() + 60
         issuer.add("later")
@@ -174,3 +174,22 @@ def test_an_issuer_that_lies_redirects_and_dawdles(tmp_path: Path, tally: Tally)
             assert time.monotonic() < deadline, "an honest issuer is not believed again"
             time.sleep(0.5)
         tally.check(status == 200, f"a new key of an issuer that is honest again: {status}")
+    return tally
+
+
+def _tell(issuer: LyingIssuer, aim: Target, tally: Tally, lie: str, unknown: str) -> None:
+    issuer.lie, before = lie, issuer.lied
+    deadline = time.monotonic() + 60
+    # Unknown keys make the server ask, but not more than once in some seconds.
+    while issuer.lied == before and time.monotonic() < deadline:
+        status = _status(aim, issuer.token(iss=issuer.origin, kid=unknown))
+        tally.check(status in (401, 502), f"an unknown key while it {lie}: {status}")
+        time.sleep(0.5)
+    tally.check(issuer.lied > before, f"it {lie}, and nobody asked")
+    for what, token, expected in (
+        ("a good token", issuer.token(iss=issuer.origin, sub=lie), (200,)),
+        ("a token of a stranger", issuer.strange_token(), (401, 502)),
+    ):
+        status = _status(aim, token)
+        tally.check(status in expected, f"{what} while it {lie}: {status}")
+    aim.check_loop(tally, lie, lambda: _status(aim, issuer.strange_token()))

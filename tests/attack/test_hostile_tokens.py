@@ -1,6 +1,7 @@
 """Tokens with invented key ids, and authorization servers with absurd keys: few fetches, and a loop that goes on."""
 
 import json
+import time
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ def _refetch(issuer: IssuerService, aim: Target, kid: str) -> None:
     before = issuer.asked["/keys"]
     while issuer.asked["/keys"] == before:
         _knock(issuer, aim, kid=kid)
+        time.sleep(0.2)
 
 
 def _knock(issuer: IssuerService, aim: Target, **claims: Any) -> int:

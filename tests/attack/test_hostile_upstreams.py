@@ -11,7 +11,7 @@ import pytest
 
 from dogubako.response.tokens import count_tokens
 from tests.doors.processes import PATIENCE
-from tests.heartbeat import MOST_SECONDS
+from tests.heartbeat import MOST_SECONDS, TRIES
 
 from . import hostile_mcp
 from .conftest import Tally
@@ -23,8 +23,6 @@ _SECRET: Final = "n8n-key-4711-nobody-may-see"
 _SETTINGS: Final = {"N8N_API_KEY": _SECRET, "N8N_URL": "http://127.0.0.1:9"}
 _BUDGET: Final = 25_000
 _MOST_MEGABYTES: Final = 150
-# The lists are read while the server starts, and what it imports then counts too.
-_MOST_AT_START: Final = 2 * MOST_SECONDS
 _MOST_MEGABYTES_OF_LISTS: Final = 600
 
 
@@ -68,8 +66,17 @@ def test_a_server_that_attacks_with_its_answers(tmp_path: Path, tally: Tally) ->
 
 @pytest.mark.parametrize(("catalogue", "least"), [("odd", 15), ("endless", 5_000), ("same cursor", 1), ("huge", 300)])
 def test_a_server_that_attacks_with_its_lists(tmp_path: Path, tally: Tally, catalogue: str, least: int) -> None:
-    _configure(tmp_path, evil=catalogue)
-    with target(folder=tmp_path, words=(), settings=_SETTINGS) as aim:
+    stalls: list[float] = []
+    while len(stalls) < TRIES and (not stalls or min(stalls) > MOST_SECONDS):
+        stalls.append(_stall_at_start(tmp_path / str(len(stalls)), tally, catalogue, least))
+    tally.check_stall(min(stalls), catalogue)
+
+
+def _stall_at_start(folder: Path, tally: Tally, catalogue: str, least: int) -> float:
+    """The lists are read while the server starts, so a stall is measured again with another server."""
+    folder.mkdir()
+    _configure(folder, evil=catalogue)
+    with target(folder=folder, words=(), settings=_SETTINGS) as aim:
         deadline, found = time.monotonic() + PATIENCE, 0
         while found < least and time.monotonic() < deadline:
             tally.check(aim.call("echo", text="here").json()["result"] == "here", "echo meanwhile")
@@ -77,9 +84,9 @@ def test_a_server_that_attacks_with_its_lists(tmp_path: Path, tally: Tally, cata
             time.sleep(0.2)
         tally.check(found >= least, f"{catalogue}: {found} tools are served")
         stall, memory = aim.heartbeat()
-        tally.check_stall(stall, catalogue, _MOST_AT_START)
         tally.check(memory <= _MOST_MEGABYTES_OF_LISTS, f"{catalogue}: {memory} MB")
         _check_served(aim, tally, catalogue)
+    return stall
 
 
 def _check_served(aim: Target, tally: Tally, catalogue: str) -> None:
@@ -92,5 +99,4 @@ def _check_served(aim: Target, tally: Tally, catalogue: str) -> None:
     # A pattern of theirs must not keep a processor busy.
     called = aim.call("slow_pattern", a="a" * 40 + "!")
     tally.check(called.status_code in (200, 400, 404), f"a slow pattern: {called.status_code} {called.text[:200]}")
-    stall, _ = aim.heartbeat()
-    tally.check_stall(stall, f"{catalogue}, in use")
+    aim.check_loop(tally, f"{catalogue}, in use", partial(aim.call, "slow_pattern", a="a" * 40 + "!"))
