@@ -43,9 +43,10 @@ def _do(aim: Target, how: str) -> Any:
 def test_a_server_that_attacks_with_its_answers(tmp_path: Path, tally: Tally) -> None:
     _configure(tmp_path, evil="")
     with target(folder=tmp_path, words=(), settings=_SETTINGS) as aim:
-        for _ in range(300):
-            if aim.call("do", how="ids of nobody").status_code == 200:
-                break
+        deadline = time.monotonic() + PATIENCE
+        while aim.call("do", how="ids of nobody").status_code != 200:
+            assert time.monotonic() < deadline, "the tool of the hostile server is not served"
+            time.sleep(0.1)
         aim.heartbeat()
         _, before = aim.heartbeat()
         for how in hostile_mcp.HOW:
