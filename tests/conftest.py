@@ -22,6 +22,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("quick") and config.getoption("rest"):
+        raise pytest.UsageError("--quick and --rest exclude each other")
     load_profile(quick=config.getoption("quick"))
     # A shell ignores SIGINT for what it starts in the background, nohup SIGHUP; servers under test would inherit it.
     for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
@@ -38,8 +40,6 @@ def pytest_collection_finish() -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     quick, rest = config.getoption("quick"), config.getoption("rest")
-    if quick and rest:
-        raise pytest.UsageError("--quick and --rest exclude each other")
     left_out = [item for item in items if (quick and _is_slow(item)) or (rest and not _has_more(item))]
     if left_out:
         config.hook.pytest_deselected(items=left_out)

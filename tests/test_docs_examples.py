@@ -98,6 +98,7 @@ def test_a_package_of_tools_is_typed_strictly(tmp_path: Path) -> None:
     run([sys.executable, "-m", "mypy", "--strict", "--no-incremental", *sorted(names)], tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in PAGES if commands_of(page)])
 def test_the_commands_of_a_page_work(page: str, tmp_path: Path) -> None:
     write_files(page, tmp_path)

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,10 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 
-def _commands(target: str) -> str:
-    """What make would run for this target."""
+def _commands(*words: str) -> str:
+    """What make would run for these targets and variables."""
     return subprocess.run(
-        ["make", "--dry-run", target], cwd=ROOT, check=True, capture_output=True, text=True, timeout=60
+        ["make", "--dry-run", *words], cwd=ROOT, check=True, capture_output=True, text=True, timeout=60
     ).stdout
 
 
@@ -31,15 +32,45 @@ def test_all_tests_run_once_with_coverage_and_nothing_is_left_out(target: str) -
     assert "--quick" not in tests
 
 
-def test_ci_runs_the_quick_tests_and_then_all_of_them() -> None:
+def test_ci_runs_the_quick_tests_and_then_all_others() -> None:
     steps = re.findall(r"^say .*; (make .*)$", (ROOT / ".ci" / "run").read_text(encoding="utf-8"), re.MULTILINE)
 
-    assert steps[:2] == ["make test", "make check"]
+    assert steps[:2] == ['make test COVERAGE="--cov --cov-report="', "make check TESTS=rest"]
     assert "make attack" in steps
+    (quick,) = [line for line in _commands("test", "COVERAGE=--cov").splitlines() if "-m pytest" in line]
+    (rest,) = [line for line in _commands("check", "TESTS=rest").splitlines() if "-m pytest" in line]
+    assert "--quick" in quick and "--cov" in quick
+    assert "--rest" in rest and "--cov-append" in rest
+
+
+@pytest.mark.slow
+def test_a_quick_run_and_the_rest_are_all_tests(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text("from tests.conftest import *\n")
+    (tmp_path / "test_some.py").write_text(
+        "import pytest\n"
+        "from hypothesis import given, strategies\n\n"
+        "def test_quick(): ...\n\n"
+        "@pytest.mark.slow\ndef test_slow(): ...\n\n"
+        "@given(strategies.none())\ndef test_property(nothing): ...\n"
+    )
+
+    def collected(*words: str) -> set[str]:
+        command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-c", str(ROOT / "pyproject.toml"), *words]
+        command += ["--rootdir", str(tmp_path), str(tmp_path)]
+        listed = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True, timeout=120)
+        return set(re.findall(r"::(\w+)", listed.stdout))
+
+    assert collected("--quick") == {"test_quick", "test_property"}
+    assert collected("--rest") == {"test_slow", "test_property"}
+    assert collected() == {"test_quick", "test_slow", "test_property"}
+    assert collected("--quick", "--rest") == set()
 
 
 def test_a_quick_run_bounds_the_examples_of_every_property_test() -> None:
     files = (ROOT / "tests").rglob("*.py")
-    unbounded = [path.name for path in files if re.search(r"max_examples=\d", path.read_text(encoding="utf-8"))]
+    # `--rest` repeats property tests alone, so no other test may try fewer examples in a quick run.
+    wrong = re.compile(r"max_examples=\d|(?<!max_examples=)\bexamples\(")
+    of_others = {"hypothesis_profiles.py", Path(__file__).name}
+    unbounded = [path.name for path in files if wrong.search(path.read_text(encoding="utf-8"))]
 
-    assert unbounded == []
+    assert set(unbounded) <= of_others
