@@ -278,7 +278,7 @@ class Toolbox:
                 log.error("Pack could not connect", pack=name, code=error.code, exc_info=error)
 
     def _host_of(self, state: PackState) -> Host:
-        return PackHost(state, self.settings, self.registry, self.catalog, self.cache)
+        return PackHost(state, self.settings, self.registry, self.catalog, self.cache, self.redactor.mask_configured)
 
     async def _hold(self, state: PackState) -> None:
         """Open the client of a tools file in its own task, so that it can be closed before the others."""

@@ -1,6 +1,6 @@
 """`PackHost`: the server, as a connected pack sees it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,19 @@ class PackHost:
     """The server, as a connected pack sees it."""
 
     def __init__(
-        self, state: PackState, settings: Settings, registry: ToolRegistry, catalog: Catalog, cache: Cache
+        self,
+        state: PackState,
+        settings: Settings,
+        registry: ToolRegistry,
+        catalog: Catalog,
+        cache: Cache,
+        mask: Callable[[str], str],
     ) -> None:
         self.cache: Cache = cache
         self.data_dir = settings.data_dir
         self.files: Sequence[Path] = settings.files
         self.transport = state.sandbox.transport() if state.sandbox else None
+        self.mask = mask
         self._registry = registry
         self._catalog = catalog
         self._pack = state.pack.name

@@ -169,6 +169,8 @@ def odd_tools() -> list[Any]:
         tool("itself", inputSchema={"type": "object", "properties": {"a": {"$ref": "#"}}}),
         tool("far", inputSchema={"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:9/schema"}}}),
         tool("enum", inputSchema={"type": "object", "properties": {"a": {"enum": list(range(7_000))}}}),
+        *(tool(name, description=words) for name, words in ((SECRET, "Do it."), ("telling", f"The key is {SECRET}."))),
+        tool("naming", inputSchema={"type": "object", "properties": {SECRET: {"type": "string"}}}),
         {"name": 5}, [], None, {"name": "no_schema"},
     ]  # fmt: skip
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import anyio
+import msgspec
 import pytest
 from mcp.server.subscriptions import InMemorySubscriptionBus
 from mcp.shared.subscriptions import PromptsListChanged, ServerEvent, ToolsListChanged
@@ -132,3 +133,31 @@ async def test_a_hundred_new_tools_are_announced_once(tmp_path: Path) -> None:
         tasks.cancel_scope.cancel()
 
     assert told == [ToolsListChanged(), PromptsListChanged()]
+
+
+async def test_what_repeats_a_secret_of_the_settings_is_left_out_with_a_reason(tmp_path: Path) -> None:
+    secret = "hunter2-hunter2"
+    fleet = Fleet()
+    fleet.lists["one"] = offering(
+        tool("good"),
+        tool(secret),
+        tool("telling", f"The key is {secret}."),
+        tool("naming", inputSchema={"type": "object", "properties": {secret: {"type": "string"}}}),
+        resources=[{"uri": f"x://{secret}", "name": "key"}, {"uri": "x://y", "name": "y"}],
+        prompts=[{"name": "ask", "description": f"Ask with {secret}."}],
+        instructions=f"Sign in with {secret} first.",
+    )
+    box = fleet.box(tmp_path, {"one": {"pinning": "off", "env": {"TOKEN": secret}}})
+    async with box.running():
+        await eventually(lambda: "good" in box.servers.packs["one"].served)
+        pack = box.servers.packs["one"]
+        shown = msgspec.json.encode([pack.definitions.tools, pack.definitions.resources, pack.definitions.prompts])
+
+    assert secret not in shown.decode() and secret not in pack.definitions.instructions
+    assert [one["name"] for one in pack.definitions.tools] == ["good"]
+    assert [one["uri"] for one in pack.definitions.resources] == ["x://y"]
+    assert [fault for fault in pack.faults if "secret" in fault] == [
+        "3 of the tools repeat a secret of the settings.",
+        "1 of the resources repeat a secret of the settings.",
+        "1 of the prompts repeat a secret of the settings.",
+    ]

@@ -10,7 +10,7 @@ import pytest
 from dogubako.contract.call import ToolResult
 from dogubako.contract.output import Blocks
 from dogubako.gateway.schema import normalised
-from dogubako.gateway.upstream_tool import with_usable_schemas
+from dogubako.gateway.upstream_tool import usable_definitions
 
 from .boxes import Fleet, ScriptedUpstream, eventually, offering, tool
 
@@ -83,7 +83,7 @@ def test_a_current_schema_keeps_its_name_and_its_named_parts() -> None:
 def test_a_tool_without_a_usable_schema_costs_the_others_nothing() -> None:
     broken = {**tool("broken"), "inputSchema": {"type": "object", "properties": {"a": {"type": "strnig"}}}}
     missing = {"name": "missing"}
-    found = with_usable_schemas(offering(tool("good"), broken, missing, {"name": 3}, "no object"))  # type: ignore[arg-type]
+    found = usable_definitions(offering(tool("good"), broken, missing, {"name": 3}, "no object"))  # type: ignore[arg-type]
 
     assert [one["name"] for one in found.tools] == ["good"]
     assert len(found.faults) == 4

@@ -35,6 +35,24 @@ def test_variables_and_files_are_replaced_and_masked(tmp_path: Path) -> None:
     assert {"from-the-environment", "from-a-file"} <= set(secrets_of(settings))
 
 
+def test_plain_values_of_the_environment_are_no_secrets() -> None:
+    plain = {
+        "NODE_ENV": "production",
+        "LOG_LEVEL": "WARNING",
+        "MEMORY_FILE_PATH": "/var/lib/memory.json",
+        "SERVICE": "https://api.example.com:8080/",
+    }
+    secret = {
+        "DB_PASS": "sesamopen",
+        "MCP_PIN": "letmeinplease",
+        "VALUE": "a1b2c3d4",
+        "HOOK": "https://x.example/T0/B0",
+    }
+    settings = resolved({"command": "run", "env": {**plain, **secret}})
+
+    assert set(secrets_of(settings)) == set(secret.values())
+
+
 @pytest.mark.parametrize(
     ("table", "missing"),
     [

@@ -1,10 +1,11 @@
 """A pack: one service as one unit of settings, client, tools, resources and prompts."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+import re
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Literal, Protocol
+from typing import Any, ClassVar, Final, Generic, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from typing_extensions import TypeVar
@@ -53,17 +54,34 @@ def env_name(model: type[BaseModel], field: str) -> str:
     return str(extra["env"])
 
 
+# `NODE_ENV = "production"`: a word, a path, or the address of a host.
+_PLAIN_VALUE: Final = re.compile(r"[A-Za-z]?[a-z]{1,20}|[A-Z]{1,12}|[~.]{0,2}/[\w./ -]*+|https?://[\w.-]++(?::\d++)?/?")
+_SECRET_NAME: Final = re.compile(
+    r"(?i)pass|pwd|secret|token|key|auth|cred|cookie|session|private|sign|salt|(?<![a-z])(?:pin|pat|code)(?![a-z])"
+)
+
+
 def secrets_of(settings: Any) -> list[str]:
-    """Every secret value in a settings model and in its nested tables, for masking."""
+    """Every secret value in a settings model and in its nested tables, for masking.
+
+    In tables with names that users choose, such as `env`, plain values under plain names are no secrets: masked, they
+    would be missing in every answer that has the same word.
+    """
     if isinstance(settings, SecretStr):
         return [settings.get_secret_value()]
     if isinstance(settings, BaseModel):
         return [secret for name in type(settings).model_fields for secret in secrets_of(getattr(settings, name))]
     if isinstance(settings, Mapping):
-        return [secret for value in settings.values() for secret in secrets_of(value)]
+        return [one for name, value in settings.items() if not _is_plain(name, value) for one in secrets_of(value)]
     if isinstance(settings, list | tuple):
         return [secret for value in settings for secret in secrets_of(value)]
     return []
+
+
+def _is_plain(name: Any, value: Any) -> bool:
+    if not isinstance(value, SecretStr) or _SECRET_NAME.search(str(name)):
+        return False
+    return _PLAIN_VALUE.fullmatch(value.get_secret_value()) is not None
 
 
 SettingsT = TypeVar("SettingsT", bound=PackSettings, default=NoSettings)
@@ -81,6 +99,8 @@ class Host(Protocol):
     files: Sequence[Path]
     # The httpx transport of the sandbox; None for the network.
     transport: Any
+    # Masks the secrets of the settings in a text.
+    mask: Callable[[str], str]
 
     def add(self, tool: BaseTool[Any, Any]) -> None: ...
 

@@ -72,6 +72,23 @@ class Definitions:
             faults=tuple(faults[:_MOST_FAULTS]),
         )
 
+    def without_secrets(self, mask: Callable[[str], str]) -> Self:
+        """The definitions without items that repeat a secret of the settings: lists and searches show them as they are.
+
+        A masked name would be no name that the server knows, so such an item is left out, with a reason.
+        """
+        kept: dict[str, Any] = {}
+        faults: list[str] = []
+        for key in ("tools", "resources", "templates", "prompts", "skills"):
+            items: tuple[Item, ...] = getattr(self, key)
+            kept[key] = tuple(one for one in items if not _changes(one, mask))
+            if dropped := len(items) - len(kept[key]):
+                faults.append(f"{dropped} of the {key} repeat a secret of the settings.")
+        info = {} if _changes(self.info, mask) else self.info
+        if not faults and info is self.info and mask(self.instructions) == self.instructions:
+            return self
+        return replace(self, info=info, instructions=mask(self.instructions), faults=(*self.faults, *faults), **kept)
+
     def says_the_same(self, other: "Definitions") -> bool:
         """Whether two definitions say the same. Stored ones have no faults."""
         return replace(self, faults=()) == replace(other, faults=())
@@ -97,6 +114,11 @@ def _usable(kind: str, items: Any, fault_of: Callable[[Item], str | None], fault
                 f"{kind.capitalize()} {number}{f' ({key[:64]})' if key.isprintable() and key else ''} {fault}."
             )
     return tuple(kept.values())
+
+
+def _changes(value: Any, mask: Callable[[str], str]) -> bool:
+    text = msgspec.json.encode(value).decode()
+    return mask(text) != text
 
 
 def _key(item: Item) -> Any:

@@ -32,7 +32,7 @@ from dogubako.gateway.upstream_tool import (
     effect_of,
     only_for_apps,
     upstream_tool,
-    with_usable_schemas,
+    usable_definitions,
 )
 
 log = structlog.get_logger("dogubako.gateway")
@@ -207,7 +207,7 @@ class ServerPack(Pack[ServerSettings, UpstreamCalls]):
         """As `refresh`, for lists that take longer than the loop may stand still: in a thread, and in short slices."""
         if await offload(definitions.says_the_same, self._received):
             return
-        usable = await offload(with_usable_schemas, definitions)
+        usable = await offload(usable_definitions, definitions, host.mask)
         await offload(self._store, usable)
         self._received, self.definitions = definitions, usable
         self._seen_approval = self._parts.pins.changed_at(self.name)
@@ -227,7 +227,7 @@ class ServerPack(Pack[ServerSettings, UpstreamCalls]):
     def look_at(self, definitions: Definitions) -> None:
         """Compare definitions with what was approved. Nothing is stored or served."""
         self._received = definitions
-        self.definitions = with_usable_schemas(definitions)
+        self.definitions = usable_definitions(definitions, self._host.mask if self._host else str)
         self.faults = list(self.definitions.faults)
         self.judgement = self._judged()
 

@@ -1,6 +1,6 @@
 """`UpstreamTool`: a tool of another server as one of ours."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Final, Protocol
@@ -179,8 +179,9 @@ def _as_text(data: Any) -> dict[str, Any]:
     return {"type": "text", "text": msgspec.json.encode(data).decode() if data is not None else ""}
 
 
-def with_usable_schemas(definitions: Definitions) -> Definitions:
-    """The definitions without tools whose schema says nothing that a client could use, each with a reason."""
+def usable_definitions(definitions: Definitions, mask: Callable[[str], str] = str) -> Definitions:
+    """The definitions without secrets, and without tools whose schema says nothing that a client could use."""
+    definitions = definitions.without_secrets(mask)
     usable = [_is_valid(normalised(tool["inputSchema"])) for tool in definitions.tools]
     if all(usable):
         return definitions
