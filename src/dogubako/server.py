@@ -77,7 +77,7 @@ def run(control: socket.socket, sockets: list[socket.socket], options: dict[str,
     except (SettingsError, RegistrationError) as error:
         log.error("A worker process cannot start", reason=str(error))
         sys.exit(START_FAILED)
-    server = WorkerServer(uvicorn.Config(app, **options), link)
+    server = WorkerServer(app, options, link)
     link.server = server
     server.run(sockets)
 
@@ -164,8 +164,9 @@ class SupervisorLink:
 class GracefulServer(uvicorn.Server):
     """Logs its addresses, and exits with code 0 after a stop signal."""
 
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
+    def __init__(self, app: HttpApp, options: dict[str, Any]) -> None:
+        super().__init__(uvicorn.Config(app, **options))
+        self._pages = app.pages
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
@@ -194,7 +195,7 @@ class GracefulServer(uvicorn.Server):
         for server in self.servers:
             for listening in server.sockets:
                 host, port = listening.getsockname()[:2]
-                log.info("Listening", url=_address(host, port), mcp="/mcp", docs="/docs")
+                log.info("Listening", url=_address(host, port), mcp="/mcp", **self._pages)
 
     def _cancel_calls(self) -> None:
         running = list(self.server_state.tasks)
@@ -210,8 +211,8 @@ class GracefulServer(uvicorn.Server):
 class WorkerServer(GracefulServer):
     """Reports to the supervisor that its event loop runs. Only the supervisor hurries it: see `supervisor.py`."""
 
-    def __init__(self, config: uvicorn.Config, link: SupervisorLink) -> None:
-        super().__init__(config)
+    def __init__(self, app: HttpApp, options: dict[str, Any], link: SupervisorLink) -> None:
+        super().__init__(app, options)
         self._link = link
 
     @contextmanager
@@ -254,8 +255,7 @@ def serve(box: Toolbox, *, workers: int = 1, allow_unauthenticated: bool = False
         return
     door = HttpApp(box)
     settle()
-    config = uvicorn.Config(door, **_options(settings))
-    GracefulServer(config).run()
+    GracefulServer(door, _options(settings)).run()
 
 
 def _check_that_nobody_listens_there(settings: Settings) -> None:

@@ -61,6 +61,8 @@ class HttpApp:
 
     def __init__(self, inside: ServedToolbox, *, stateless: bool = False) -> None:
         self._inside = inside
+        # What people open in a browser, which the server says when it listens.
+        self.pages = {"console": "/", "docs": "/docs"} if inside.settings.console else {"docs": "/docs"}
         self._started = time.monotonic()
         self._stopping = False
         settings = inside.settings
