@@ -1,9 +1,12 @@
 """A shared Redis for tests: a small one in memory, and the settings of a server that uses a real one."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, Final, TypeVar
 
+from dogubako.contract.errors import BusyError
 from dogubako.outbound.redis_cache import Unavailable
 from dogubako.settings import Settings
 
@@ -72,6 +75,33 @@ class MemoryRedis:
 
     async def run_script(self, script: Any, keys: Sequence[str], *args: str | int) -> int:
         return int(await self.run(lambda: script(keys=keys, args=args)))
+
+
+class MemoryStore:
+    """A shared store in memory. Processes that are given the same one share it; it may be away."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, bytes] = {}
+        self.away = False
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def put(self, name: str, value: bytes, *, ttl: float) -> bool:
+        if not self.away:
+            self.values[name] = value
+        return not self.away
+
+    async def get(self, name: str) -> bytes | None:
+        return None if self.away else self.values.get(name)
+
+    async def take(self, name: str) -> bytes | None:
+        return None if self.away else self.values.pop(name, None)
+
+    @asynccontextmanager
+    async def lock(self, name: str, *, wait: float) -> AsyncIterator[None]:
+        if self.away or self._locks[name].locked():
+            raise BusyError("Others hold it.")
+        async with self._locks[name]:
+            yield
 
 
 def _bytes(value: Any) -> bytes:

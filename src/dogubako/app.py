@@ -87,8 +87,9 @@ class Toolbox:
         dictionary = Dictionary(settings.data_dir / _JAPANESE_WORDS)
         learned = LearnedPhrases(settings.data_dir, self.redactor.mask_all) if settings.learn_from_use else None
         search = IndexedSearch(dictionary.reader, words=settings.words_by_tool, learned=learned)
-        opened = load("dogubako.outbound.shared_switches").opened(settings) if settings.shared else (None,) * 3
+        opened = load("dogubako.outbound.shared_switches").opened(settings) if settings.shared else (None,) * 4
         self._shared: SharedRedis | None = opened[0]
+        self._store = opened[3]
         self.registry = ToolRegistry(search=search, switches=opened[1])
         self.cache = answer_cache(settings, load_or_create_secret)
         responses = ToolResponseBuilder(
@@ -278,7 +279,7 @@ class Toolbox:
                 log.error("Pack could not connect", pack=name, code=error.code, exc_info=error)
 
     def _host_of(self, state: PackState) -> Host:
-        return PackHost(state, self.settings, self.registry, self.catalog, self.cache, self.redactor.mask_configured)
+        return PackHost(state, self.settings, self.registry, self.catalog, self.cache, self.redactor, self._store)
 
     async def _hold(self, state: PackState) -> None:
         """Open the client of a tools file in its own task, so that it can be closed before the others."""

@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from dogubako.contract.redaction import Redactor
 from dogubako.contract.resources import Prompt, Resource, ResourceTemplate, Skill
-from dogubako.contract.storage import Cache
+from dogubako.contract.storage import Cache, SharedStore
 from dogubako.contract.tool import BaseTool
 from dogubako.engine.catalog import Catalog, CatalogChange
 from dogubako.engine.registration import RegisterOptions
@@ -24,13 +25,15 @@ class PackHost:
         registry: ToolRegistry,
         catalog: Catalog,
         cache: Cache,
-        mask: Callable[[str], str],
+        redactor: Redactor,
+        shared: SharedStore | None,
     ) -> None:
         self.cache: Cache = cache
         self.data_dir = settings.data_dir
         self.files: Sequence[Path] = settings.files
         self.transport = state.sandbox.transport() if state.sandbox else None
-        self.mask = mask
+        self.mask: Callable[[str], str] = redactor.mask_configured
+        self.shared: SharedStore | None = shared
         self._registry = registry
         self._catalog = catalog
         self._pack = state.pack.name

@@ -1,5 +1,6 @@
 """A large answer of a tool that must not run twice is kept, so that its caller can read on."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from dogubako.contract.errors import NotFoundError
 from dogubako.contract.output import Blocks, parse_call
 from dogubako.gateway import kept_answers
 from dogubako.gateway.kept_answers import KeptAnswers, key_of
+from tests.shared_redis import MemoryStore
 
 from .boxes import Fleet, ScriptedUpstream, eventually, offering, tool
 
@@ -65,21 +67,88 @@ async def test_nobody_else_reads_a_kept_answer(tmp_path: Path) -> None:
     assert len(fleet.calls) == 1
 
 
+REPORT = Blocks(content=[{"type": "text", "text": "x" * 10_000}], structured={"a": 1})
+
+
 def test_the_oldest_answers_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_answers, "MOST_BYTES", 25_000)
     kept = KeptAnswers()
     for number in range(3):
-        kept.keep(key_of("me", "report", {"n": number}), Blocks(content=[{"type": "text", "text": "x" * 10_000}]))
+        kept.keep(key_of("me", "report", {"n": number}), REPORT, 10_000)
 
-    with pytest.raises(NotFoundError, match="no longer kept"):
-        kept.read(key_of("me", "report", {"n": 0}))
-    assert kept.read(key_of("me", "report", {"n": 2})).content
+    assert [kept.read(key_of("me", "report", {"n": number})) for number in range(3)] == [None, REPORT, REPORT]
 
 
 def test_an_answer_is_kept_for_a_while_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_answers, "KEPT_SECONDS", -1.0)
     kept = KeptAnswers()
-    kept.keep(key_of("me", "report", {}), Blocks(content=[{"type": "text", "text": "x" * 10_000}]))
+    kept.keep(key_of("me", "report", {}), REPORT, 10_000)
+
+    assert kept.read(key_of("me", "report", {})) is None
+
+
+@pytest.fixture
+def other_process(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Forget what this process knows, as another one would not know it."""
+
+    def become() -> None:
+        monkeypatch.setattr(kept_answers, "_IN_THIS_PROCESS", KeptAnswers())
+        monkeypatch.setattr(kept_answers, "_HERE", b"in another")
+
+    return become
+
+
+async def test_another_process_reads_on(other_process: Callable[[], None]) -> None:
+    store, key = MemoryStore(), key_of("me", "report", {})
+    await kept_answers.keep(key, REPORT, store)
+    other_process()
+
+    assert await kept_answers.read(key, store) == REPORT
+    with pytest.raises(NotFoundError, match="no longer kept"):
+        await kept_answers.read(key_of("somebody", "report", {}), store)
+
+
+async def test_the_last_answer_counts_whoever_got_it(
+    other_process: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, key = MemoryStore(), key_of("me", "report", {})
+    store.away = True
+    await kept_answers.keep(key, REPORT, store)
+    store.away = False
+    here = kept_answers._IN_THIS_PROCESS
+    newer = Blocks(content=[{"type": "text", "text": "y" * 10_000}])
+    other_process()
+    await kept_answers.keep(key, newer, store)
+    monkeypatch.setattr(kept_answers, "_IN_THIS_PROCESS", here)
+
+    assert await kept_answers.read(key, store) == newer
+
+
+async def test_a_huge_answer_stays_in_its_process(
+    other_process: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_answers, "_MOST_SHARED_BYTES", 9_000)
+    store, key = MemoryStore(), key_of("me", "report", {})
+    await kept_answers.keep(key, REPORT, store)
+    assert await kept_answers.read(key, store) == REPORT
+    other_process()
 
     with pytest.raises(NotFoundError):
-        kept.read(key_of("me", "report", {}))
+        await kept_answers.read(key, store)
+
+
+async def test_while_the_store_is_away_an_answer_is_kept_in_its_process() -> None:
+    store, key = MemoryStore(), key_of("me", "report", {"away": True})
+    store.away = True
+    await kept_answers.keep(key, REPORT, store)
+
+    assert await kept_answers.read(key, store) == REPORT
+
+
+async def test_a_small_answer_replaces_a_large_one() -> None:
+    key = key_of("me", "report", {"small": True})
+    await kept_answers.keep(key, REPORT, None)
+    await kept_answers.keep(key, Blocks(content=[{"type": "text", "text": "x"}]), None)
+
+    with pytest.raises(NotFoundError):
+        await kept_answers.read(key, None)

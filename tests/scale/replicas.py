@@ -3,7 +3,7 @@
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,14 +60,16 @@ class Replicas:
 
 
 @contextmanager
-def replicas(folder: Path) -> Iterator[Replicas]:
+def replicas(folder: Path, *, config: str = "", settings: Mapping[str, str] | None = None) -> Iterator[Replicas]:
+    """`config` is the settings file of all of them; `settings` come on top of those that all replicas have."""
     with ExitStack() as stack:
         (folder / "redis").mkdir()
         redis = stack.enter_context(RedisProcess(folder / "redis"))
         allow_user(redis)
         secret, _ = KeyStore(folder / "keys").create("ann", ("admin",))
         servers = [
-            stack.enter_context(_server(folder / str(number), folder / "keys", redis)) for number in range(COUNT)
+            stack.enter_context(_server(folder / str(number), folder / "keys", redis, config, settings or {}))
+            for number in range(COUNT)
         ]
         for server in servers:
             server.stderr.first(lambda line: b"Application startup complete" in line)
@@ -83,9 +85,10 @@ def allow_user(redis: RedisProcess) -> None:
 
 
 @contextmanager
-def _server(folder: Path, keys: Path, redis: RedisProcess) -> Iterator[Command]:
+def _server(folder: Path, keys: Path, redis: RedisProcess, config: str, more: Mapping[str, str]) -> Iterator[Command]:
     # Keys are not shared yet: every machine has a copy.
     shutil.copytree(keys, folder / "data")
+    (folder / "dogubako.toml").write_text(config)
     settings = {
         "DOGUBAKO_SHARED": redis.url.replace("redis://", "redis://dogubako:s3cret-of-redis@") + _PATIENT,
         "DOGUBAKO_REQUEST_STATE_KEY": KEY,
@@ -94,6 +97,7 @@ def _server(folder: Path, keys: Path, redis: RedisProcess) -> Iterator[Command]:
         "DOGUBAKO_CALLER_CONCURRENCY": str(CONCURRENCY),
         "RATE_LIMIT_TOOL_MAX": str(TOOL_MAX),
         "RATE_LIMIT_WINDOW": "3600",
+        **more,
     }
     with serving(WORKBENCH, SHED, HERE / "worker_pack.py", folder=folder, settings=settings) as server:
         yield server

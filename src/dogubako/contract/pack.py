@@ -13,7 +13,7 @@ from typing_extensions import TypeVar
 from dogubako.contract.call import Caller, CallObserver
 from dogubako.contract.credentials import Credential
 from dogubako.contract.resources import Prompt, Resource, ResourceTemplate, Skill
-from dogubako.contract.storage import Cache
+from dogubako.contract.storage import Cache, SharedStore
 from dogubako.contract.tool import BaseTool
 
 
@@ -101,6 +101,8 @@ class Host(Protocol):
     transport: Any
     # Masks the secrets of the settings in a text.
     mask: Callable[[str], str]
+    # What all processes of this server share; None without DOGUBAKO_SHARED.
+    shared: SharedStore | None
 
     def add(self, tool: BaseTool[Any, Any]) -> None: ...
 

@@ -6,6 +6,7 @@ The defaults keep everything in this process.
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import Final, Literal, Protocol
 
 from dogubako.contract.errors import BusyError
@@ -72,6 +73,18 @@ class MemoryCache:
         entry = self._entries.pop(key, None)
         if entry is not None:
             self._bytes -= len(entry[1])
+
+
+class SharedStore(Protocol):
+    """Values and locks that all processes of this server see."""
+
+    async def put(self, name: str, value: bytes, *, ttl: float) -> bool: ...
+
+    async def get(self, name: str) -> bytes | None: ...
+
+    async def take(self, name: str) -> bytes | None: ...
+
+    def lock(self, name: str, *, wait: float) -> AbstractAsyncContextManager[None]: ...
 
 
 # The name and the version of a tool.

@@ -282,7 +282,7 @@ class ServerPack(Pack[ServerSettings, UpstreamCalls]):
             self._running("", self.server)
         watching = asyncio.create_task(self._watch_other_processes())
         try:
-            yield UpstreamCalls(lambda: self._running("", self.server), self._question(""))
+            yield UpstreamCalls(lambda: self._running("", self.server), self._question(""), host.shared)
         finally:
             self._host = None
             if self._parts.flows is not None:
@@ -313,7 +313,7 @@ class ServerPack(Pack[ServerSettings, UpstreamCalls]):
         flows = self._parts.flows if not credential.key else None
         sign_ins = flows.sign_ins.of(credential.login) if flows is not None else None
         question = self._question(credential.login) if flows is not None else None
-        return UpstreamCalls(lambda: self._running(credential.fingerprint, own, sign_ins), question)
+        return UpstreamCalls(lambda: self._running(credential.fingerprint, own, sign_ins), question, client.shared)
 
     def _question(self, caller: str) -> SignInQuestion | None:
         flows = self._parts.flows

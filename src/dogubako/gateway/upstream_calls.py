@@ -8,6 +8,7 @@ from typing import Any, Final, Protocol
 from dogubako.contract.context import Context
 from dogubako.contract.conversation import URL_ELICITATION
 from dogubako.contract.errors import CredentialRequiredError
+from dogubako.contract.storage import SharedStore
 from dogubako.gate.scopes import ADMIN
 from dogubako.gateway.keeper import UpstreamState
 from dogubako.gateway.settings import ServerSettings
@@ -112,7 +113,13 @@ class SignInQuestion:
 class UpstreamCalls:
     """The client of the pack's tools: connects a server when it is first used."""
 
-    def __init__(self, connect: Callable[[], UpstreamClient], question: SignInQuestion | None = None) -> None:
+    def __init__(
+        self,
+        connect: Callable[[], UpstreamClient],
+        question: SignInQuestion | None = None,
+        shared: SharedStore | None = None,
+    ) -> None:
+        self.shared = shared
         self._connect = connect
         self._question = question
 

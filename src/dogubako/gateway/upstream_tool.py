@@ -15,10 +15,11 @@ from dogubako.contract.errors import AnswerTooLargeError
 from dogubako.contract.metadata import Effect
 from dogubako.contract.offload import offload_if_large
 from dogubako.contract.output import Blocks
+from dogubako.contract.storage import SharedStore
 from dogubako.contract.tool import Arguments, BaseTool
 from dogubako.engine.validation import compiled
+from dogubako.gateway import kept_answers
 from dogubako.gateway.definitions import Definitions, Item
-from dogubako.gateway.kept_answers import KeptAnswers, key_of
 from dogubako.gateway.pins import fingerprint, pinned_part
 from dogubako.gateway.schema import normalised, relaxed
 from dogubako.gateway.settings import ServerSettings
@@ -31,12 +32,11 @@ _LONGEST_DESCRIPTION: Final = 20_000
 _LONGEST_TITLE: Final = 200
 
 
-# All servers share the memory for answers that are kept.
-_KEPT: Final = KeptAnswers()
-
-
 class ToolCalls(Protocol):
     """Calls tools of a server: what `context.client` is for these tools."""
+
+    # Where answers are kept for all processes; None where they are kept in this one.
+    shared: SharedStore | None
 
     async def call_tool(
         self, name: str, arguments: Mapping[str, Any], context: Context[Any], *, idempotent: bool
@@ -68,7 +68,6 @@ class UpstreamTool(BaseTool[Arguments]):
         words = " ".join(part for part in (settings.words_of(self.remote_name), aliases, own) if part)
         self.keywords = {"en": words} if words else {}
         self._definition = definition
-        self._kept = _KEPT
 
     @cached_property
     def fingerprint(self) -> str:
@@ -107,12 +106,13 @@ class UpstreamTool(BaseTool[Arguments]):
     async def execute(self, args: Arguments) -> Any:
         if self.effect is Effect.READ:
             return await self._call(args)
-        key = key_of(self.context.caller.identity, self.name, args)
+        client: ToolCalls = self.context.client
+        key = kept_answers.key_of(self.context.caller.identity, self.name, args)
         if self._is_read_on:
-            return self._kept.read(key)
+            return await kept_answers.read(key, client.shared)
         answer = await self._call(args)
         if isinstance(answer, Blocks):
-            self._kept.keep(key, answer)
+            await kept_answers.keep(key, answer, client.shared)
         return answer
 
     async def _call(self, args: Arguments) -> Any:

@@ -74,9 +74,9 @@ class SharedRedis:
         self.place = f"{parts.hostname}:{parts.port or _USUAL_PORT}"
         self.closes_limits = settings.shared_limits == "closed"
         self._prefix = settings.shared_prefix
+        self._secret = blake2b(settings.request_state_key.get_secret_value().encode()).digest()
         # Identifies the key without revealing it.
-        secret = settings.request_state_key.get_secret_value().encode()
-        self._key_id = blake2b(b"dogubako key id", key=blake2b(secret).digest(), digest_size=8).hexdigest()
+        self._key_id = blake2b(b"dogubako key id", key=self._secret, digest_size=8).hexdigest()
         self._breaker = CircuitBreaker(
             SUBJECT,
             seconds=_MOST_COMMANDS * operation_seconds(self.client),
@@ -89,6 +89,10 @@ class SharedRedis:
         self._same_key = self.client.register_script(_SAME_KEY)
         self._refreshers: list[Refresh] = []
         self._woken = asyncio.Event()
+
+    def derived_key(self, purpose: bytes) -> bytes:
+        """A key of 32 bytes for one purpose, the same in all processes with this DOGUBAKO_REQUEST_STATE_KEY."""
+        return blake2b(purpose, key=self._secret, digest_size=32).digest()
 
     def name(self, *parts: str) -> str:
         """The name of a key or channel of this server."""

@@ -8,6 +8,7 @@ import pytest
 from dogubako.contract.errors import BusyError
 from dogubako.packs.n8n import client
 from dogubako.packs.n8n.client import WorkflowLocks
+from tests.shared_redis import MemoryStore
 
 
 async def test_two_clients_of_one_instance_share_the_lock() -> None:
@@ -65,3 +66,26 @@ async def test_locks_are_not_kept_for_ever() -> None:
     gc.collect()
 
     assert [key for key in client._LOCKS if key[0] == "http://many"] == []
+
+
+async def test_a_workflow_that_another_process_changes_is_not_changed_here() -> None:
+    store = MemoryStore()
+    here, elsewhere = WorkflowLocks("http://a", store), store.lock("n8n http://a w", wait=1)
+    async with elsewhere:
+        with pytest.raises(BusyError):
+            async with here.hold("w"):
+                raise AssertionError("the lock was held by two")
+        async with here.hold("other"):
+            pass
+    async with here.hold("w"):
+        with pytest.raises(BusyError):
+            async with store.lock("n8n http://a w", wait=1):
+                raise AssertionError("the lock was held by two")
+
+
+async def test_without_the_shared_store_nothing_is_changed() -> None:
+    store = MemoryStore()
+    store.away = True
+    with pytest.raises(BusyError):
+        async with WorkflowLocks("http://a", store).hold("w"):
+            raise AssertionError("nobody gave the lock")

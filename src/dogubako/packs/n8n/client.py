@@ -14,6 +14,7 @@ from dogubako.contract.credentials import Credential, CredentialMode
 from dogubako.contract.errors import BusyError
 from dogubako.contract.offload import offload_if_large
 from dogubako.contract.pack import Host, setting, tables
+from dogubako.contract.storage import SharedStore
 from dogubako.outbound.allowed_folders import OpenFolders, wrong_path
 from dogubako.outbound.bounds import MEGABYTE
 from dogubako.outbound.http import connected
@@ -110,10 +111,11 @@ _LOCKS: Final[WeakValueDictionary[tuple[str, str], anyio.Lock]] = WeakValueDicti
 
 
 class WorkflowLocks:
-    """One lock per workflow of one instance, within this process. A lock shared by processes needs only `hold`."""
+    """One lock per workflow of one instance, within this process and in all that share a store with it."""
 
-    def __init__(self, instance: str) -> None:
+    def __init__(self, instance: str, shared: SharedStore | None = None) -> None:
         self._instance = instance
+        self._shared = shared
 
     @asynccontextmanager
     async def hold(self, workflow_id: str) -> AsyncIterator[None]:
@@ -126,7 +128,11 @@ class WorkflowLocks:
             message = "The workflow is being changed by other calls"
             raise BusyError(message, hint="Try again in a few seconds.", retry_after=5) from error
         try:
-            yield
+            if self._shared is None:
+                yield
+                return
+            async with self._shared.lock(f"n8n {self._instance} {workflow_id}", wait=_LOCK_SECONDS):
+                yield
         finally:
             lock.release()
 
@@ -157,7 +163,7 @@ async def connect(settings: N8nSettings, host: Host) -> AsyncIterator[N8nClient]
     url, token = settings.address, settings.mcp_token
     async with connected("n8n", url, ca_bundle=settings.ca_bundle, transport=host.transport) as http:
         # Shared by all callers: they edit the same workflows.
-        locks = WorkflowLocks(url)
+        locks = WorkflowLocks(url, host.shared)
         shared_mcp = McpEndpoint(http, token.get_secret_value()) if token is not None else None
         node_types = InstalledNodeTypes(host.data_dir, settings.node_types)
 

@@ -75,7 +75,7 @@ async def connect(settings: RedmineSettings, host: Host) -> AsyncIterator[Redmin
                 preflight=Preflight(records, lookups, names, access),
                 answers=Answers(settings.format),
                 rules=settings.rules or "",
-                previews=Previews(host.data_dir, f"{settings.address} {credential.fingerprint}"),
+                previews=Previews(host.data_dir, f"{settings.address} {credential.fingerprint}", host.shared),
                 bulk=bulk,
                 folders=OpenFolders(host.files),
                 documents=documents,

@@ -1,4 +1,4 @@
-"""Previews of bulk changes: kept in the server's data folder until they are used, or expire."""
+"""Previews of bulk changes, kept until they are used or expire: in the shared store, or else in the data folder."""
 
 import hashlib
 import secrets
@@ -10,7 +10,8 @@ from typing import Any, Final
 import anyio.to_thread
 import msgspec
 
-from dogubako.contract.errors import ConflictError, ToolExecutionError
+from dogubako.contract.errors import BusyError, ConflictError, ToolExecutionError
+from dogubako.contract.storage import SharedStore
 from dogubako.packs.redmine.models import JsonObject
 
 KEPT_MINUTES: Final = 15
@@ -39,11 +40,12 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Previews:
-    """A file per preview. All workers of a server see it; only the same caller can use it, once, for the same call."""
+    """All processes of a server see a preview; only the same caller can use it, once, for the same call."""
 
-    def __init__(self, folder: Path, owner: str) -> None:
+    def __init__(self, folder: Path, owner: str, shared: SharedStore | None = None) -> None:
         self._folder = folder / "redmine-previews"
         self._owner = owner
+        self._shared = shared
 
     async def save(
         self, call: JsonObject, caller: str, bodies: dict[str, JsonObject], issues: list[PlannedIssue]
@@ -52,12 +54,26 @@ class Previews:
         expires = time.time() + KEPT_MINUTES * 60
         preview = Preview(bound_to=self._bound(call, caller), expires=expires, bodies=bodies, issues=issues)
         token = secrets.token_urlsafe(_TOKEN_BYTES)
-        await anyio.to_thread.run_sync(self._save, token, msgspec.json.encode(preview))
+        body = msgspec.json.encode(preview)
+        if self._shared is None:
+            await anyio.to_thread.run_sync(self._save, token, body)
+        elif not await self._shared.put(_name(token), body, ttl=KEPT_MINUTES * 60):
+            raise BusyError(
+                "The preview could not be stored: the shared Redis does not answer", hint="Try again later."
+            )
         return token
 
     async def take(self, token: str, call: JsonObject, caller: str) -> Preview:
         """The preview of this token, which nobody can take again."""
-        return await anyio.to_thread.run_sync(self._take, token, self._bound(call, caller))
+        bound_to = self._bound(call, caller)
+        if self._shared is None:
+            return await anyio.to_thread.run_sync(self._take, token, bound_to)
+        found = await self._shared.get(_name(token))
+        preview = _checked(found, bound_to)
+        # Of two calls at once, only one can take it.
+        if await self._shared.take(_name(token)) != found:
+            raise _unknown()
+        return preview
 
     def _save(self, token: str, body: bytes) -> None:
         try:
@@ -72,12 +88,10 @@ class Previews:
     def _take(self, token: str, bound_to: str) -> Preview:
         file = self._file(token)
         try:
-            preview = msgspec.json.decode(file.read_bytes(), type=Preview)
-            if not secrets.compare_digest(preview.bound_to, bound_to) or preview.expires < time.time():
-                raise _unknown()
+            preview = _checked(file.read_bytes(), bound_to)
             # Of two calls at once, only one can remove the file.
             file.unlink()
-        except (OSError, msgspec.DecodeError, UnicodeError):
+        except OSError:
             raise _unknown() from None
         return preview
 
@@ -95,6 +109,21 @@ class Previews:
     def _bound(self, call: JsonObject, caller: str) -> str:
         written = msgspec.json.encode([self._owner, caller, call], order="sorted")
         return hashlib.sha256(written).hexdigest()
+
+
+def _name(token: str) -> str:
+    return f"redmine preview {token[:_LONGEST_TOKEN]}"
+
+
+def _checked(body: bytes | None, bound_to: str) -> Preview:
+    """The preview, if it is one of this caller and call that has not expired."""
+    try:
+        preview = msgspec.json.decode(body or b"", type=Preview)
+    except (msgspec.DecodeError, UnicodeError):
+        raise _unknown() from None
+    if not secrets.compare_digest(preview.bound_to, bound_to) or preview.expires < time.time():
+        raise _unknown()
+    return preview
 
 
 def _unknown() -> ConflictError:

@@ -1,0 +1,143 @@
+"""Values and locks in the shared Redis that any process of this server may need.
+
+Values are encrypted with a key that is derived from `DOGUBAKO_REQUEST_STATE_KEY`, and bound to their name: who can read
+the Redis learns nothing, and who can write into it can only remove values.
+"""
+
+import asyncio
+import os
+import random
+import secrets
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from functools import cached_property
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final
+
+import structlog
+
+from dogubako.contract.errors import BusyError
+from dogubako.outbound.redis_cache import Unavailable
+from dogubako.outbound.shared_redis import SharedRedis, end_tasks
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+log = structlog.get_logger("dogubako.outbound")
+
+_PURPOSE: Final = b"dogubako shared values"
+_NONCE_BYTES: Final = 12
+# A process that dies leaves its locks to others after this time.
+LEASE_SECONDS: Final = 15.0
+_RENEW_SECONDS: Final = LEASE_SECONDS / 3
+# How long who waits for a lock pauses between two looks; by chance, so that nobody always comes second.
+_LOOK_SECONDS: Final = (0.03, 0.15)
+_RELEASE: Final = """
+if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
+return 0
+"""
+_RENEW: Final = """
+if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+return 0
+"""
+_AWAY: Final = "The Redis that all processes share does not answer: nothing was changed."
+_HELD: Final = "Others change the same thing at this moment: nothing was changed."
+
+
+class RedisStore:
+    """What all processes of one server see, until it expires."""
+
+    def __init__(self, shared: SharedRedis) -> None:
+        self._shared = shared
+        self._release = shared.client.register_script(_RELEASE)
+        self._renew = shared.client.register_script(_RENEW)
+
+    async def put(self, name: str, value: bytes, *, ttl: float) -> bool:
+        """Store a value for `ttl` seconds. False if it could not be stored."""
+        key = self._key("value", name)
+        sealed = self._seal(key, value)
+        try:
+            await self._shared.run(lambda: self._shared.client.set(key, sealed, px=round(ttl * 1000)))
+        except Unavailable:
+            return False
+        return True
+
+    async def get(self, name: str) -> bytes | None:
+        """The value of this name; None if there is none, or nobody can tell."""
+        key = self._key("value", name)
+        return await self._read(key, lambda: self._shared.client.get(key))
+
+    async def take(self, name: str) -> bytes | None:
+        """The value of this name, which nobody can take again."""
+        key = self._key("value", name)
+        return await self._read(key, lambda: self._shared.client.getdel(key))
+
+    async def _read(self, key: str, command: Any) -> bytes | None:
+        try:
+            sealed = await self._shared.run(command)
+        except Unavailable:
+            return None
+        return self._open(key, sealed) if isinstance(sealed, bytes) else None
+
+    @asynccontextmanager
+    async def lock(self, name: str, *, wait: float) -> AsyncIterator[None]:
+        """Hold the lock of this name in all processes, or raise BusyError after `wait` seconds."""
+        key, token = self._key("lock", name), secrets.token_hex(16)
+        try:
+            await self._acquire(key, token, time.monotonic() + wait)
+            renewing = asyncio.create_task(self._keep(key, token))
+            try:
+                yield
+            finally:
+                await end_tasks(renewing)
+        finally:
+            # Also after a cancelled attempt, which Redis may have granted. What is not given back ends with its lease.
+            with suppress(Unavailable):
+                await self._shared.run_script(self._release, [key], token)
+
+    async def _acquire(self, key: str, token: str, deadline: float) -> None:
+        lease = round(LEASE_SECONDS * 1000)
+        while True:
+            try:
+                if await self._shared.run(lambda: self._shared.client.set(key, token, nx=True, px=lease)):
+                    return
+            except Unavailable:
+                raise BusyError(_AWAY, hint="Try again in a moment; `dogubako doctor` says more.") from None
+            pause = random.uniform(*_LOOK_SECONDS)  # noqa: S311
+            if time.monotonic() + pause > deadline:
+                raise BusyError(_HELD, hint="Try again in a few seconds.", retry_after=5)
+            await asyncio.sleep(pause)
+
+    async def _keep(self, key: str, token: str) -> None:
+        lease = round(LEASE_SECONDS * 1000)
+        while True:
+            await asyncio.sleep(_RENEW_SECONDS)
+            with suppress(Unavailable):
+                if not await self._shared.run_script(self._renew, [key], token, lease):
+                    # Who holds it now has read what this process may still write. Services notice that by versions.
+                    log.warning("A lock in the shared Redis was lost before its work ended")
+
+    def _key(self, kind: str, name: str) -> str:
+        """Names may hold what should not be stored, such as addresses."""
+        return self._shared.name(kind, blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest())
+
+    @cached_property
+    def _cipher(self) -> "AESGCM":
+        # Slow to import, and needed by few calls.
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415
+
+        return AESGCM(self._shared.derived_key(_PURPOSE))
+
+    def _seal(self, key: str, value: bytes) -> bytes:
+        nonce = os.urandom(_NONCE_BYTES)
+        return nonce + self._cipher.encrypt(nonce, value, key.encode())
+
+    def _open(self, key: str, sealed: bytes) -> bytes | None:
+        from cryptography.exceptions import InvalidTag  # noqa: PLC0415
+
+        try:
+            return self._cipher.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], key.encode())
+        except (InvalidTag, ValueError):
+            log.warning("A value in the shared Redis is not one of this server, and is ignored")
+            return None

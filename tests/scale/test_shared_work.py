@@ -1,0 +1,127 @@
+"""Work that one server begins and another one continues: long answers, and workflows that all of them edit."""
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import uvicorn
+
+from dogubako.contract.output import parse_call
+from dogubako_sandbox.n8n.app import SANDBOX_KEY, n8n_app
+from tests.doors.processes import PATIENCE
+from tests.redis_server import INSTALLED, free_port
+
+from .replicas import COUNT, NGINX, Replicas, replicas
+
+pytestmark = [
+    pytest.mark.scale,
+    pytest.mark.skipif(not (INSTALLED and NGINX), reason="needs redis-server and nginx"),
+]
+
+EDITS: Final = 24
+_REPORTS: Final = Path(__file__).with_name("report_server.py")
+
+
+@contextmanager
+def _n8n() -> Iterator[str]:
+    """A small n8n behind a socket, which all servers use."""
+    port = free_port()
+    server = uvicorn.Server(uvicorn.Config(n8n_app(), port=port, log_config=None, lifespan="off", ws="none"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        deadline = time.monotonic() + PATIENCE
+        while not server.started:
+            assert time.monotonic() < deadline, "n8n does not start"
+            time.sleep(0.05)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join(PATIENCE)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("reports") / "runs"
+
+
+@pytest.fixture(scope="module")
+def box(tmp_path_factory: pytest.TempPathFactory, runs: Path) -> Iterator[Replicas]:
+    arguments = json.dumps(["-I", str(_REPORTS), str(runs)])
+    config = f'[servers.reports]\ncommand = "{sys.executable}"\nargs = {arguments}\npinning = "off"\n'
+    with _n8n() as url:
+        settings = {
+            "N8N_URL": url,
+            "N8N_API_KEY": SANDBOX_KEY,
+            "DOGUBAKO_CALLER_CONCURRENCY": "64",
+            "DOGUBAKO_DISCOVERY": "full",
+        }
+        with replicas(tmp_path_factory.mktemp("replicas"), config=config, settings=settings) as box:
+            for server in box.urls:
+                _wait_for_the_report(box, server)
+            yield box
+
+
+def _wait_for_the_report(box: Replicas, url: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while "error" in box.call("describe_tool", {"name": "report"}, url=url) or _failed(
+        box.call("describe_tool", {"name": "report"}, url=url)
+    ):
+        assert time.monotonic() < deadline, "the tool of the other server is not served"
+        time.sleep(0.2)
+
+
+def _failed(answer: dict[str, Any]) -> bool:
+    return bool(answer["result"].get("isError"))
+
+
+def _text(answer: dict[str, Any]) -> str:
+    return str(answer["result"]["content"][0]["text"])
+
+
+def test_the_rest_of_an_answer_is_read_at_any_server(box: Replicas, runs: Path) -> None:
+    seen, name, arguments = "", "report", dict[str, Any]()
+    for number in range(100):
+        text = _text(box.call(name, arguments, url=box.urls[number % COUNT]))
+        seen += text
+        if "read_more(" not in text:
+            break
+        name, arguments = parse_call(text[text.rindex("read_more(") :].split("]")[0].rstrip(". "))
+
+    assert number >= COUNT
+    assert [number for number in range(20_000) if f"line {number} of the report" not in seen] == []
+    assert runs.read_text() == "run\n"
+
+
+def test_edits_of_one_workflow_at_all_servers_lose_nothing(box: Replicas) -> None:
+    nodes = [
+        {
+            "name": "Start",
+            "type": "n8n-nodes-base.manualTrigger",
+            "typeVersion": 1,
+            "position": [0, 0],
+            "parameters": {},
+        }
+    ]
+    made = box.call("create_workflow", {"name": "edited by all", "nodes": nodes, "connections": {}})
+    assert not _failed(made), _text(made)
+    workflow = json.loads(_text(made))["data"]["id"]
+
+    def edit(number: int) -> str:
+        operation = {"op": "addNode", "name": f"Step {number}", "type": "n8n-nodes-base.noOp", "from": "Start"}
+        answer = box.call("edit_workflow", {"id": workflow, "operations": [operation]}, url=box.urls[number % COUNT])
+        return _text(answer) if _failed(answer) else "OK"
+
+    with ThreadPoolExecutor(EDITS) as threads:
+        answers = list(threads.map(edit, range(EDITS)))
+    shown = _text(box.call("get_workflow", {"id": workflow}))
+
+    assert answers == ["OK"] * EDITS
+    assert [number for number in range(EDITS) if f"Step {number}" not in shown] == []
