@@ -57,6 +57,7 @@ _TRACE_ID, _SPAN_ID, _BEGIN, _END = b"\x0a\x10", b"\x12\x08", b"\x39", b"\x41"
 _ATTRIBUTES, _VALUE, _TEXT = b"\x4a", b"\x12", b"\x0a"
 _IDS_AND_TIMES: Final = struct.Struct("<2s16s2s8scQcQ")
 _CALL_ID: Final = KeyValue(key="dogubako.call.id").SerializeToString()
+_SAMPLES_ROOTS: Final = ("AlwaysOnSampler", "ParentBased{root:AlwaysOnSampler,")
 # Tools × transports × codes. Names that nobody registered share one.
 _MOST_KINDS: Final = 20_000
 
@@ -111,6 +112,8 @@ class Telemetry:
     ) -> None:
         self.resource = tracers.resource
         self._sampler = tracers.sampler
+        # The usual sampler takes every call that no client has decided about; to ask it takes longer than the rest.
+        self._samples_roots = tracers.sampler.get_description().startswith(_SAMPLES_ROOTS)
         self._is_tool = is_tool
         self._emit = emit
         self._kinds: dict[tuple[str, str, str, bool], _Kind] = {}
@@ -194,15 +197,17 @@ class Telemetry:
         caller = trace.get_current_span(parent).get_span_context() if call.traceparent else None
         known = caller if caller is not None and caller.is_valid else None
         trace_id = random.getrandbits(128) or 1 if known is None else known.trace_id
-        sampled = self._sampler.should_sample(parent, trace_id, kind.title, SpanKind.SERVER, kind.attributes)
-        if sampled.decision is not Decision.RECORD_AND_SAMPLE:
-            return
+        if known is not None or not self._samples_roots:
+            sampled = self._sampler.should_sample(parent, trace_id, kind.title, SpanKind.SERVER, kind.attributes)
+            if sampled.decision is not Decision.RECORD_AND_SAMPLE:
+                return
         finish = int(ended.at * _NANOSECONDS)
         begin = finish - int(ended.end.milliseconds * 1_000_000)
         trace_bytes, span_id = trace_id.to_bytes(16, "big"), _new_span_id()
         # Parts of a message may follow each other: fields of the later ones are added, or count instead.
         parts = [kind.span, _IDS_AND_TIMES.pack(_TRACE_ID, trace_bytes, _SPAN_ID, span_id, _BEGIN, begin, _END, finish)]
-        parts.append(field(_ATTRIBUTES, _CALL_ID + field(_VALUE, field(_TEXT, call.id.encode()))))
+        id_ = call.id.encode()
+        parts.append(_BEFORE_USUAL_ID + id_ if len(id_) == _USUAL_ID else _call_id(id_))
         if known is not None:
             parts.append(Span(parent_span_id=known.span_id.to_bytes(8, "big"), flags=_REMOTE).SerializeToString())
         others: list[bytes] = []
@@ -212,6 +217,15 @@ class Telemetry:
             else:
                 others.append(_request(step, trace_bytes, span_id))
         spans += [b"".join(parts), *others]
+
+
+def _call_id(id_: bytes) -> bytes:
+    return field(_ATTRIBUTES, _CALL_ID + field(_VALUE, field(_TEXT, id_)))
+
+
+# Ids of calls have the same length, so what stands before them is the same.
+_USUAL_ID: Final = 16
+_BEFORE_USUAL_ID: Final = _call_id(bytes(_USUAL_ID))[:-_USUAL_ID]
 
 
 def _retried(step: CallStep) -> bytes:

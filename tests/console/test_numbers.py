@@ -11,7 +11,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 from opentelemetry.proto.metrics.v1.metrics_pb2 import HistogramDataPoint
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, Sampler
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, ParentBased, Sampler, TraceIdRatioBased
 from prometheus_client.parser import text_string_to_metric_families
 
 from dogubako.app import Toolbox
@@ -225,6 +225,43 @@ def test_requests_to_services_are_spans_below_the_call_and_retries_are_events() 
     assert good.end_time_unix_nano - good.start_time_unix_nano == 30_000_000
     assert {pair.key: pair.value.int_value for pair in good.attributes}["http.response.status_code"] == 200
     assert len({one.span_id for one in spans}) == 3
+
+
+@pytest.mark.parametrize("id_", ["0123456789abcdef", "short", "x" * 200, "呼び出し"])
+def test_a_span_has_the_id_of_its_call_however_long_it_is(id_: str) -> None:
+    spans: list[Span] = []
+    telemetry = Telemetry(TracerProvider(), lambda name: True, lambda made: spans.extend(map(Span.FromString, made)))
+
+    telemetry.add([EndedCall(3.0, ToolCall(name="x", id=id_), CallEnd(code="OK", milliseconds=2_000))])
+
+    assert {pair.key: pair.value.string_value for pair in spans[0].attributes}["dogubako.call.id"] == id_
+
+
+@pytest.mark.parametrize(
+    ("sampler", "flag", "traced"),
+    [
+        (None, None, 1),
+        (None, "01", 1),
+        (None, "00", 0),
+        (ALWAYS_ON, "00", 1),
+        (ALWAYS_OFF, None, 0),
+        (ALWAYS_OFF, "01", 0),
+        (ParentBased(ALWAYS_OFF), None, 0),
+        (ParentBased(ALWAYS_OFF), "01", 1),
+        (TraceIdRatioBased(0.0), None, 0),
+        (ParentBased(TraceIdRatioBased(1.0)), None, 1),
+    ],
+)
+def test_the_sampler_and_the_client_decide_what_is_traced(
+    sampler: Sampler | None, flag: str | None, traced: int
+) -> None:
+    spans: list[bytes] = []
+    telemetry = Telemetry(TracerProvider(sampler=sampler), lambda name: True, spans.extend)
+    parent = f"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-{flag}" if flag else None
+
+    telemetry.add([EndedCall(3.0, ToolCall(name="x", traceparent=parent), CallEnd(code="OK", milliseconds=2_000))])
+
+    assert len(spans) == traced
 
 
 @pytest.mark.parametrize(
