@@ -81,6 +81,9 @@ def refused_by_guard(failure: Failure) -> Cause | None:
     if decided is None:
         return None
     if decided.counted is not None:
+        if decided.reads or decided.value is UNKNOWN:
+            # Fields took part as well, or something unknown did: the count alone is not to blame.
+            return None
         return too_few(failure, decided.counted, "throws this because of how many items it received")
     return blamed_for(failure, decided.reads)
 

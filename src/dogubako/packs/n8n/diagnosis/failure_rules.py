@@ -28,6 +28,7 @@ _NETWORK = re.compile(r"E(?!RR_)[A-Z_]+|ERR_INVALID_URL")
 _BEGINS_WITH_VALUE = re.compile(r"=\s*+\{\{")
 _NAMED_NODE: Final = ("paired_item", "pairedItem")
 _JS_ERRORS: Final = ("TypeError", "ReferenceError", "SyntaxError", "RangeError")
+_CALLS: Final = ("executeWorkflow", "toolWorkflow")
 _BAD_REQUEST: Final = frozenset({"400", "404", "405", "410", "422", "ENOTFOUND", "ERR_INVALID_URL"})
 
 
@@ -161,6 +162,9 @@ def own_fault(failure: Failure) -> Cause | None:
     message, description = failure.plain, str(failure.raw.get("description") or "")
     if failure.kind == "stopAndError":
         return _stopped(failure)
+    if failure.kind in _CALLS:
+        # Its message is of a node in the sub-workflow: nothing about this one is known.
+        return None
     if re.search(r"credential|not authorized|authentication", message, re.IGNORECASE):
         return _own(failure, "its credentials are missing or not accepted")
     if _NO_ITEMS.search(f"{message} {description}"):

@@ -140,6 +140,10 @@ class Failure:
     def child_execution(self) -> str | None:
         """The execution of the sub-workflow in which it really happened."""
         found = self.raw.get("executionId")
+        told = self.scene.item(self.passed_on).get("metadata") if self.passed_on is not None else None
+        called = told.get("subExecution") if isinstance(told, Mapping) else None
+        if found is None and isinstance(called, Mapping):
+            found = called.get("executionId")
         return str(found) if isinstance(found, (str, int)) and not isinstance(found, bool) else None
 
 

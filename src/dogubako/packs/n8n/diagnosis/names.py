@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any, Final
 
 from dogubako.contract.redaction import visible
@@ -20,6 +20,10 @@ _DEEPEST_KEY: Final = 4
 _MOST_SIBLINGS: Final = 200
 # Nodes that put an answer from outside in place of the item.
 _ANSWERS: Final = frozenset({"httpRequest", "graphql", "executeWorkflow"})
+# Nodes that pass items on as they are.
+_PASSES: Final = frozenset(
+    "if filter switch merge noOp wait limit sort splitInBatches removeDuplicates respondToWebhook".split()  # noqa: SIM905
+)
 CODE_TYPES: Final = frozenset({"code", "function", "functionItem"})
 _LONGEST_VALUE: Final = 80
 _HTML = re.compile(r"\s*+<(?:!doctype html|html|head|body)\b", re.IGNORECASE)
@@ -32,7 +36,7 @@ def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk:
     name, nearest, last = ".".join(path), walk[0], walk[-1]
     data = scene.json(nearest)
     if data == {}:
-        empty = next(place for place in reversed(walk) if scene.json(place) == {})
+        empty = _emptied(scene, walk)
         problem = f"it gave out an empty item, so there is no {name}{_why_empty(scene, empty)}"
         return Cause(node=empty.node, problem=problem, place=empty, walk=tuple(walk))
     if path[0].isdecimal() and isinstance(data, Mapping):
@@ -42,6 +46,8 @@ def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk:
         return answer
     if (off := _switched_off(scene, path, walk)) is not None:
         return off
+    if (kept := _not_renamed(scene, path, walk)) is not None:
+        return kept
     if (alone := _only_this_item(scene, path, walk)) is not None:
         return alone
     elsewhere = _dotted(data, path) or _elsewhere(data, path[-1])
@@ -88,6 +94,12 @@ def _meant(scene: Scene, reader: str, path: Path, data: Any) -> str | None:
     return None
 
 
+def _emptied(scene: Scene, walk: list[Place]) -> Place:
+    """Who made the item empty: the nearest node that does not just pass items on. Items of triggers are often empty."""
+    bare = list(takewhile(lambda place: scene.json(place) == {}, walk))
+    return next((place for place in bare if scene.kind(place.node) not in _PASSES), bare[-1])
+
+
 def _why_empty(scene: Scene, empty: Place) -> str:
     """What the node reads that its own item does not have."""
     if scene.kind(empty.node) in CODE_TYPES:
@@ -132,6 +144,29 @@ def _switched_off(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
             problem = f"it is disabled, so it does not make {'.'.join(path)}"
             return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk[: walk.index(place) + 1]))
     return None
+
+
+def _not_renamed(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
+    """A node on the way that would give a field this name, but did not find the field."""
+    for place in walk:
+        for old in _renamed_to(scene, place.node, path[0]):
+            held = scene.json(place)
+            if not isinstance(held, Mapping) or not is_absent(value_at(held, tuple(old.split(".")))):
+                continue
+            near = next(iter(near_names([str(key) for key in held], old)), None)
+            hint = f"; there is {visible(near)}" if near else ""
+            problem = f"it renames {visible(old)} to {path[0]}, but the item has no {visible(old)}{hint}"
+            way = tuple(walk[: walk.index(place) + 1])
+            return Cause(node=place.node, problem=problem, place=place, walk=way)
+    return None
+
+
+def _renamed_to(scene: Scene, node: str, name: str) -> list[str]:
+    """The fields that a Rename Keys node would call so."""
+    keys = scene.settings.get(node, {}).get("keys") if scene.kind(node) == "renameKeys" else None
+    rows = keys.get("key") if isinstance(keys, Mapping) else None
+    pairs = [one for one in rows if isinstance(one, Mapping)] if isinstance(rows, list) else []
+    return [str(one.get("currentKey")) for one in pairs if one.get("newKey") == name]
 
 
 def _odd_answer(scene: Scene, name: str, walk: list[Place]) -> Cause | None:

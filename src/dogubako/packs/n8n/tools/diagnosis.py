@@ -1,8 +1,8 @@
 """Diagnose an execution, with the executions of the sub-workflows that it called."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dogubako._lazy import load
 from dogubako.contract.errors import DogubakoError
@@ -11,6 +11,7 @@ from dogubako.contract.offload import offload, offload_if_large
 from dogubako.contract.output import Json, Message
 from dogubako.contract.tool import RawTool
 from dogubako.packs.n8n.client import N8nClient
+from dogubako.packs.n8n.formatters.flow import Place, item_at
 from dogubako.packs.n8n.models import Execution
 from dogubako.packs.n8n.nodes.ignored import ignored_parameters
 from dogubako.packs.n8n.tools.executions import GetExecutionArgs, received
@@ -120,9 +121,21 @@ def _child_ids(execution: Execution) -> list[str]:
     runs = [run for own in execution.runs.values() for run in own]
     failed = [run.error for run in runs if run.failed]
     called = [run.sub_execution for run in runs]
-    holders = [one for one in (*failed, *called) if isinstance(one, Mapping)]
+    holders = [one for one in (*failed, *called, *_calls_passed_on(execution)) if isinstance(one, Mapping)]
     numbers = [str(one["executionId"]) for one in holders if isinstance(one.get("executionId"), (str, int))]
     return list(dict.fromkeys(numbers))[:_MOST_CHILDREN]
+
+
+def _calls_passed_on(execution: Execution) -> Iterator[Any]:
+    """What the first items of a call that went on after an error tell of it: the run itself tells nothing then."""
+    for name, runs in execution.runs.items():
+        node = execution.workflow.node(name)
+        if node is None or not node.goes_on_after_errors or not node.type.endswith(".executeWorkflow"):
+            continue
+        for index, run in enumerate(runs[:_LOOKED_AT]):
+            for output in range(len(run.outputs)):
+                told = (item_at(execution, Place(node=name, run=index, output=output, item=0)) or {}).get("metadata")
+                yield told.get("subExecution") if isinstance(told, Mapping) else None
 
 
 TOOLS = (DiagnoseExecution,)

@@ -1,0 +1,226 @@
+"""What a service complained about: the fields that its answer names, what was sent as such a field, and who made it."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from dogubako.packs.n8n.diagnosis.failures import Failure
+from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT
+from dogubako.packs.n8n.diagnosis.references import Reference, references_in, texts
+from dogubako.packs.n8n.diagnosis.scene import Cause
+from dogubako.packs.n8n.diagnosis.trace import shown_value
+from dogubako.packs.n8n.formatters.flow import Place
+from dogubako.packs.n8n.formatters.truncation import is_absent
+
+LONGEST_ANSWER: Final = 4_000
+DEEPEST: Final = 4
+_LONGEST_BODY: Final = 100_000
+_LONGEST_VALUE: Final = 2_000
+_MOST_NAMES: Final = 50
+# Other statuses are not about what was sent.
+_ABOUT_DATA: Final = frozenset({"400", "409", "422"})
+_STATUS_FIRST = re.compile(r"[45]\d\d - ")
+_NAMES_FIELD: Final = ("field", "param", "parameter", "property", "pointer", "loc", "path", "target", "attribute")
+_HOLDS_ERRORS: Final = frozenset({"errors", "fields", "violations", "details", "invalid_params", "invalidParams"})
+_WORDS_ONLY: Final = ("message", "error", "detail", "title", "description", "reason", "msg", "error_description")
+# `amount must be a number`, `"start" is not a date`, `Invalid value for email`.
+_NAMED = re.compile(
+    r"(?<![\w$.-])['\"`]?([^\W\d][\w$]{1,60}+)['\"`]?\s(?:field\s|parameter\s|value\s|property\s)?"
+    r"(?:is|are|was|must|should|has|cannot|can't|can\snot|may|needs|does|doesn't|isn't)\b"
+    r"|\b[Ii]nvalid\s(?:value\s)?(?:for\s|of\s)?(?:the\s)?(?:field\s|parameter\s|property\s)?['\"`]?([^\W\d][\w$]{1,60}+)"
+)
+_KEY = re.compile(r"['\"]([^'\"\n]{1,100}+)['\"]\s*+:|(?<![\w$.?])([^\W\d][\w$]{0,100}+)\s*+:")
+_OPENS: Final = "([{"
+_CLOSES: Final = ")]}"
+
+
+def answers(failure: Failure) -> Iterator[str]:
+    """What the service said, wherever n8n put it."""
+    raw = failure.raw
+    for key in ("message", "description", "messages"):
+        yield from texts(raw.get(key))
+    data = failure.context.get("data")
+    yield from texts(data) if not is_absent(data) else ()
+
+
+def decoded(text: Any) -> Any:
+    """A text that is JSON, or JSON in JSON, as data."""
+    for _ in range(2):
+        if not isinstance(text, str) or len(text) > _LONGEST_BODY:
+            break
+        try:
+            text = json.loads(text)
+        except (ValueError, RecursionError):
+            break
+    return text
+
+
+def told_by(text: str) -> Any:
+    """The answer of a service in a message of n8n, as data where it is JSON."""
+    return decoded(text.partition(" - ")[2]) if _STATUS_FIRST.match(text) else decoded(text)
+
+
+def complained_about(failure: Failure, words: str) -> Cause | None:
+    """The one field of the request that the answer names, with the value that was sent, traced to its maker."""
+    if failure.http_code not in _ABOUT_DATA:
+        return None
+    names, sure = _named(failure)
+    found = {name: written for name in names if (written := _written(failure, name)) is not None}
+    if len(found) != 1:
+        return None
+    ((name, written),) = found.items()
+    read = {(one.node, one.pick, one.names): one for one in references_in(written)}
+    tail = f"and the service complains about {name}: {words}"
+    traced = _traced(failure, name, next(iter(read.values())), tail) if len(read) == 1 else None
+    if traced is not None:
+        return traced if sure or traced.node == failure.node else replace(traced, certain=False)
+    value = _sent(failure, name)
+    if is_absent(value) or isinstance(value, (Mapping, list)):
+        return None
+    return Cause(node=failure.node, problem=f"it sends {name} as {shown_value(value)}, {tail}")
+
+
+def _traced(failure: Failure, name: str, reference: Reference, tail: str) -> Cause | None:
+    """Who made what the expression for this field read. Only the item that failed can tell."""
+    if failure.item_index is None and len(failure.places) > 1:
+        return None
+    sources = list(failure.values(reference))
+    if len(sources) != 1:
+        return None
+    place, value = sources[0]
+    if (beyond := _beyond_list(failure, reference, place, tail)) is not None:
+        return beyond
+    if failure.missing(reference) or (not reference.called and (is_absent(value) or value is None)):
+        cause = failure.trace_gap(reference, place)
+        return cause.with_problem(f"{cause.problem}; {reference.written} is sent as {name}, {tail}")
+    if reference.called or isinstance(value, (Mapping, list)):
+        return None
+    return failure.trace(reference, place, f"which is sent as {name}, {tail}")
+
+
+def _beyond_list(failure: Failure, reference: Reference, place: Place, tail: str) -> Cause | None:
+    """An element that a list does not have."""
+    listed = failure.scene.value(place, reference.names[:-1])
+    if not isinstance(listed, list) or not reference.names[-1].isdecimal() or int(reference.names[-1]) < len(listed):
+        return None
+    field = ".".join(reference.names[:-1])
+    problem = f"it reads element {reference.names[-1]} of {field}, which has {len(listed)}, {tail}"
+    return Cause(node=failure.node, problem=problem, place=place, walk=(place,))
+
+
+def _named(failure: Failure) -> tuple[list[str], bool]:
+    """The fields that the answer names as the ones that it does not take, and whether it does so in data."""
+    told = [told_by(text) for text in answers(failure)]
+    sure = dict.fromkeys(name for one in told for name in _in_data(one))
+    said = dict.fromkeys(name for one in told for text in _sentences(one) for name in _in_words(text))
+    return list(sure or said)[:_MOST_NAMES], bool(sure)
+
+
+def _in_data(told: Any, inside: bool = False, depth: int = 0) -> Iterator[str]:
+    """Names in a structured answer: `{errors: {name: [...]}}`, or `[{field: name}]`."""
+    if isinstance(told, list):
+        for one in told[:20] if depth < DEEPEST else ():
+            yield from _in_data(one, False, depth + 1)
+    elif isinstance(told, Mapping):
+        for key in _NAMES_FIELD:
+            held = told.get(key)
+            last = held[-1] if isinstance(held, list) and held else held
+            # The path of an answer may be that of the address.
+            if isinstance(last, str) and last and not (key == "path" and last.startswith("/")):
+                yield last.strip("/").replace("/", ".").rpartition(".")[2]
+                return
+        for key, value in list(told.items())[:20] if depth < DEEPEST else ():
+            if inside and isinstance(value, (str, list)) and key not in _WORDS_ONLY:
+                yield str(key)
+            else:
+                yield from _in_data(value, str(key) in _HOLDS_ERRORS, depth + 1)
+
+
+def _sentences(told: Any, depth: int = 0) -> Iterator[str]:
+    if isinstance(told, str):
+        yield told[:LONGEST_ANSWER]
+    elif isinstance(told, Mapping) and depth < DEEPEST:
+        for key in _WORDS_ONLY:
+            yield from _sentences(told.get(key), depth + 1)
+    elif isinstance(told, list) and depth < DEEPEST:
+        for one in told[:20]:
+            yield from _sentences(one, depth + 1)
+
+
+def _in_words(text: str) -> Iterator[str]:
+    yield from (match[1] or match[2] for match in _NAMED.finditer(text))
+
+
+def _written(failure: Failure, name: str) -> str | None:
+    """The expression from which the request makes this field; None if there is none, or more than one."""
+    found = [
+        value for group in ("bodyParameters", "queryParameters") for key, value in rows(failure, group) if key == name
+    ]
+    for setting in ("jsonBody", "jsonQuery", "body"):
+        text = failure.settings.get(setting)
+        if isinstance(text, str) and len(text) <= _LONGEST_BODY:
+            found += _values_in(text, name)
+    if not found and sends_item(failure) and name in keys_of(failure.scene.json(failure.places[0])):
+        return f"$json[{json.dumps(name)}]"
+    return found[0] if len(found) == 1 else None
+
+
+def sends_item(failure: Failure) -> bool:
+    """Whether the body is the item itself, and not made of some of its fields."""
+    whole = any("$json" in text and "$json." not in text for text in texts(failure.settings.get("jsonBody")))
+    return whole and bool(failure.places)
+
+
+def keys_of(data: Any) -> list[str]:
+    return [str(key) for key in data] if isinstance(data, Mapping) else []
+
+
+def _values_in(text: str, name: str) -> Iterator[str]:
+    """What stands behind `name:` in an object that is written as JSON or as JavaScript."""
+    for match in _KEY.finditer(text):
+        if name in (match[1], match[2]):
+            yield _value_from(text, match.end())
+
+
+def _value_from(text: str, start: int) -> str:
+    depth, quote = 0, ""
+    for place in range(start, min(len(text), start + _LONGEST_VALUE)):
+        sign = text[place]
+        if quote:
+            quote = "" if sign == quote else quote
+        elif sign in "'\"`":
+            quote = sign
+        elif sign in _OPENS:
+            depth += 1
+        elif sign in _CLOSES:
+            depth -= 1
+        if depth < 0 or (depth == 0 and not quote and sign == ","):
+            return text[start:place]
+    return text[start : start + _LONGEST_VALUE]
+
+
+def rows(failure: Failure, group: str) -> Iterator[tuple[str, str]]:
+    """Names and values of a table of parameters."""
+    holder = failure.settings.get(group)
+    listed = holder.get("parameters") if isinstance(holder, Mapping) else None
+    for row in listed if isinstance(listed, list) else ():
+        if isinstance(row, Mapping) and isinstance(row.get("value"), str):
+            yield str(row.get("name")), row["value"]
+
+
+def _sent(failure: Failure, name: str) -> Any:
+    """The value that the request had under this name."""
+    request = failure.context.get("request")
+    body = decoded(request.get("body")) if isinstance(request, Mapping) else None
+    found = list(_under(body, name))
+    return found[0] if len(found) == 1 else ABSENT
+
+
+def _under(data: Any, name: str, depth: int = 0) -> Iterator[Any]:
+    for key, value in list(data.items())[:200] if isinstance(data, Mapping) else ():
+        if key == name:
+            yield value
+        elif depth < DEEPEST:
+            yield from _under(value, name, depth + 1)

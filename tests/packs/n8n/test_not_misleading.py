@@ -1,0 +1,82 @@
+"""Causes that a rule could name wrongly: it says less, or finds the node that is really to blame."""
+
+import pytest
+
+from dogubako.packs.n8n.diagnosis.report import Diagnosis
+
+from .made import as_read, box_with, failed_run, item, items, made, node, run
+from .test_searches_in_code import OF_UNDEFINED, diagnosed
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "const s = new Set($input.all().map(i => i.json.mail));\n"
+        "if (s.size !== $input.all().length) throw new Error('duplicate');\nreturn $input.all();",
+        "const seen = new Map();\nfor (const { json } of $input.all()) { seen.set(json.key, json); }\n"
+        "if (seen.size < $input.all().length) { throw new Error('duplicate'); }\nreturn [];",
+    ],
+)
+def test_a_count_is_not_blamed_where_it_is_compared_with_something_made_of_fields(code: str) -> None:
+    line = code[: code.index("throw")].count("\n") + 1
+    report = diagnosed(code, f"duplicate [line {line}]", {"mail": "a"}, {"mail": "a"})
+
+    assert report["failure"]["node"] == "Use"
+    assert "how many items" not in report["explanation"]
+
+
+def test_a_count_alone_still_explains_a_throw() -> None:
+    code = "const n = $input.all().length;\nif (n < 3) throw new Error('few');\nreturn [];"
+    report = diagnosed(code, "few [line 2]", {"a": 1}, {"a": 2})
+
+    assert "how many items it received" in report["explanation"]
+
+
+def test_an_empty_answer_is_not_blamed_on_the_empty_item_of_the_trigger() -> None:
+    runs = {
+        "Start": [run(items({}))],
+        "Status": [run(items({}), after="Start")],
+        "Wait": [run(items({}), after="Status")],
+        "Use": [failed_run(OF_UNDEFINED.format("status", 1), after="Wait", description="TypeError")],
+    }
+    status = node("Status", type="n8n-nodes-base.httpRequest", parameters={"url": "http://a.test"})
+    wait = node("Wait", type="n8n-nodes-base.wait")
+    use = node("Use", "return [{ json: { s: $input.first().json.data.status } }];")
+    report = Diagnosis(as_read(made(runs, status, wait, use))).report()
+
+    assert report["origin"]["nodeName"] == "Status"
+    assert "empty item" in report["explanation"]
+
+
+def test_a_name_that_a_node_should_have_given_is_not_blamed_on_its_reader() -> None:
+    keys = {"key": [{"currentKey": "Email", "newKey": "email"}]}
+    rename = node("Rename", type="n8n-nodes-base.renameKeys", parameters={"keys": keys})
+    runs = {
+        "Sheet": [run(items({"E-Mail": "a@b.c"}))],
+        "Rename": [run(items({"E-Mail": "a@b.c"}), after="Sheet")],
+        "Use": [failed_run(OF_UNDEFINED.format("trim", 1), after="Rename", description="TypeError")],
+    }
+    use = node("Use", "return [{ json: { m: $input.first().json.email.trim() } }];")
+    report = Diagnosis(as_read(made(runs, rename, use))).report()
+
+    assert report["origin"]["nodeName"] == "Rename"
+    assert "it renames Email to email, but the item has no Email; there is E-Mail" in report["explanation"]
+
+
+async def test_credentials_in_a_sub_workflow_are_not_those_of_the_call() -> None:
+    words = "Authorization failed - please check your credentials"
+    call = node("Call", type="n8n-nodes-base.executeWorkflow", onError="continueRegularOutput")
+    passed_on = item({"error": words}, 0, metadata={"subExecution": {"executionId": "2"}})
+    main = made({"Start": [run(items({"a": 1}))], "Call": [run([passed_on], after="Start")]}, call, status="success")
+    api = node("Api", type="n8n-nodes-base.httpRequest", parameters={"url": "http://a.test"})
+    failed = failed_run(words, after="Called", httpCode="401")
+    child = made({"Called": [run(items({"a": 1}))], "Api": [failed]}, api, id="2")
+
+    async with box_with(main, child).running() as box:
+        told = (await box.call("diagnose_execution", {"id": "1"})).value["data"]
+    async with box_with(main).running() as box:
+        alone = (await box.call("diagnose_execution", {"id": "1"})).value["data"]
+
+    assert told["origin"]["nodeName"] == "Api"
+    assert told["childExecution"]["executionId"] == "2"
+    assert "its credentials" not in alone["explanation"]
