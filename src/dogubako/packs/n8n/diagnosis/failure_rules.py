@@ -2,18 +2,19 @@
 
 import re
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.data_rules import DATA_RULES
 from dogubako.packs.n8n.diagnosis.failures import Failure
+from dogubako.packs.n8n.diagnosis.flow_rules import FORKS, way_of
 from dogubako.packs.n8n.diagnosis.format_rules import JSON_FAILED, value_quoted
 from dogubako.packs.n8n.diagnosis.names import near_names
-from dogubako.packs.n8n.diagnosis.references import references_in
+from dogubako.packs.n8n.diagnosis.references import references_in, texts
 from dogubako.packs.n8n.diagnosis.requests import refused_request
-from dogubako.packs.n8n.diagnosis.scene import Cause
+from dogubako.packs.n8n.diagnosis.scene import Cause, conditions_of
 from dogubako.packs.n8n.diagnosis.trace import joined_texts, shown_value, swallowed_before, trace_missing, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
-from dogubako.packs.n8n.formatters.truncation import shortened
+from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
 _NO_ITEMS = re.compile(
     r"Code doesn't return items|Unknown top-level item key|json' property isn't an object|return an? \w+"
@@ -199,7 +200,27 @@ def _stopped(failure: Failure) -> Cause:
             if isinstance(value, (str, int, float)) and made.node != failure.node:
                 told.append(f"{reference.written} is {shown_value(value)}, from '{made.node}'")
     shown = f"; {'; '.join(told[:3])}" if told else ""
-    return _own(failure, f"it stops the workflow on purpose with this message{shown}")
+    return _own(failure, f"it stops the workflow on purpose with this message{_sent_here(failure) or shown}")
+
+
+def _sent_here(failure: Failure) -> str:
+    """The branch right before, and what its conditions read in this item."""
+    for place in failure.places[:1] if len(failure.places) == 1 or failure.item_index is not None else ():
+        run = failure.scene.run_of(place)
+        conditions = conditions_of(failure.scene.settings.get(place.node, {}))
+        if run is None or failure.scene.kind(place.node) not in FORKS or not conditions:
+            continue
+        before = next(iter(failure.scene.parents(place)), None)
+        read = {one.names: one for each in conditions for text in texts(each) for one in references_in(text)}
+        found = [(one, where) for one in read.values() for where in failure.scene.places_read(one, before, run)[:1]]
+        values = [f"{one.written} is {_shown(failure.scene.value(where, one.names))}" for one, where in found[:3]]
+        told = f": {', '.join(values)}" if values else ""
+        return f"; '{place.node}' sent the item here by {way_of(failure.scene, place.node, place.output)}{told}"
+    return ""
+
+
+def _shown(value: Any) -> str:
+    return "missing" if is_absent(value) else shown_value(value)
 
 
 def _own(failure: Failure, problem: str) -> Cause:

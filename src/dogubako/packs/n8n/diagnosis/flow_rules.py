@@ -12,7 +12,7 @@ from dogubako.packs.n8n.diagnosis.trace import gap, trace_missing, trace_value, 
 from dogubako.packs.n8n.formatters.flow import Input, Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
-_FORKS: Final = frozenset({"if", "filter", "switch"})
+FORKS: Final = frozenset({"if", "filter", "switch"})
 _NO_FIELD_HINT = re.compile(r"field '([^'\n]{1,200})' (?:does not exist in|wasn't found in) any")
 _MOST_NAMES: Final = 4
 _MOST_ITEMS: Final = 200
@@ -36,10 +36,20 @@ def dried_up(scene: Scene) -> Cause | None:
     return None
 
 
+def ended_empty(scene: Scene) -> Cause | None:
+    """The last node, if it received items and gave out none: a caller gets nothing."""
+    at = next((one for one in reversed(scene.runs) if one.node == scene.execution.result.last_node_executed), None)
+    count = scene.execution.items_given_to(at.run) if at is not None else 0
+    if at is None or not count or any(at.run.outputs[:1]) or scene.behind(at.node):
+        return None
+    head = f"it was given {count} item{'s' if count > 1 else ''} and gave out none"
+    return _with_reason(scene, at, head, ", and it is the last node")
+
+
 def one_way(scene: Scene) -> Cause | None:
     """A branch that sent all items the same way, while nodes on another way never ran."""
     for name in dict.fromkeys(at.node for at in scene.runs):
-        if scene.kind(name) not in _FORKS:
+        if scene.kind(name) not in FORKS:
             continue
         runs = scene.execution.runs[name]
         counts = [0] * max((len(run.outputs) for run in runs), default=0)
@@ -56,14 +66,14 @@ def one_way(scene: Scene) -> Cause | None:
         # A stop on purpose is there to be not reached.
         idle = [node for node in idle if scene.kind(node) != "stopAndError"]
         if len(taken) == 1 and idle and sum(counts):
-            way = _way(scene, name, taken[0])
+            way = way_of(scene, name, taken[0])
             head = f"all {sum(counts)} items went to {way}" if sum(counts) > 1 else f"its only item went to {way}"
             cause = _with_reason(scene, RunPlace(node=name, index=0, run=runs[0]), head, _consequence(idle, []))
             return replace(cause, certain=False)
     return None
 
 
-def _way(scene: Scene, name: str, output: int) -> str:
+def way_of(scene: Scene, name: str, output: int) -> str:
     if scene.kind(name) == "if":
         return "true" if output == 0 else "false"
     return f"output {output}"
@@ -174,7 +184,7 @@ def _key_values(scene: Scene, side: Input, key: str) -> str:
 def condition_on_nothing(scene: Scene) -> Cause | None:
     """A condition that calls a method of a field which is not there: n8n takes nothing for its value and goes on."""
     for at in scene.runs:
-        if scene.kind(at.node) not in _FORKS:
+        if scene.kind(at.node) not in FORKS:
             continue
         for condition in conditions_of(scene.settings.get(at.node, {})):
             for reference in references_in(str(condition.get("leftValue"))):

@@ -111,6 +111,10 @@ def _is_same(thrown: Thrown, failure: Failure) -> bool:
 
 def _explained(failure: Failure, thrown: Thrown, culprit: Val) -> Cause | None:
     reads = _reads(failure, culprit)
+    if culprit.beside is not None:
+        place, path = culprit.beside
+        problem = f"it reads {path[-1]} of the item itself, but the item has it in json: .json.{path[-1]}"
+        return Cause(node=failure.node, problem=problem, place=place)
     if not reads and culprit.beyond is None:
         if thrown.read_from and _ASKS.search(failure.code) is None:
             return None

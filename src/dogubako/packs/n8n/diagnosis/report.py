@@ -7,7 +7,7 @@ from dogubako.contract.output import Guidance, example_call
 from dogubako.packs.n8n.diagnosis.failure_rules import cause_of
 from dogubako.packs.n8n.diagnosis.failures import Failure, failure_of, failure_of_item
 from dogubako.packs.n8n.diagnosis.families import given_back, handed_down
-from dogubako.packs.n8n.diagnosis.flow_rules import FLOW_RULES
+from dogubako.packs.n8n.diagnosis.flow_rules import FLOW_RULES, ended_empty
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
 from dogubako.packs.n8n.diagnosis.text_rules import TEXT_RULES
 from dogubako.packs.n8n.diagnosis.trace import went_on
@@ -51,9 +51,18 @@ class Diagnosis:
 
     def _descended(self, cause: Cause) -> "tuple[Diagnosis, Cause]":
         for child in self._children:
-            if (inside := given_back(self._scene, child._scene, cause)) is not None:
+            inside = given_back(self._scene, child._scene, cause) or self._nothing_from(child, cause)
+            if inside is not None:
                 return child._descended(inside)
         return self, cause
+
+    def _nothing_from(self, child: "Diagnosis", cause: Cause) -> Cause | None:
+        """Who in the child left nothing over, if a call of it gave out nothing."""
+        run = self._scene.run_of(cause.place) if cause.place is not None else None
+        called = run.sub_execution if run is not None and not any(run.outputs[:1]) else None
+        if called is None or str(called.get("executionId")) != str(child._execution.id):
+            return None
+        return ended_empty(child._scene)
 
     @property
     def cause(self) -> Cause | None:
@@ -188,7 +197,8 @@ class Diagnosis:
             return self._failure_words(cause, failure) + self._inside_words()
         if cause is not None:
             look = "but look at" if cause.certain else "and no node failed. If more was expected, look at"
-            return f"The execution counts as a success, {look} '{cause.node}': {_cut(cause.problem)}."
+            inside = self._inside_words()
+            return f"The execution counts as a success, {look} '{cause.node}': {_cut(cause.problem)}.{inside}"
         if failure is not None:
             message = shortened(failure.message, _LONGEST_TEXT)
             which = self._which_item(failure)

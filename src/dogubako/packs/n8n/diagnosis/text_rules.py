@@ -38,6 +38,7 @@ _MOST_ITEMS: Final = 200
 _MOST_FIELDS: Final = 20
 # The settings of a Date & Time node that take a date.
 _DATES: Final = ("date", "startDate", "endDate", "magnitude")
+_LONGEST_REASON: Final = 200
 _LONGEST_FOLLOWED: Final = 12_000
 
 
@@ -69,6 +70,33 @@ def _read_later(scene: Scene, at: RunPlace, data: Mapping[str, Any]) -> tuple[st
                 if absent and any(one.node == at.node for one in scene.walk(place)):
                     return later.node, reference.names[0]
     return None
+
+
+def refused_in_data(scene: Scene) -> Cause | None:
+    """An answer that counts as a success and says that it is none: `{ok: false, error: "channel_not_found"}`."""
+    for at in scene.runs:
+        for place in _some(scene.outputs(at)) if scene.kind(at.node) in _ANSWERS else ():
+            data = scene.json(place)
+            said = _refusal(data) if isinstance(data, Mapping) else None
+            if said is not None:
+                return Cause(node=at.node, problem=f"its answer says {said}{_sent_hole(scene, at, place)}", place=place)
+    return None
+
+
+def _refusal(data: Mapping[str, Any]) -> str | None:
+    sign = next((key for key in ("ok", "success") if data.get(key) is False), None)
+    why = next(((key, data[key]) for key in ("error", "errors", "message", "reason", "detail") if data.get(key)), None)
+    if sign is None or why is None:
+        return None
+    return f"{sign}: false, {why[0]}: {shortened(str(why[1]), _LONGEST_REASON)}"
+
+
+def _sent_hole(scene: Scene, at: RunPlace, place: Place) -> str:
+    """The only field that the request reads and that its item does not have."""
+    source = next(iter(scene.parents(place)), None)
+    read = [one for one in references(scene.settings.get(at.node, {})) if not one.called]
+    holes = {one.names: one for one in read if missing_in(scene, one, source, at.run)} if source is not None else {}
+    return f"; the request reads {next(iter(holes.values())).written}, which is not there" if len(holes) == 1 else ""
 
 
 def broken_text(scene: Scene) -> Cause | None:
@@ -285,6 +313,7 @@ def _always_missing(scene: Scene, at: RunPlace, reference: Reference) -> Cause |
 
 TEXT_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
     page_for_data,
+    refused_in_data,
     broken_text,
     expression_became_null,
     calculated_from_nothing,

@@ -123,6 +123,10 @@ def called(held: Val, name: str, given: Callable[[], list[Val]], line: int, runn
 def _called_on_object(held: Val, value: Obj, name: str, given: list[Val], line: int, runner: Runner) -> Val:
     if value.kind == "static":
         return static_call(f"{value.fields['·name'].value}.{name}", given, line)
+    if value.kind == "pattern" and name == "exec" and given and isinstance(given[0].value, str):
+        # A global pattern remembers where it found something.
+        again = set(value.fields["·flags"].value) & set("gy")
+        return made_of(None if not again and is_match(value, given[0].value) is False else UNKNOWN, given[0])
     if value.kind == "pattern":
         known = (
             is_match(value, given[0].value) if name == "test" and given and isinstance(given[0].value, str) else None

@@ -88,7 +88,7 @@ class N8nNames:
     def _item(self, place: Place) -> Val:
         held = self._scene.item(place)
         rest = {key: value for key, value in held.items() if key != "json"}
-        return Val(Obj({"json": wrapped(held.get("json"), (place, ()))}, data=rest))
+        return Val(Obj({"json": wrapped(held.get("json"), (place, ()))}, data=rest, kind="item"))
 
     def _items(self, node: str | None, pick: str) -> Val:
         if (node, pick) not in self._made:

@@ -24,6 +24,8 @@ class Val:
     made: tuple[Spot, ...] = ()
     beyond: tuple[str, int] | None = None
     """The node whose items were read, and the number of one that it did not give out."""
+    beside: Spot | None = None
+    """The field of an item that has the name, where the code looked for it outside of the item's json."""
     tested: bool = False
     """Whether it tells the form of what it was made from, as `typeof` and `isNaN` do, and not its size."""
 
@@ -60,10 +62,17 @@ class Obj:
             made = wrapped(self.data[name], (self.spot[0], (*self.spot[1], name)) if self.spot else None)
             self.fields[name] = made
             return made
+        if self.kind == "item":
+            return Val(ABSENT, beside=self._below(name))
         if self.spot is not None and name not in self.gone:
             return Val(ABSENT, (self.spot[0], (*self.spot[1], name)))
         missing = next((one for other in self.copied if (one := other.get(name)).at is not None), None)
         return Val(ABSENT, missing.at if missing is not None else None)
+
+    def _below(self, name: str) -> Spot | None:
+        """The field of this name in the json of an item."""
+        json = self.fields["json"].value if "json" in self.fields else None
+        return json.get(name).at if isinstance(json, Obj) and name in json.names() else None
 
     def names(self) -> list[str]:
         held = [str(key) for key in self.data if key not in self.gone] if self.data is not None else []

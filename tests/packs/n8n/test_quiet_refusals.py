@@ -1,0 +1,89 @@
+"""What a success hides, what sent an item to a stop, and what code looked for in the wrong place."""
+
+from typing import Any
+
+import pytest
+
+from dogubako.packs.n8n.diagnosis.report import Diagnosis
+
+from .made import JsonObject, as_read, box_with, failed_run, item, items, made, node, run, wires
+from .test_searches_in_code import OF_NULL, OF_UNDEFINED, diagnosed
+
+
+def posted(answer: JsonObject) -> JsonObject:
+    """The diagnosis of a success in which a service gave this answer to a request."""
+    post = node("Post", type="n8n-nodes-base.httpRequest", parameters={"jsonBody": "={{ { to: $json.channel } }}"})
+    runs = {"Alert": [run(items({"kanal": "#ops"}))], "Post": [run(items(answer), after="Alert")]}
+    return Diagnosis(as_read(made(runs, post, status="success"))).report()
+
+
+@pytest.mark.parametrize("answer", [{"ok": False, "error": "not_found"}, {"success": False, "message": "not_found"}])
+def test_an_answer_that_says_that_it_is_a_refusal_is_told(answer: JsonObject) -> None:
+    report = posted(answer)
+
+    assert report["origin"]["nodeName"] == "Post"
+    assert "not_found; the request reads channel, which is not there" in report["explanation"]
+
+
+@pytest.mark.parametrize("answer", [{"ok": True, "error": "x"}, {"ok": False}, {"error": "x"}, {"ok": 0, "error": "x"}])
+def test_an_answer_that_only_may_be_a_refusal_is_not(answer: JsonObject) -> None:
+    assert "its answer says" not in posted(answer)["explanation"]
+
+
+def test_a_stop_tells_the_branch_and_what_it_compared() -> None:
+    condition = {"leftValue": "={{ $json.sum === $json.paid }}", "rightValue": "", "operator": {"operation": "true"}}
+    same = node("Same?", type="n8n-nodes-base.if", parameters={"conditions": {"conditions": [condition]}})
+    stop = node("Stop", type="n8n-nodes-base.stopAndError", parameters={"errorMessage": "not paid"})
+    bill = {"sum": 100, "paid": "100"}
+    sent = {"previousNode": "Same?", "previousNodeOutput": 1}
+    runs = {
+        "Bill": [run(items(bill))],
+        "Same?": [run([], items(bill), after="Bill")],
+        "Stop": [failed_run("not paid", after=[sent])],
+    }
+    report = Diagnosis(as_read(made(runs, same, stop))).report()
+
+    told = "'Same?' sent the item here by false: sum is 100 (number), paid is \"100\" (string)"
+    assert told in report["explanation"]
+
+
+def test_a_field_that_is_read_of_the_item_and_not_of_its_json_is_told() -> None:
+    code = "return $input.all().map(i => ({ json: { n: i.name.trim() } }));"
+    report = diagnosed(code, OF_UNDEFINED.format("trim", 1), {"name": "a"})
+
+    assert report["origin"]["nodeName"] == "Use"
+    assert "the item has it in json: .json.name" in report["explanation"]
+
+
+@pytest.mark.parametrize(("flags", "known"), [("", True), ("i", True), ("g", False)])
+def test_a_pattern_that_finds_nothing_is_told_with_the_text(flags: str, known: bool) -> None:
+    code = (
+        "return $input.all().map(i => {\n"
+        f"  const m = /^user=(?<u>\\w+)/{flags}.exec(i.json.line);\n  return {{ json: {{ u: m.groups.u }} }};\n}});"
+    )
+    report = diagnosed(code, OF_NULL.format("groups", 3), {"line": "user=ada"}, {"line": "id=2"})
+
+    assert ('line is "id=2"' in report["explanation"]) is known
+
+
+async def test_a_sub_workflow_that_gives_back_nothing_is_looked_into() -> None:
+    condition = {"leftValue": "={{ $json.b }}", "rightValue": "", "operator": {"operation": "exists"}}
+    only = node("Only b", type="n8n-nodes-base.filter", parameters={"conditions": {"conditions": [condition]}})
+    left: Any = [item({"a": 1}, 0)]
+    child = made(
+        {"Called": [run(items({"a": 1}))], "Only b": [run([], left, after="Called", executionIndex=1)]},
+        only,
+        id="2",
+        status="success",
+    )
+    call = node("Call", type="n8n-nodes-base.executeWorkflow")
+    called = run([], left, after="Start", metadata={"subExecution": {"executionId": "2"}})
+    main = made({"Start": [run(items({"a": 1}))], "Call": [called]}, call, node("Next"), status="success")
+    main["workflowData"]["connections"] = wires("Start", "Call", "Next")
+
+    async with box_with(main, child).running() as box:
+        told = (await box.call("diagnose_execution", {"id": "1"})).value["data"]
+
+    assert told["origin"] | {"executionId": "2"} == told["origin"]
+    assert told["origin"]["nodeName"] == "Only b"
+    assert "it tests b, which the items do not have" in told["explanation"]
