@@ -80,3 +80,35 @@ async def test_credentials_in_a_sub_workflow_are_not_those_of_the_call() -> None
     assert told["origin"]["nodeName"] == "Api"
     assert told["childExecution"]["executionId"] == "2"
     assert "its credentials" not in alone["explanation"]
+
+
+@pytest.mark.parametrize(("hinted", "guilty"), [("umsatz", "Sum"), ("stück", "Use")])
+def test_a_calculation_without_its_field_is_not_blamed_on_who_reads_the_result(hinted: str, guilty: str) -> None:
+    total = node("Sum", type="n8n-nodes-base.summarize", parameters={"field": "umsatz", "name": "sum_umsatz"})
+    hint = {"message": f"The field '{hinted}' does not exist in any items"}
+    runs = {
+        "Sales": [run(items({"Umsatz": 5}))],
+        "Sum": [run(items({"sum_umsatz": 0}), after="Sales", hints=[hint])],
+        "Use": [failed_run(OF_UNDEFINED.format("toFixed", 1), after="Sum", description="TypeError")],
+    }
+    use = node("Use", "return [{ json: { t: $input.first().json.sum_Umsatz.toFixed(2) } }];")
+    report = Diagnosis(as_read(made(runs, total, use))).report()
+
+    assert report["origin"]["nodeName"] == guilty
+    assert ("it reads umsatz, which no item has; they have Umsatz" in report["explanation"]) is (guilty == "Sum")
+
+
+def test_a_merge_that_only_appends_is_not_blamed_for_what_one_branch_does_not_give() -> None:
+    both = node("Both", type="n8n-nodes-base.merge", parameters={})
+    joined = [item({"to": "a"}, {"item": 0}), item({"adr": "b"}, {"item": 0, "input": 1})]
+    runs = {
+        "Mail": [run(items({"to": "a"}))],
+        "Letter": [run(items({"adr": "b"}))],
+        "Both": [run(joined, after=["Mail", "Letter"])],
+        "Use": [failed_run(OF_UNDEFINED.format("length", 1), after="Both", description="TypeError")],
+    }
+    use = node("Use", "return $input.all().map(i => ({ json: { n: i.json.adr.length } }));")
+    report = Diagnosis(as_read(made(runs, both, use))).report()
+
+    assert report["origin"]["nodeName"] == "Mail"
+    assert "it gives no adr; 'Letter' does" in report["explanation"]

@@ -87,3 +87,19 @@ async def test_a_sub_workflow_that_gives_back_nothing_is_looked_into() -> None:
     assert told["origin"] | {"executionId": "2"} == told["origin"]
     assert told["origin"]["nodeName"] == "Only b"
     assert "it tests b, which the items do not have" in told["explanation"]
+
+
+@pytest.mark.parametrize("load", ["async function load(id) { return { id }; }", "const load = async id => ({ id });"])
+def test_an_own_function_that_is_not_awaited_is_told(load: str) -> None:
+    code = f"{load}\nconst c = load($input.first().json.id);\nreturn [{{ json: {{ city: c.address.city }} }}];"
+    report = diagnosed(code, OF_UNDEFINED.format("city", 3), {"id": 1})
+
+    assert "it reads c.address of load(…) without waiting for it: await is missing" in report["explanation"]
+
+
+@pytest.mark.parametrize(("mode", "told"), [(None, True), ("runOnceForEachItem", False)])
+def test_code_for_all_items_that_reads_only_the_first_is_remarked(mode: str | None, told: bool) -> None:
+    code = "const p = $json.p;\nif (p !== 6) throw new Error('not 6');\nreturn [];"
+    report = diagnosed(code, "not 6 [line 2]", {"p": 1}, {"p": 2}, mode=mode)
+
+    assert ("$json is only the first of its 2 items" in report["explanation"]) is told

@@ -78,15 +78,46 @@ def test_an_element_that_a_list_does_not_have_is_told() -> None:
     [
         pytest.param({"status": 400, "error": "Bad Request", "path": "/api/amount"}, "400", id="the address"),
         pytest.param({"error": "quota of amount"}, "400", id="only a word"),
-        pytest.param({"errors": {"amount": ["x"], "nick": ["y"]}}, "400", id="two fields"),
         pytest.param({"error": "amount is above the limit of requests"}, "429", id="another status"),
     ],
 )
-def test_nothing_is_blamed_where_the_answer_does_not_name_one_field(answer: Any, code: str) -> None:
+def test_nothing_is_blamed_where_the_answer_does_not_name_a_field(answer: Any, code: str) -> None:
     report = diagnosed(answer, code=code)
 
     assert "complains about" not in report["explanation"]
     assert "7,00" not in report["explanation"]
+
+
+def test_two_fields_are_told_as_they_were_sent() -> None:
+    report = diagnosed({"errors": {"amount": ["x"], "nick": ["y"]}})
+
+    assert report["origin"]["nodeName"] == "Book"
+    assert 'amount as "7,00" (string) and nick as None (null)' in report["explanation"]
+
+
+def test_a_value_that_exists_already_is_told() -> None:
+    report = diagnosed({"message": "amount already exists"}, code="409")
+
+    assert 'sum is "7,00" (string), which is sent as amount' in report["explanation"]
+
+
+def test_a_hole_is_not_blamed_for_a_word_before_it() -> None:
+    """The answer names `bill`, the service's word for the whole, and not the note of the bill."""
+    body = "={{ { note: $json.bill.note } }}"
+    report = diagnosed({"message": "cannot store this bill"}, body=body, bills=[{"bill": {}}, {"bill": {}}], sent={})
+
+    assert "note" not in report["explanation"]
+
+
+def test_a_form_that_lacks_a_field_is_told() -> None:
+    book = node("Book", type="n8n-nodes-base.httpRequest", parameters={"contentType": "form-urlencoded"})
+    told = '400 - "{\\"error_description\\": \\"grant_type is missing\\"}"'
+    context = {"itemIndex": 0, "request": {"form": {"granttype": "x"}}}
+    failed = failed_run(MESSAGE, after="Bills", httpCode="400", messages=[told], context=context)
+    runs = {"Bills": [run(items({"grant": "x"}))], "Book": [failed]}
+    report = Diagnosis(as_read(made(runs, book))).report()
+
+    assert "it does not send grant_type, which the service asks for; there is granttype" in report["explanation"]
 
 
 def test_an_empty_token_explains_a_refused_login() -> None:

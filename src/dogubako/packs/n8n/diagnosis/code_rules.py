@@ -28,6 +28,7 @@ _GLOBALS: Final = frozenset(
 _MOST_STEPS: Final = 3_000
 # Longer code is not followed.
 LONGEST_CODE_FOLLOWED: Final = 12_000
+_FIRST_ITEM = re.compile(r"(?<![\w$.])\$json\b")
 _MOST_PLACES: Final = 1_000
 
 
@@ -122,11 +123,14 @@ def _decided(failure: Failure, guard: Guard) -> Value | None:
 
 def every_round(failure: Failure, around: Sequence[Block]) -> Iterator[Names]:
     """The names as they may have been at a place of the code, for every item and every round of the loops around."""
-    each = failure.settings.get("mode") == "runOnceForEachItem" or failure.kind == "functionItem"
-    places: list[Place | None] = [*failure.places[:_MOST_PLACES]] if each else [*failure.places[:1]]
+    places: list[Place | None] = [*failure.places[:_MOST_PLACES]] if _runs_for_each(failure) else [*failure.places[:1]]
     budget = Budget()
     for place in places or [None]:
         yield from rounds(failure.code, around, CodeNames(failure, place, budget))
+
+
+def _runs_for_each(failure: Failure) -> bool:
+    return failure.settings.get("mode") == "runOnceForEachItem" or failure.kind == "functionItem"
 
 
 def read_from_nothing(failure: Failure) -> Cause | None:
@@ -210,6 +214,8 @@ def _was_computed(failure: Failure, cause: Cause, name: str) -> bool:
 
 def _own(failure: Failure, reads: list[Read]) -> Cause:
     shown = " and ".join(f"{'.'.join(read.path)} is {shown_value(read.value)}" for read in reads[:3])
+    if len(failure.places) > 1 and _FIRST_ITEM.search(failure.code) and not _runs_for_each(failure):
+        shown = f"{shown}; $json is only the first of its {len(failure.places)} items"
     return Cause(node=failure.node, problem=f"its code throws this itself{_line(failure)}, because {shown}")
 
 

@@ -19,6 +19,7 @@ DEEPEST: Final = 4
 _LONGEST_BODY: Final = 100_000
 _LONGEST_VALUE: Final = 2_000
 _MOST_NAMES: Final = 50
+_MOST_SHOWN: Final = 3
 # Other statuses are not about what was sent.
 _ABOUT_DATA: Final = frozenset({"400", "409", "422"})
 _STATUS_FIRST = re.compile(r"[45]\d\d - ")
@@ -28,7 +29,7 @@ _WORDS_ONLY: Final = ("message", "error", "detail", "title", "description", "rea
 # `amount must be a number`, `"start" is not a date`, `Invalid value for email`.
 _NAMED = re.compile(
     r"(?<![\w$.-])['\"`]?([^\W\d][\w$]{1,60}+)['\"`]?\s(?:field\s|parameter\s|value\s|property\s)?"
-    r"(?:is|are|was|must|should|has|cannot|can't|can\snot|may|needs|does|doesn't|isn't)\b"
+    r"(?:is|are|was|must|should|has|cannot|can't|can\snot|may|needs|does|doesn't|isn't|already)\b"
     r"|\b[Ii]nvalid\s(?:value\s)?(?:for\s|of\s)?(?:the\s)?(?:field\s|parameter\s|property\s)?['\"`]?([^\W\d][\w$]{1,60}+)"
 )
 _KEY = re.compile(r"['\"]([^'\"\n]{1,100}+)['\"]\s*+:|(?<![\w$.?])([^\W\d][\w$]{0,100}+)\s*+:")
@@ -69,7 +70,7 @@ def complained_about(failure: Failure, words: str) -> Cause | None:
     names, sure = _named(failure)
     found = {name: written for name in names if (written := _written(failure, name)) is not None}
     if len(found) != 1:
-        return None
+        return _several(failure, list(found), words)
     ((name, written),) = found.items()
     read = {(one.node, one.pick, one.names): one for one in references_in(written)}
     tail = f"and the service complains about {name}: {words}"
@@ -80,6 +81,15 @@ def complained_about(failure: Failure, words: str) -> Cause | None:
     if is_absent(value) or isinstance(value, (Mapping, list)):
         return None
     return Cause(node=failure.node, problem=f"it sends {name} as {shown_value(value)}, {tail}")
+
+
+def _several(failure: Failure, names: list[str], words: str) -> Cause | None:
+    """Some fields that the answer names, as they were sent."""
+    values = {name: value for name in names if not is_absent(value := _sent(failure, name))}
+    if not 1 < len(names) <= _MOST_SHOWN or len(values) != len(names):
+        return None
+    told = " and ".join(f"{name} as {shown_value(value)}" for name, value in values.items())
+    return Cause(node=failure.node, problem=f"it sends {told}, and the service complains about them: {words}")
 
 
 def _traced(failure: Failure, name: str, reference: Reference, tail: str) -> Cause | None:
@@ -212,10 +222,16 @@ def rows(failure: Failure, group: str) -> Iterator[tuple[str, str]]:
 
 def _sent(failure: Failure, name: str) -> Any:
     """The value that the request had under this name."""
-    request = failure.context.get("request")
-    body = decoded(request.get("body")) if isinstance(request, Mapping) else None
-    found = list(_under(body, name))
+    found = list(_under(sent_body(failure), name))
     return found[0] if len(found) == 1 else ABSENT
+
+
+def sent_body(failure: Failure) -> Any:
+    """The body of the request, as data where it was JSON or a form."""
+    request = failure.context.get("request")
+    if not isinstance(request, Mapping):
+        return None
+    return request["form"] if isinstance(request.get("form"), Mapping) else decoded(request.get("body"))
 
 
 def _under(data: Any, name: str, depth: int = 0) -> Iterator[Any]:

@@ -1,11 +1,10 @@
 """Rules for executions that count as a success: branches, loops and merges that got nothing."""
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from dogubako.packs.n8n.diagnosis.names import near_names
+from dogubako.packs.n8n.diagnosis.names import NO_FIELD_HINT, near_names
 from dogubako.packs.n8n.diagnosis.references import Reference, references_in
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene, conditions_of
 from dogubako.packs.n8n.diagnosis.trace import gap, trace_missing, trace_value, type_name
@@ -13,7 +12,6 @@ from dogubako.packs.n8n.formatters.flow import Input, Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
 FORKS: Final = frozenset({"if", "filter", "switch"})
-_NO_FIELD_HINT = re.compile(r"field '([^'\n]{1,200})' (?:does not exist in|wasn't found in) any")
 _MOST_NAMES: Final = 4
 _MOST_ITEMS: Final = 200
 
@@ -234,7 +232,7 @@ def field_not_there(scene: Scene) -> Cause | None:
     """A node that calculated without a field: n8n remarks that no item has it, and counts it as a success."""
     for at in scene.runs:
         for hint in at.run.hints:
-            named = _NO_FIELD_HINT.search(hint)
+            named = NO_FIELD_HINT.search(hint)
             place = next(iter(scene.input_places(at.run)), None)
             if named is None or place is None:
                 continue

@@ -26,6 +26,7 @@ _PASSES: Final = frozenset(
 )
 CODE_TYPES: Final = frozenset({"code", "function", "functionItem"})
 _LONGEST_VALUE: Final = 80
+NO_FIELD_HINT = re.compile(r"field '([^'\n]{1,200})' (?:does not exist in|wasn't found in) any")
 _HTML = re.compile(r"\s*+<(?:!doctype html|html|head|body)\b", re.IGNORECASE)
 
 Path = tuple[str, ...]
@@ -46,6 +47,8 @@ def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk:
         return answer
     if (off := _switched_off(scene, path, walk)) is not None:
         return off
+    if (unknown := _calculated_without(scene, path, walk)) is not None:
+        return unknown
     if (kept := _not_renamed(scene, path, walk)) is not None:
         return kept
     if (alone := _only_this_item(scene, path, walk)) is not None:
@@ -79,10 +82,21 @@ def _only_this_item(scene: Scene, path: Path, walk: list[Place]) -> Cause | None
         for number in range(min(len(outputs or ()), _MOST_SIBLINGS)):
             other = replace(place, item=number)
             if number != place.item and not is_absent(scene.value(other, path)):
+                if (apart := _other_branch(scene, path, place, other, walk)) is not None:
+                    return apart
                 problem = f"item {place.item} of it has no {'.'.join(path)}; item {number} has one"
                 way = tuple(walk[: walk.index(place) + 1])
                 return Cause(node=place.node, problem=problem, place=place, walk=way, path=path)
     return None
+
+
+def _other_branch(scene: Scene, path: Path, place: Place, other: Place, walk: list[Place]) -> Cause | None:
+    """Two items of a merge that came in by different inputs: only one of the two branches gives the field."""
+    own, its = (next(iter(scene.parents(one)), None) for one in (place, other))
+    if scene.kind(place.node) != "merge" or own is None or its is None or own.node == its.node:
+        return None
+    problem = f"it gives no {'.'.join(path)}; '{its.node}' does, and '{place.node}' puts the items of both together"
+    return Cause(node=own.node, problem=problem, place=own, walk=tuple(walk[: walk.index(place) + 1]), path=path)
 
 
 def _meant(scene: Scene, reader: str, path: Path, data: Any) -> str | None:
@@ -142,6 +156,21 @@ def _switched_off(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
         node = scene.nodes.get(place.node)
         if node is not None and node.disabled and path[0] in _written_names(scene, place.node):
             problem = f"it is disabled, so it does not make {'.'.join(path)}"
+            return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk[: walk.index(place) + 1]))
+    return None
+
+
+def _calculated_without(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
+    """A node that would make it, and of which n8n itself remarks that it did not find a field of this name."""
+    for place in walk:
+        run = scene.run_of(place)
+        for named in map(NO_FIELD_HINT.search, run.hints if run is not None else ()):
+            if named is None or named[1].casefold() not in path[0].casefold():
+                continue
+            given = scene.possible_parents(place)[:1]
+            near = next((one for parent in given if (one := _near_name(scene.json(parent), named[1]))), None)
+            there = f"; they have {near}" if near else ""
+            problem = f"it reads {named[1]}, which no item has{there}"
             return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk[: walk.index(place) + 1]))
     return None
 

@@ -10,10 +10,10 @@ from dogubako.packs.n8n.diagnosis.complaints import (
     LONGEST_ANSWER,
     answers,
     complained_about,
-    decoded,
     keys_of,
     rows,
     sends_item,
+    sent_body,
     told_by,
 )
 from dogubako.packs.n8n.diagnosis.failures import Failure
@@ -51,8 +51,7 @@ def refused_request(failure: Failure, words: str) -> Cause | None:
 
 def _not_sent(failure: Failure, words: str) -> Cause | None:
     """A field that the service asks for, and that the request does not have."""
-    request = failure.context.get("request")
-    sent = decoded(request.get("body")) if isinstance(request, Mapping) else None
+    sent = sent_body(failure)
     has = set(_all_keys(sent))
     wanted = [name for name in dict.fromkeys(_asked_for(failure)) if name not in has]
     if not isinstance(sent, Mapping) or not has or len(wanted) != 1:
@@ -126,8 +125,9 @@ def _named_holes(failure: Failure) -> Iterator[tuple[Reference, Place]]:
             yield from _holes(failure, value)
     for text in texts({key: failure.settings.get(key) for key in _SENT}):
         for reference in references_in(text):
-            if said & {name.casefold() for name in reference.names}:
-                yield from ((reference, place) for place, _ in failure.missing(reference))
+            for place, path in failure.missing(reference):
+                if said & {path[-1].casefold(), reference.names[-1].casefold()}:
+                    yield reference, place
     yield from _dropped(failure, said)
 
 

@@ -25,6 +25,9 @@ _FROM_LIST = re.compile(r"(?<![\w$.])(?:const|let|var)\s++\[([^\[\]{}=]{1,200}+)
 _PROMISE: Final = (
     r"(?:const|let|var)\s+{name}\s*=\s*((?:this\.)?helpers\.(?:httpRequest|request)\w*|fetch|axios(?:\.\w+)?)\s*\("
 )
+_ASYNC = re.compile(
+    r"(?<![\w$.])(?:async\s++function\s++([\w$]{1,100}+)|(?:const|let|var)\s++([\w$]{1,100}+)\s*+=\s*+async\b)"
+)
 _LONGEST_WRITTEN: Final = 120
 _MOST_SHOWN: Final = 3
 
@@ -63,7 +66,10 @@ def _not_awaited(code: str, text: str) -> str | None:
     """The call that gives a promise, if this reads a property of the promise itself."""
     root = re.match(r"[\w$]++", text)
     call = re.search(_PROMISE.format(name=re.escape(root[0])), code) if root else None
-    return call[1] if call and "." in text else None
+    if call or root is None or "." not in text:
+        return call[1] if call and "." in text else None
+    made = re.match(r"([\w$]{1,100}+)\s*+\(", declared_text(code, root[0]) or "")
+    return made[1] if made and made[1] in {one[1] or one[2] for one in _ASYNC.finditer(code)} else None
 
 
 def _search(failure: Failure, place: int, written: str, syntax: Syntax) -> Cause | None:
