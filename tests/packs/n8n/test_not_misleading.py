@@ -4,7 +4,7 @@ import pytest
 
 from dogubako.packs.n8n.diagnosis.report import Diagnosis
 
-from .made import as_read, box_with, failed_run, item, items, made, node, run
+from .made import as_read, box_with, failed_run, item, items, made, node, run, wires
 from .test_searches_in_code import OF_UNDEFINED, diagnosed
 
 
@@ -112,3 +112,30 @@ def test_a_merge_that_only_appends_is_not_blamed_for_what_one_branch_does_not_gi
 
     assert report["origin"]["nodeName"] == "Mail"
     assert "it gives no adr; 'Letter' does" in report["explanation"]
+
+
+@pytest.mark.parametrize("columns", ["id;mail", "id,mail", "id\tmail", "id | mail"])
+def test_a_table_that_was_not_taken_apart_is_not_blamed_on_who_reads_a_column(columns: str) -> None:
+    runs = {
+        "File": [run(items({"csv": f"{columns}\n1"}))],
+        "Parse": [run(items({columns: "1"}), after="File")],
+        "Use": [failed_run(OF_UNDEFINED.format("trim", 1), after="Parse", description="TypeError")],
+    }
+    use = node("Use", "return [{ json: { m: $input.first().json.mail.trim() } }];")
+    report = Diagnosis(as_read(made(runs, use))).report()
+
+    assert report["origin"]["nodeName"] == "Parse"
+    assert "the columns of the table were not taken apart" in report["explanation"]
+
+
+def test_what_a_condition_makes_of_a_field_is_not_told_as_the_field() -> None:
+    left = "={{ $json.qty < 5 ? 'yes' : 'no' }}"
+    condition = {"leftValue": left, "rightValue": "Yes", "operator": {"operation": "equals"}}
+    few = node("Few", type="n8n-nodes-base.filter", parameters={"conditions": {"conditions": [condition]}})
+    stock = {"qty": "12"}
+    runs = {"Stock": [run(items(stock))], "Few": [run([], items(stock), after="Stock")]}
+    told = made(runs, few, node("Tell"), status="success")
+    told["workflowData"]["connections"] = wires("Stock", "Few", "Tell")
+    report = Diagnosis(as_read(told)).report()
+
+    assert f"it tests {left} by 'equals' with 'Yes', and qty is '12' (string)" in report["explanation"]

@@ -103,3 +103,29 @@ def test_code_for_all_items_that_reads_only_the_first_is_remarked(mode: str | No
     report = diagnosed(code, "not 6 [line 2]", {"p": 1}, {"p": 2}, mode=mode)
 
     assert ("$json is only the first of its 2 items" in report["explanation"]) is told
+
+
+def test_a_stop_whose_message_has_a_hole_tells_it() -> None:
+    stop = node("Stop", type="n8n-nodes-base.stopAndError", parameters={"errorMessage": "=No {{ $json.client }}!"})
+    runs = {"Bill": [run(items({"sum": 1}))], "Stop": [failed_run("No !", after="Bill")]}
+    report = Diagnosis(as_read(made(runs, stop))).report()
+
+    assert "its message reads client, which is not there" in report["explanation"]
+
+
+@pytest.mark.parametrize(("body", "early"), [("={{ { a: { b: $json.c}} }}", True), ("={{ $json.a + }}", False)])
+def test_an_expression_that_ends_too_early_is_told(body: str, early: bool) -> None:
+    post = node("Post", type="n8n-nodes-base.httpRequest", parameters={"jsonBody": body})
+    runs = {"Bill": [run(items({"c": 1}))], "Post": [failed_run("invalid syntax", after="Bill")]}
+    report = Diagnosis(as_read(made(runs, post))).report()
+
+    assert "one of its expressions cannot be read" in report["explanation"]
+    assert ("ends at the first }}" in report["explanation"]) is early
+
+
+def test_an_address_that_is_made_by_a_method_tells_its_field() -> None:
+    get = node("Get", type="n8n-nodes-base.httpRequest", parameters={"url": "=http://a.test/{{ $json.id.toString() }}"})
+    runs = {"Ids": [run(items({"id": 7}))], "Get": [failed_run("not found", after="Ids", httpCode="404")]}
+    report = Diagnosis(as_read(made(runs, get))).report()
+
+    assert "the address is made from id, which is 7 (number), from 'Ids'" in report["explanation"]

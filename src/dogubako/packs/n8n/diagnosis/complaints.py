@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.failures import Failure
@@ -18,7 +19,9 @@ LONGEST_ANSWER: Final = 4_000
 DEEPEST: Final = 4
 _LONGEST_BODY: Final = 100_000
 _LONGEST_VALUE: Final = 2_000
-_MOST_NAMES: Final = 50
+_MOST_NAMES: Final = 20
+_MOST_ANSWERS: Final = 20
+_LONGEST_WRITTEN: Final = 20_000
 _MOST_SHOWN: Final = 3
 # Other statuses are not about what was sent.
 _ABOUT_DATA: Final = frozenset({"400", "409", "422"})
@@ -80,7 +83,18 @@ def complained_about(failure: Failure, words: str) -> Cause | None:
     value = _sent(failure, name)
     if is_absent(value) or isinstance(value, (Mapping, list)):
         return None
-    return Cause(node=failure.node, problem=f"it sends {name} as {shown_value(value)}, {tail}")
+    made = _made_from(failure, list(read.values()))
+    return Cause(node=failure.node, problem=f"it sends {name} as {shown_value(value)}{made}, {tail}")
+
+
+def _made_from(failure: Failure, read: list[Reference]) -> str:
+    """What the expression for a field read, where it read several values."""
+    if failure.item_index is None and len(failure.places) > 1:
+        return ""
+    found = [(one, list(failure.values(one))) for one in read[:_MOST_SHOWN] if not one.called]
+    values = [(one.written, held[0][1]) for one, held in found if len(held) == 1]
+    told = [f"{name}, which is {'missing' if is_absent(value) else shown_value(value)}" for name, value in values]
+    return f", made from {' and '.join(told)}" if told else ""
 
 
 def _several(failure: Failure, names: list[str], words: str) -> Cause | None:
@@ -122,9 +136,11 @@ def _beyond_list(failure: Failure, reference: Reference, place: Place, tail: str
 
 def _named(failure: Failure) -> tuple[list[str], bool]:
     """The fields that the answer names as the ones that it does not take, and whether it does so in data."""
-    told = [told_by(text) for text in answers(failure)]
-    sure = dict.fromkeys(name for one in told for name in _in_data(one))
-    said = dict.fromkeys(name for one in told for text in _sentences(one) for name in _in_words(text))
+    told = [told_by(text) for text in islice(answers(failure), _MOST_ANSWERS)]
+    sure = dict.fromkeys(name for one in told for name in islice(_in_data(one), _MOST_NAMES))
+    said = dict.fromkeys(
+        name for one in told for text in islice(_sentences(one), _MOST_ANSWERS) for name in _in_words(text)
+    )
     return list(sure or said)[:_MOST_NAMES], bool(sure)
 
 
@@ -170,8 +186,8 @@ def _written(failure: Failure, name: str) -> str | None:
     ]
     for setting in ("jsonBody", "jsonQuery", "body"):
         text = failure.settings.get(setting)
-        if isinstance(text, str) and len(text) <= _LONGEST_BODY:
-            found += _values_in(text, name)
+        if isinstance(text, str) and len(text) <= _LONGEST_WRITTEN:
+            found += islice(_values_in(text, name), 2)
     if not found and sends_item(failure) and name in keys_of(failure.scene.json(failure.places[0])):
         return f"$json[{json.dumps(name)}]"
     return found[0] if len(found) == 1 else None

@@ -103,10 +103,13 @@ def _address_made_from(failure: Failure, code: str) -> str:
         return ""
     told = []
     for reference in references_in(url):
-        for place, value in list(failure.values(reference))[:1]:
+        # The last step of a call is a method.
+        names = reference.names[:-1] if reference.called else reference.names
+        for place in failure.read(reference)[:1]:
+            value = failure.scene.value(place, names)
             if isinstance(value, (str, int, float)):
-                maker = trace_value(failure.scene, place, reference.names, "").node
-                told.append(f"{reference.written}, which is {shown_value(value)}, from '{maker}'")
+                maker = trace_value(failure.scene, place, names, "").node
+                told.append(f"{'.'.join(names)}, which is {shown_value(value)}, from '{maker}'")
     return f"; the address is made from {' and '.join(told[:3])}" if told else ""
 
 
@@ -174,6 +177,8 @@ def own_fault(failure: Failure) -> Cause | None:
         return _own(failure, f"its code uses a name that does not exist: {shortened(message, 120)}")
     if description == "SyntaxError" and JSON_FAILED.search(message) is None:
         return _own(failure, f"its code cannot be read: {shortened(message, 120)}")
+    if message == "invalid syntax" and not failure.is_code:
+        return _own(failure, f"one of its expressions cannot be read{_closed_early(failure)}")
     if "JSON in response body" in message:
         return _own(failure, "the service says that it sends JSON, but its answer is not valid JSON")
     if (mistake := _OWN_MISTAKE.search(message)) is not None:
@@ -185,6 +190,12 @@ def own_fault(failure: Failure) -> Cause | None:
     return None
 
 
+def _closed_early(failure: Failure) -> str:
+    """An expression with `}}` in it ends there."""
+    early = any(one.startswith("=") and one.count("}}") > one.count("{{") for one in texts(failure.settings))
+    return ": it ends at the first }}, so braces of objects in it need a space between them" if early else ""
+
+
 def _stopped(failure: Failure) -> Cause:
     """A stop on purpose, and the values in its message; who made one of them wrongly is to blame."""
     told = []
@@ -193,6 +204,9 @@ def _stopped(failure: Failure) -> Cause:
         if len({one.names for one, _ in holes}) == 1:
             return failure.trace_gap(*holes[0])
     for reference in failure.references:
+        if len(failure.places) == 1 and failure.missing(reference):
+            told.append(f"its message reads {reference.written}, which is not there")
+            continue
         for place, value in list(failure.values(reference))[:1]:
             made = trace_value(failure.scene, place, reference.names, "")
             if made.place is not None and (wrong := joined_texts(failure.scene, made.place, made.path)) is not None:
@@ -200,7 +214,7 @@ def _stopped(failure: Failure) -> Cause:
             if isinstance(value, (str, int, float)) and made.node != failure.node:
                 told.append(f"{reference.written} is {shown_value(value)}, from '{made.node}'")
     shown = f"; {'; '.join(told[:3])}" if told else ""
-    return _own(failure, f"it stops the workflow on purpose with this message{_sent_here(failure) or shown}")
+    return _own(failure, f"it stops the workflow on purpose with this message{shown}{_sent_here(failure)}")
 
 
 def _sent_here(failure: Failure) -> str:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.names import NO_FIELD_HINT, near_names
-from dogubako.packs.n8n.diagnosis.references import Reference, references_in
+from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references_in
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene, conditions_of
 from dogubako.packs.n8n.diagnosis.trace import gap, trace_missing, trace_value, type_name
 from dogubako.packs.n8n.formatters.flow import Input, Place
@@ -135,6 +135,10 @@ def _compared(reference: Reference, value: Any, condition: Mapping[str, Any]) ->
     operation = operator.get("operation") if isinstance(operator, Mapping) else "?"
     right = condition.get("rightValue")
     words = f"{reference.written} is {shortened(repr(value), 60)} ({type_name(value)}), tested by '{operation}'"
+    if only_reference(written := condition.get("leftValue")) is None:
+        # Not the field is compared, but what the expression makes of it.
+        told = f"it tests {shortened(str(written), 80)} by '{operation}' with {shortened(repr(right), 60)}"
+        return f"{told}, and {reference.written} is {shortened(repr(value), 60)} ({type_name(value)})"
     return (
         words if right in ("", None) else f"{words} with {shortened(repr(right), 60)}{_small_difference(value, right)}"
     )

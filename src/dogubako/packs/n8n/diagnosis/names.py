@@ -27,6 +27,7 @@ _PASSES: Final = frozenset(
 CODE_TYPES: Final = frozenset({"code", "function", "functionItem"})
 _LONGEST_VALUE: Final = 80
 NO_FIELD_HINT = re.compile(r"field '([^'\n]{1,200})' (?:does not exist in|wasn't found in) any")
+_SEPARATOR = re.compile(r"[;,|\t]")
 _HTML = re.compile(r"\s*+<(?:!doctype html|html|head|body)\b", re.IGNORECASE)
 
 Path = tuple[str, ...]
@@ -53,6 +54,8 @@ def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk:
         return kept
     if (alone := _only_this_item(scene, path, walk)) is not None:
         return alone
+    if (row := _not_split(scene, path, walk)) is not None:
+        return row
     elsewhere = _dotted(data, path) or _elsewhere(data, path[-1])
     if elsewhere is not None and elsewhere != path:
         problem = f"it reads {_written(path)}, but the item has it as {_written(elsewhere)}"
@@ -97,6 +100,18 @@ def _other_branch(scene: Scene, path: Path, place: Place, other: Place, walk: li
         return None
     problem = f"it gives no {'.'.join(path)}; '{its.node}' does, and '{place.node}' puts the items of both together"
     return Cause(node=own.node, problem=problem, place=own, walk=tuple(walk[: walk.index(place) + 1]), path=path)
+
+
+def _not_split(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
+    """A table whose columns became one field, `id;mail`, because it was cut at another sign."""
+    data = scene.json(walk[0])
+    names = [str(key) for key in data][:_MOST_SIBLINGS] if isinstance(data, Mapping) else []
+    whole = next((one for one in names if path[0] in (part.strip(" \"'") for part in _SEPARATOR.split(one)[:99])), None)
+    if whole is None or _SEPARATOR.search(whole) is None:
+        return None
+    having = list(takewhile(lambda place: not is_absent(scene.value(place, (whole,))), walk))
+    problem = f"it gives out one field called {visible(whole)}: the columns of the table were not taken apart"
+    return Cause(node=having[-1].node, problem=problem, place=having[-1], walk=tuple(having))
 
 
 def _meant(scene: Scene, reader: str, path: Path, data: Any) -> str | None:
