@@ -139,3 +139,41 @@ def test_what_a_condition_makes_of_a_field_is_not_told_as_the_field() -> None:
     report = Diagnosis(as_read(told)).report()
 
     assert f"it tests {left} by 'equals' with 'Yes', and qty is '12' (string)" in report["explanation"]
+
+
+def test_what_a_list_was_reduced_to_is_not_taken_for_its_elements() -> None:
+    code = (
+        "const t = $input.all().map(i => i.json.v).reduce((a, b) => a.n + b.n);\nreturn [{ json: { m: t.max.value } }];"
+    )
+    report = diagnosed(code, OF_UNDEFINED.format("value", 2), {"v": {"n": 1}}, {"v": {"n": 2}})
+
+    assert "v.max" not in report["explanation"]
+    assert report.get("origin", {"nodeName": "Use"})["nodeName"] == "Use"
+
+
+def test_a_name_with_a_space_at_its_end_is_called_so() -> None:
+    report = diagnosed("return $input.first().json.Name.trim();", OF_UNDEFINED.format("trim", 1), {"Name ": "A"})
+
+    assert "whose name begins or ends with a space" in report["explanation"]
+
+
+def test_a_disabled_node_before_a_check_is_remarked() -> None:
+    runs = {
+        "Data": [run(items({"v": 1}))],
+        "Only large": [run(items({"v": 1}), after="Data")],
+        "Use": [failed_run("too small [line 1]", after="Only large")],
+    }
+    only = node("Only large", type="n8n-nodes-base.filter", disabled=True)
+    use = node("Use", "if ($input.first().json.v <= 5) throw new Error('too small');\nreturn $input.all();")
+    report = Diagnosis(as_read(made(runs, only, use))).report()
+
+    assert "because v is 1 (number); 'Only large' before it is disabled" in report["explanation"]
+
+
+def test_a_text_that_a_pattern_does_not_fit_is_told_without_a_property() -> None:
+    code = "const [, n] = $input.first().json.t.match(/tel: (\\d+)/);\nreturn [{ json: { n } }];"
+    message = "object null is not iterable (cannot read property Symbol(Symbol.iterator)) [line 1]"
+    report = diagnosed(code, message, {"t": "Tel: 123"})
+
+    assert "None" not in report["explanation"]
+    assert 't is "Tel: 123" (string)' in report["explanation"]

@@ -216,7 +216,12 @@ def _own(failure: Failure, reads: list[Read]) -> Cause:
     shown = " and ".join(f"{'.'.join(read.path)} is {shown_value(read.value)}" for read in reads[:3])
     if len(failure.places) > 1 and _FIRST_ITEM.search(failure.code) and not _runs_for_each(failure):
         shown = f"{shown}; $json is only the first of its {len(failure.places)} items"
-    return Cause(node=failure.node, problem=f"its code throws this itself{_line(failure)}, because {shown}")
+    walk = failure.scene.walk(reads[0].place) if reads else []
+    off = next(
+        (one.node for one in walk if (at := failure.scene.nodes.get(one.node)) is not None and at.disabled), None
+    )
+    tail = f"; '{off}' before it is disabled" if off else ""
+    return Cause(node=failure.node, problem=f"its code throws this itself{_line(failure)}, because {shown}{tail}")
 
 
 def _line(failure: Failure) -> str:

@@ -264,6 +264,7 @@ def _misnamed(scene: Scene, reader: str, path: Path, near: str, walk: list[Place
         return Cause(node=writer.node, problem=problem, place=writer, walk=tuple(having))
     has = visible(".".join(other))
     unseen = ", whose name has characters that do not show" if has != ".".join(other) else ""
+    unseen = unseen or (", whose name begins or ends with a space" if near != near.strip() else "")
     problem = f"it reads {name}, which no node sets; the item has {has}, from '{writer.node}'{unseen}"
     return Cause(node=reader, problem=problem, place=walk[0], walk=(walk[0],))
 

@@ -195,6 +195,10 @@ def _assigned(code: str, place: int, aliases: Aliases) -> _Chain | None:
     if chain is None:
         return None
     mapped = _MAPPED.match(code, end) if chain.called and chain.steps and chain.steps[-1].name == "map" else None
+    if mapped is not None and not _WHOLE.match(code, mapped.end()):
+        then = _STEP.match(code, mapped.end())
+        mapped = mapped if then and then["name"] in _SELECTS else None
+        chain = chain if mapped is not None else replace(chain, called=True)
     if mapped is not None:
         steps = tuple(Step(name) for name in mapped["path"].strip(".").split("."))
         before = replace(chain, steps=chain.steps[:-1], called=False)

@@ -148,7 +148,8 @@ def _explained(failure: Failure, thrown: Thrown, culprit: Val) -> Cause | None:
 def _looked_up(failure: Failure, thrown: Thrown, read: Read) -> Cause:
     """A search with a value that the item has: whether the value or the code is wrong is not known."""
     shown = f"{'.'.join(read.path)} is {shown_value(read.value)}, from '{read.place.node}'"
-    problem = f"its line {thrown.line} reads {thrown.message} of something that it does not find: {shown}"
+    what = f"reads {thrown.message} of" if thrown.message else "needs"
+    problem = f"its line {thrown.line} {what} something that it does not find: {shown}"
     return Cause(node=failure.node, problem=problem, place=read.place)
 
 
