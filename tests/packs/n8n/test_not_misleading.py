@@ -177,3 +177,16 @@ def test_a_text_that_a_pattern_does_not_fit_is_told_without_a_property() -> None
 
     assert "None" not in report["explanation"]
     assert 't is "Tel: 123" (string)' in report["explanation"]
+
+
+def test_a_field_of_a_neighbour_is_not_told_as_the_field_that_is_missing() -> None:
+    code = (
+        "const all = Object.values($input.first().json.rates);\n"
+        "return all.map(r => ({ json: { x: r.buy.toFixed(2) } }));"
+    )
+    rates = {"USD": {"buy": 1.1}, "GBP": {"sell": 1.2}}
+    report = diagnosed(code, OF_UNDEFINED.format("toFixed", 2), {"rates": rates})
+
+    assert report["origin"]["nodeName"] == "Make"
+    assert "rates.GBP.buy" in report["explanation"]
+    assert "rates.USD.buy" not in report["explanation"]

@@ -44,19 +44,19 @@ def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk:
     if path[0].isdecimal() and isinstance(data, Mapping):
         problem = f"it reads element {path[0]} of an item, but a list that a node gives out becomes items, one for each"
         return Cause(node=reader, problem=problem, place=nearest, walk=(nearest,))
-    if (answer := _odd_answer(scene, name, walk)) is not None:
-        return answer
-    if (off := _switched_off(scene, path, walk)) is not None:
-        return off
-    if (unknown := _calculated_without(scene, path, walk)) is not None:
-        return unknown
-    if (kept := _not_renamed(scene, path, walk)) is not None:
-        return kept
-    if (alone := _only_this_item(scene, path, walk)) is not None:
-        return alone
-    if (row := _not_split(scene, path, walk)) is not None:
-        return row
+    known = (
+        _odd_answer(scene, name, walk)
+        or _switched_off(scene, path, walk)
+        or _calculated_without(scene, path, walk)
+        or _not_renamed(scene, path, walk)
+        or _only_this_item(scene, path, walk)
+        or _not_split(scene, path, walk)
+    )
+    if known is not None:
+        return known
     elsewhere = _dotted(data, path) or _elsewhere(data, path[-1])
+    if elsewhere is not None and _is_of_another(data, path, elsewhere):
+        elsewhere = None
     if elsewhere is not None and elsewhere != path:
         problem = f"it reads {_written(path)}, but the item has it as {_written(elsewhere)}"
         return Cause(node=reader, problem=problem, place=nearest, walk=(nearest,))
@@ -311,6 +311,12 @@ def _elsewhere(data: Any, name: str, path: Path = ()) -> Path | None:
         if (found := _elsewhere(value, name, (*path, str(key)))) is not None:
             return found
     return None
+
+
+def _is_of_another(data: Any, path: Path, found: Path) -> bool:
+    """Whether it belongs to something else of the same kind: `rates.USD.buy`, where `rates.GBP` has no `buy`."""
+    alike = len(found) == len(path) > 1 and found[:-2] == path[:-2]
+    return alike and isinstance(value_at(data, path[:-1]), Mapping)
 
 
 def _near_name(data: Any, wanted: str) -> str | None:
