@@ -36,6 +36,7 @@ _LISTEN_AGAIN_SECONDS: Final = 5.0
 # A server that does not say that it listens is listed all the same.
 _ACKNOWLEDGE_SECONDS: Final = 2.0
 _MOST_LISTINGS: Final = 5
+_LONGEST_REASON: Final = 300
 # A list, its key in the result, and the capability that announces it.
 _LISTS: Final = (
     ("tools", "tools/list", "tools", "tools"),
@@ -159,7 +160,7 @@ class Connection:
         try:
             definitions = await self.read_lists()
         except (UpstreamError, UpstreamLost, TimeoutError) as error:
-            log.warning("The lists of an MCP server could not be read again", reason=str(error))
+            log.warning("The lists of an MCP server could not be read again", reason=str(error)[:_LONGEST_REASON])
             self._failures += 1
             if self.is_open and self._failures < _MOST_LISTINGS:
                 # Nobody announces the same change twice.
@@ -286,7 +287,7 @@ class Connection:
             finally:
                 self.session.abandon(pending)
             if isinstance(event, Failed) and isinstance(event.error, UpstreamError):
-                log.info("An MCP server does not report changes", reason=event.error.message)
+                log.info("An MCP server does not report changes", reason=event.error.message[:_LONGEST_REASON])
                 return
             # What changed meanwhile was not reported.
             self.list_changed()

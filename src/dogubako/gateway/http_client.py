@@ -1,14 +1,9 @@
-"""The HTTP client for servers, and what is read from their responses: JSON, errors and streams of events."""
+"""The HTTP client for servers."""
 
 import ssl
-from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, Final
 
-import structlog
-
-from dogubako.contract.offload import offload
-from dogubako.gateway.link import AnswerTooLong, Message, UpstreamError, UpstreamLost
-from dogubako.gateway.messages import decoded
+from dogubako.gateway.response_body import ACCEPTED
 from dogubako.outbound.http import CONNECT_SECONDS, trusted
 
 if TYPE_CHECKING:
@@ -16,89 +11,37 @@ if TYPE_CHECKING:
 
     from dogubako.gateway.settings import ServerSettings
 
-log = structlog.get_logger("dogubako.gateway")
-
-LONGEST_ANSWER: Final = 32 * 1024 * 1024
-_LARGE: Final = 256 * 1024
 _SEND_SECONDS: Final = 60.0
 _MOST_CONNECTIONS: Final = 200
-RESUME_SECONDS: Final = 1.0
-_LONGEST_PAUSE: Final = 60.0
-
-
-class Events:
-    """The messages of a stream of events, with the id and the pause to continue it."""
-
-    def __init__(self, response: "httpx2.Response", before: "Events | None" = None) -> None:
-        self._response = response
-        self.last_id: str = before.last_id if before is not None else ""
-        self.pause: float = before.pause if before is not None else RESUME_SECONDS
-        self.has_new_id = False
-
-    async def __aiter__(self) -> AsyncIterator[Message]:
-        library = http_library()
-        try:
-            async for event in library.EventSource(self._response, max_event_size=LONGEST_ANSWER):
-                if event.id:
-                    self.last_id, self.has_new_id = event.id, True
-                if event.retry is not None:
-                    self.pause = min(event.retry / 1000, _LONGEST_PAUSE)
-                if event.event == "message" and event.data:
-                    message = await _decoded(event.data.encode())
-                    if isinstance(message, dict):
-                        yield message
-        except library.SSEError as error:
-            raise AnswerTooLong(f"The answer is no valid stream of events, or larger than {_MEGABYTES} MB.") from error
-        except library.TransportError as error:
-            log.debug("A stream of events ended", error=type(error).__name__)
-
-
-_MEGABYTES: Final = LONGEST_ANSWER // 1024**2
+# A load balancer needs one or two. Each is sent with every request.
+_MOST_COOKIES: Final = 50
+# A message without an answer is taken at once, or not at all.
+ALONE_SECONDS: Final = 10.0
+# So many at a time: hundreds that wait in the HTTP library cost it seconds, and leave calls no connection.
+MOST_ALONE: Final = 8
 
 
 def open_client(settings: "ServerSettings", auth: "httpx2.Auth | None", transport: Any) -> "httpx2.AsyncClient":
     """An HTTP client for one server. Answers may take as long as the call that waits for them."""
     library = http_library()
+    headers = library.Headers({"accept-encoding": ACCEPTED})
+    headers.update({name: value.get_secret_value() for name, value in settings.headers.items()})
     client: httpx2.AsyncClient = library.AsyncClient(
         auth=auth,
-        headers={name: value.get_secret_value() for name, value in settings.headers.items()},
+        headers=headers,
         timeout=library.Timeout(None, connect=CONNECT_SECONDS, write=_SEND_SECONDS),
         limits=library.Limits(max_connections=_MOST_CONNECTIONS),
         transport=transport,
         verify=trusted(settings.ca_bundle) if transport is None else True,
         trust_env=False,
     )
+
+    async def limit_cookies(response: "httpx2.Response") -> None:
+        if len(client.cookies.jar) > _MOST_COOKIES:
+            client.cookies.clear()
+
+    client.event_hooks = {"response": [limit_cookies]}
     return client
-
-
-async def json_of(response: "httpx2.Response") -> Any:
-    message = await _decoded(await _body(response))
-    if message is None:
-        raise UpstreamLost("The answer is no JSON.")
-    return message
-
-
-async def error_of(response: "httpx2.Response") -> UpstreamError | None:
-    """The JSON-RPC error in the body of a refusal."""
-    body = await _decoded(await _body(response))
-    error = body.get("error") if isinstance(body, dict) else None
-    if not isinstance(error, dict) or not isinstance(error.get("code"), int):
-        return None
-    return UpstreamError(error["code"], str(error.get("message") or ""), error.get("data"))
-
-
-async def _body(response: "httpx2.Response") -> bytes:
-    body = bytearray()
-    async for chunk in response.aiter_bytes():
-        body += chunk
-        if len(body) > LONGEST_ANSWER:
-            raise AnswerTooLong(f"The answer is larger than {_MEGABYTES} MB.")
-    return bytes(body)
-
-
-async def _decoded(body: bytes) -> Any:
-    """JSON; None for what is none. A large text is decoded in a worker thread."""
-    return decoded(body) if len(body) <= _LARGE else await offload(decoded, body)
 
 
 def why_unreachable(error: BaseException) -> str:

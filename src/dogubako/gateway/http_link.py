@@ -5,6 +5,7 @@ which request a question of the server belongs to. Its OAuth provider plugs into
 """
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
@@ -12,15 +13,8 @@ from urllib.parse import urljoin, urlsplit
 
 import structlog
 
-from dogubako.gateway.http_client import (
-    RESUME_SECONDS,
-    Events,
-    error_of,
-    http_library,
-    json_of,
-    open_client,
-    why_unreachable,
-)
+from dogubako.gateway.event_stream import RESUME_SECONDS, SMALL_SHARE, Events
+from dogubako.gateway.http_client import ALONE_SECONDS, MOST_ALONE, http_library, open_client, why_unreachable
 from dogubako.gateway.link import (
     Message,
     Receiver,
@@ -33,6 +27,7 @@ from dogubako.gateway.link import (
     WrongTransport,
 )
 from dogubako.gateway.messages import encoded
+from dogubako.gateway.response_body import discard, error_of, json_of
 from dogubako.gateway.routing_headers import RoutingHeaders
 
 if TYPE_CHECKING:
@@ -43,13 +38,17 @@ if TYPE_CHECKING:
 log = structlog.get_logger("dogubako.gateway")
 
 _END_SECONDS: Final = 3.0
-# A stream that ended early is continued this often, unless new events arrive.
 # So many messages are delivered before others get their turn.
 _BATCH: Final = 100
+# A stream that ended early is continued this often, unless new events arrive.
 _MOST_RESUMPTIONS: Final = 3
 _INVALID_REQUEST: Final = -32600
 _METHOD_NOT_FOUND: Final = -32601
+# Streams that stay open while the server runs.
+_LONG_LIVED: Final = frozenset({"subscriptions/listen"})
 _SESSION: Final = "mcp-session-id"
+# What the protocol allows, and what fits beside the other headers.
+_SESSION_ID: Final = re.compile(r"[\x21-\x7e]{0,4096}\Z")
 _NO_STREAM: Final = frozenset({404, 405})
 
 
@@ -69,6 +68,7 @@ class HttpLink:
         self._session_id = ""
         self._tasks: dict[RequestId, asyncio.Task[None]] = {}
         self._changes: asyncio.Task[None] | None = None
+        self._alone = asyncio.Semaphore(MOST_ALONE)
         self.routing = RoutingHeaders()
         # Whether the lists were read, so that a change before the stream of changes was open is missed.
         self._listed = False
@@ -117,7 +117,8 @@ class HttpLink:
         try:
             async with asyncio.timeout(_END_SECONDS):
                 if self._session_id:
-                    await client.delete(self._url, headers=self._headers(None))
+                    async with client.stream("DELETE", self._url, headers=self._headers(None)):
+                        log.debug("A session of an MCP server was closed")
                 await client.aclose()
         except (library.HTTPError, TimeoutError, OSError, SignInRequired, UpstreamLost, *self._sign_in_errors) as error:
             log.debug("A session of an MCP server was not closed", reason=type(error).__name__)
@@ -189,12 +190,14 @@ class HttpLink:
         if response.status_code >= 400 or response.status_code == 202:
             await self._refused(response, message)
         if message["method"] == "initialize":
-            self._session_id = response.headers.get(_SESSION, "")
+            self._session_id = _session_id_in(response)
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind == "application/json":
             await self._deliver(await json_of(response), request)
+            # Nothing else follows: without this a call would wait until its timeout.
+            self._failed(request, UpstreamLost("The server answered another request than this one."))
         elif kind == "text/event-stream":
-            await self._read_stream(response, request)
+            await self._read_stream(response, request, SMALL_SHARE if message["method"] in _LONG_LIVED else 1.0)
         else:
             raise UpstreamError(_INVALID_REQUEST, "The server answered with neither JSON nor a stream of events.")
 
@@ -216,9 +219,9 @@ class HttpLink:
             raise UpstreamLost(f"The server answered with status {status}.")
         raise UpstreamError(_INVALID_REQUEST, f"The server answered with status {status}.")
 
-    async def _read_stream(self, response: "httpx2.Response", request: RequestId) -> None:
+    async def _read_stream(self, response: "httpx2.Response", request: RequestId, share: float) -> None:
         """Read events until the answer. A stream with ids that ends early is continued where it ended."""
-        stream = Events(response)
+        stream = Events(response, share=share)
         if await self._take_events(stream, request):
             return
         resumed = 0
@@ -227,7 +230,7 @@ class HttpLink:
             async with self._resumed(stream.last_id) as continued:
                 if continued.status_code >= 400:
                     break
-                stream = Events(continued, stream)
+                stream = Events(continued, stream, share)
                 if await self._take_events(stream, request):
                     return
             resumed = 0 if stream.has_new_id else resumed + 1
@@ -268,10 +271,11 @@ class HttpLink:
         """Send a notification, or an answer to a question of the server."""
         library = http_library()
         try:
-            async with self._posted(message) as response:
+            async with self._alone, asyncio.timeout(ALONE_SECONDS), self._posted(message) as response:
                 if response.status_code >= 400:
                     log.debug("An MCP server refused a message", status=response.status_code)
-        except (library.HTTPError, OSError, SignInRequired, *self._sign_in_errors) as error:
+                await discard(response)
+        except (library.HTTPError, OSError, TimeoutError, SignInRequired, *self._sign_in_errors) as error:
             raise UpstreamLost(why_unreachable(error), may_have_run=False) from error
 
     async def _read_changes(self) -> None:
@@ -286,7 +290,7 @@ class HttpLink:
                         return
                     if stream is None and self._listed:
                         await self._deliver({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}, None)
-                    stream = Events(response, stream)
+                    stream = Events(response, stream, SMALL_SHARE)
                     await self._take_events(stream, None)
                     failures = 0
             except (library.HTTPError, library.StreamError, OSError, UpstreamLost):
@@ -295,4 +299,12 @@ class HttpLink:
                 return
             except self._sign_in_errors:
                 return
-            await asyncio.sleep(stream.pause if stream is not None else RESUME_SECONDS)
+            # Nobody waits for it, so a server that wants to be asked at once is asked after a moment.
+            await asyncio.sleep(max(stream.pause, RESUME_SECONDS) if stream is not None else RESUME_SECONDS)
+
+
+def _session_id_in(response: "httpx2.Response") -> str:
+    session_id: str = response.headers.get(_SESSION, "")
+    if not _SESSION_ID.match(session_id):
+        raise UpstreamLost("The server gave a session id that cannot be sent.", may_have_run=False)
+    return session_id

@@ -42,6 +42,8 @@ _STABLE_SECONDS: Final = 30.0
 # A call starts a server at once, unless it failed a moment ago.
 _CALL_FLOOR_SECONDS: Final = 1.0
 _MOST_ERAS_TRIED: Final = 3
+# It is shown with every call, and logged.
+_LONGEST_REASON: Final = 300
 # How soon a sign-in by another process is noticed.
 _LOOK_SECONDS: Final = 1.0
 
@@ -288,5 +290,5 @@ def _reason_of(error: Exception) -> str:
     if isinstance(error, TimeoutError):
         return "It did not answer in time."
     if isinstance(error, UpstreamError):
-        return f"It refused the connection: {error.message}"
+        return f"It refused the connection: {error.message[:_LONGEST_REASON]}"
     return error.reason if isinstance(error, UpstreamLost) else str(error)

@@ -163,7 +163,7 @@ class RunningCall:
                     return None
                 case Failed(error):
                     raise self._refused or error
-                case Answered(result) if result.get("resultType") == "input_required":
+                case Answered(result) if self._wants_input(result):
                     self._question = _question_of(result)
                     if not self._question.requests:
                         await asyncio.sleep(_NO_QUESTION_SECONDS)
@@ -172,6 +172,10 @@ class RunningCall:
                     if self._refused is not None and result.get("isError"):
                         raise self._refused
                     return result
+
+    def _wants_input(self, result: Message) -> bool:
+        """Whether the request has to be repeated. A call of an older session has run."""
+        return result.get("resultType") == "input_required" and self.session.era == "modern"
 
     def _refuse(self, error: CapabilityRequiredError) -> None:
         """Tell the server that the client cannot be asked. Some servers can do without."""
@@ -250,7 +254,8 @@ def park_key(owner: str, tool: str, arguments: Mapping[str, Any]) -> tuple[str, 
 def _question_of(result: Message) -> Question:
     asked = result.get("inputRequests")
     asked = asked if isinstance(asked, dict) else {}
-    pairs = {name: (str(one.get("method")), one.get("params") or {}) for name, one in asked.items()}
+    objects = {name: one if isinstance(one, dict) else {} for name, one in asked.items()}
+    pairs = {name: (str(one.get("method")), one.get("params") or {}) for name, one in objects.items()}
     try:
         return Question(pairs, request=None, state=result.get("requestState"))
     except ValueError as error:

@@ -6,6 +6,7 @@ with `input_required`. `handshake.py` finds out which of them a server speaks.
 """
 
 import asyncio
+import re
 from collections.abc import Mapping
 from typing import Any, Final, Literal, Protocol
 
@@ -40,6 +41,10 @@ REQUEST_SECONDS: Final = 30.0
 # Of a progress message or a log line, so much is passed on.
 _LONGEST_TEXT: Final = 10_000
 _MOST_LOGGED_VALUES: Final = 1_000
+# Of its name, version and pictures, and of its capabilities.
+_MOST_VALUES: Final = 8_000
+_VALUE_CHARACTERS: Final = 64
+_VERSION: Final = re.compile(r"[0-9A-Za-z.\-]{1,32}\Z")
 # Open questions of one call.
 _MOST_QUESTIONS: Final = 32
 # Answers to questions of a server that does not read them wait, and are dropped beyond this.
@@ -80,11 +85,12 @@ class UpstreamSession:
         """Take over what the server says of itself."""
         modern = era == "modern"
         self.era = era
-        self.protocol = MODERN_VERSION if modern else str(result.get("protocolVersion") or LEGACY_VERSION)
+        self.protocol = MODERN_VERSION if modern else _version_in(result)
         info = as_object(result.get("_meta")).get(f"{_META}serverInfo") if modern else result.get("serverInfo")
-        self.info = as_object(info)
-        self.instructions = str(result.get("instructions") or "")
-        self.capabilities = as_object(result.get("capabilities"))
+        self.info = _bounded(info)
+        instructions = result.get("instructions")
+        self.instructions = instructions if isinstance(instructions, str) else ""
+        self.capabilities = _bounded(result.get("capabilities"))
         self.link.use(self.protocol)
 
     # Requests.
@@ -305,6 +311,17 @@ def _envelope(capabilities: Mapping[str, Any], *, wants_logs: bool) -> Message:
         f"{_META}clientCapabilities": dict(capabilities),
         **logs,
     }
+
+
+def _version_in(result: Message) -> str:
+    """The revision that a server chose. It is sent with every request, so anything else counts as ours."""
+    version = result.get("protocolVersion")
+    return version if isinstance(version, str) and _VERSION.match(version) else LEGACY_VERSION
+
+
+def _bounded(value: Any) -> Message:
+    """What a server says of itself; nothing, if it is far too much to be kept and shown."""
+    return {} if has_more_values(value, _MOST_VALUES, _VALUE_CHARACTERS) else as_object(value)
 
 
 def as_object(value: Any) -> Message:

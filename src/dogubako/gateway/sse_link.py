@@ -5,9 +5,11 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urljoin, urlsplit
 
-from dogubako.gateway.http_client import LONGEST_ANSWER, http_library, open_client, why_unreachable
+from dogubako.gateway.event_stream import Event, events_of, message_in
+from dogubako.gateway.http_client import ALONE_SECONDS, MOST_ALONE, http_library, open_client, why_unreachable
 from dogubako.gateway.link import Message, Receiver, RequestId, SignInRequired, UpstreamLost, WrongConfiguration
-from dogubako.gateway.messages import decoded, encoded
+from dogubako.gateway.messages import encoded
+from dogubako.gateway.response_body import discard
 
 if TYPE_CHECKING:
     import httpx2
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from dogubako.gateway.settings import ServerSettings
 
 _ENDPOINT_SECONDS: Final = 30.0
+# Answers come by the stream that stays open, so it may take half of the time.
+_SHARE: Final = 0.5
 
 
 class SseLink:
@@ -30,6 +34,7 @@ class SseLink:
         self._receiver: Receiver | None = None
         self._reading: asyncio.Task[None] | None = None
         self._version = ""
+        self._alone = asyncio.Semaphore(MOST_ALONE)
         self.diagnostics = ""
         self.noise_lines = 0
 
@@ -58,20 +63,34 @@ class SseLink:
     async def send(self, message: Message) -> None:
         if self._client is None or self._receiver is None:
             raise UpstreamLost("The connection was closed.", may_have_run=False)
+        if "method" in message and "id" in message:
+            await self._post(self._client, message)
+            return
+        try:
+            async with self._alone, asyncio.timeout(ALONE_SECONDS):
+                await self._post(self._client, message)
+        except TimeoutError as error:
+            raise UpstreamLost("The server does not take messages.") from error
+
+    async def _post(self, client: "httpx2.AsyncClient", message: Message) -> None:
         headers = {"content-type": "application/json"}
         if self._version:
             headers["mcp-protocol-version"] = self._version
         library = http_library()
         try:
-            response = await self._client.post(self._endpoint.result(), content=encoded(message), headers=headers)
+            async with client.stream(
+                "POST", self._endpoint.result(), content=encoded(message), headers=headers
+            ) as response:
+                if response.status_code == 401:
+                    raise SignInRequired(response.headers.get("www-authenticate", ""))
+                if response.status_code >= 400:
+                    status = response.status_code
+                    raise UpstreamLost(f"The server answered with status {status}.", may_have_run=False)
+                await discard(response)
         except library.ConnectError as error:
             raise UpstreamLost(why_unreachable(error), may_have_run=False) from error
         except (library.HTTPError, OSError) as error:
             raise UpstreamLost("The server broke off the connection.") from error
-        if response.status_code == 401:
-            raise SignInRequired(response.headers.get("www-authenticate", ""))
-        if response.status_code >= 400:
-            raise UpstreamLost(f"The server answered with status {response.status_code}.", may_have_run=False)
 
     async def close(self) -> None:
         self._receiver = None
@@ -87,29 +106,37 @@ class SseLink:
             headers = {"accept": "text/event-stream", "cache-control": "no-store"}
             async with client.stream("GET", self._settings.url or "", headers=headers) as response:
                 _check(response)
-                async for event in library.EventSource(response, max_event_size=LONGEST_ANSWER):
-                    self._take(event.event, event.data)
+                async for event in events_of(response, _SHARE):
+                    await self._take(event)
         except (UpstreamLost, SignInRequired, WrongConfiguration) as refused:
             error = refused
-        except (library.HTTPError, library.StreamError, library.SSEError, OSError) as broken:
+        except (library.HTTPError, library.StreamError, OSError) as broken:
             error = UpstreamLost(why_unreachable(broken), may_have_run=False)
         if not self._endpoint.done():
             self._endpoint.set_exception(error)
         elif self._receiver is not None:
             self._receiver.lost("The stream of events ended.")
 
-    def _take(self, kind: str, data: str) -> None:
-        if kind == "endpoint" and not self._endpoint.done():
-            target = urljoin(self._settings.url or "", data)
-            if urlsplit(target)[:2] != urlsplit(self._settings.url or "")[:2]:
-                raise WrongConfiguration("The server wants its messages at another address.")
-            self._endpoint.set_result(target)
-        elif kind == "message" and self._receiver is not None:
-            message = decoded(data.encode())
-            if isinstance(message, dict):
-                self._receiver.received(message, None)
-            else:
+    async def _take(self, event: Event) -> None:
+        if event.kind == "endpoint" and not self._endpoint.done():
+            self._endpoint.set_result(_endpoint_in(event.data, self._settings.url or ""))
+        elif event.kind == "message":
+            message = await message_in(event)
+            if not isinstance(message, dict):
                 self.noise_lines += 1
+            elif self._receiver is not None:
+                self._receiver.received(message, None)
+
+
+def _endpoint_in(data: bytes, url: str) -> str:
+    """Where messages go. It must be at the address of the server, which alone may see our credentials."""
+    try:
+        target = http_library().URL(urljoin(url, data.decode()))
+    except (ValueError, http_library().InvalidURL) as error:
+        raise WrongConfiguration("The server does not say where messages go.") from error
+    if urlsplit(str(target))[:2] != urlsplit(url)[:2]:
+        raise WrongConfiguration("The server wants its messages at another address.")
+    return str(target)
 
 
 def _check(response: "httpx2.Response") -> None:

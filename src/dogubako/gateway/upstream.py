@@ -10,7 +10,7 @@ from dogubako.contract.conversation import InputRequired
 from dogubako.contract.errors import ApiError, DogubakoError
 from dogubako.contract.output import Blocks
 from dogubako.gateway.keeper import ConnectionKeeper, StateName, UpstreamState
-from dogubako.gateway.link import Message, SignInRequired, UpstreamError, UpstreamLost
+from dogubako.gateway.link import Message, SignInRequired, UpstreamError, UpstreamLost, WrongConfiguration
 from dogubako.gateway.questions import ParkedCalls, RunningCall, park_key
 from dogubako.gateway.results import ToolFailure, blocks_of, failure_of, lost, tool_is_gone
 from dogubako.gateway.session import REQUEST_SECONDS, UpstreamSession
@@ -45,6 +45,12 @@ class Upstream(ConnectionKeeper):
             raise lost(self.name, error, repeatable=idempotent) from error
         except SignInRequired as error:
             raise self.sign_in_needed() from error
+        except WrongConfiguration as error:
+            raise self._misconfigured(error) from error
+
+    def _misconfigured(self, error: WrongConfiguration) -> DogubakoError:
+        hint = f"The operator has to look at [servers.{self.name}]."
+        return ApiError(f"The call was not made at the server '{self.name}': {error}", hint=hint)
 
     async def _answered(self, method: str, params: Message, context: Context[Any]) -> Message:
         """The result of a request that may ask questions. The second call of a client continues the first."""
@@ -128,6 +134,8 @@ class Upstream(ConnectionKeeper):
             raise lost(self.name, error, repeatable=True) from error
         except SignInRequired as error:
             raise self.sign_in_needed() from error
+        except WrongConfiguration as error:
+            raise self._misconfigured(error) from error
         except TimeoutError as error:
             message = f"The server '{self.name}' did not answer in time."
             raise ApiError(message, unreachable=True, hint="Try again.") from error
