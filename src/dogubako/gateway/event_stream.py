@@ -49,6 +49,8 @@ class EventParser:
         self._kind = ""
         self._id: str | None = None
         self._pause: float | None = None
+        # Whether a line of data has begun and not ended.
+        self._in_data = False
         self._is_first = True
         self._after_return = False
 
@@ -61,8 +63,9 @@ class EventParser:
         self._after_return = piece[-1:] == b"\r"
         for part in piece.splitlines(keepends=True):
             text = part.rstrip(b"\r\n")
-            if len(text) == len(part):
-                self._line += text
+            is_whole = len(text) < len(part)
+            if self._in_data or not is_whole:
+                self._take_part(text, is_whole)
             elif text or self._line:
                 self._take(bytes(self._line + text) if self._line else text)
                 self._line.clear()
@@ -70,6 +73,20 @@ class EventParser:
                 yield event
             if len(self._line) + len(self._data) > LONGEST_ANSWER:
                 raise AnswerTooLong(f"The answer is larger than {MEGABYTES} MB.")
+
+    def _take_part(self, text: bytes, ends: bool) -> None:
+        """Take a part of a line. A long line of data is not copied again when it ends."""
+        if self._in_data:
+            self._data += text
+            if ends:
+                self._data += b"\n"
+                self._in_data = False
+            return
+        self._line += text
+        if len(self._line) > len(b"data: ") and self._line.startswith(b"data:"):
+            self._data += self._line[len(b"data:") :].removeprefix(b" ")
+            self._line.clear()
+            self._in_data = True
 
     def _take(self, line: bytes) -> None:
         name, _, value = line.partition(b":")
@@ -87,7 +104,8 @@ class EventParser:
     def _ended(self) -> Event | None:
         if not self._data and not self._kind and self._id is None and self._pause is None:
             return None
-        event = Event(self._kind or "message", bytes(self._data[:-1]), self._id, self._pause)
+        del self._data[-1:]
+        event = Event(self._kind or "message", bytes(self._data), self._id, self._pause)
         self._data, self._kind, self._id, self._pause = bytearray(), "", None, None
         return event
 

@@ -18,6 +18,8 @@ from dogubako.settings import SettingsError
 NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,31}", re.ASCII)
 Transport = Literal["stdio", "http", "sse"]
 
+# The key in the value of a header.
+_CREDENTIAL: Final = re.compile(r"(?i)(?:bearer|basic|token|apikey) +([^\s$]+)\Z")
 # `${VAR}`, `${VAR:-default}`, `${env:VAR}` and `${file:PATH}`.
 _REFERENCE: Final = re.compile(r"\$\{([^{}]+)\}")
 _VARIABLE: Final = re.compile(r"(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.ASCII | re.DOTALL)
@@ -218,7 +220,11 @@ def resolve(name: str, settings: SettingsT, environ: Mapping[str, str]) -> Setti
         return _REFERENCE.sub(lambda match: value_of(match[1]), text)
 
     def secret(value: SecretStr) -> SecretStr:
-        return SecretStr(_REFERENCE.sub(lambda match: _looked_up(name, match[1], environ), value.get_secret_value()))
+        # A server may quote the key of a header without the words around it.
+        whole = plain(value.get_secret_value())
+        if match := _CREDENTIAL.match(whole):
+            secrets.append(SecretStr(match[1]))
+        return SecretStr(whole)
 
     changed: dict[str, Any] = {
         "command": plain(settings.command) if settings.command is not None else None,
