@@ -151,7 +151,7 @@ HOW: dict[str, Answer] = {
     "an event of 40 MB": lambda ask: ask.stream(ask.event(b'"' + b"x" * 40_000_000 + b'"')),
     "an event of 20 MB": lambda ask: ask.stream(ask.event(b'"' + b"x" * 20_000_000 + b'"')),
     "an answer of very many values": lambda ask: ask.stream(
-        ask.event(raw_result(ask, b'{"content":[],"structuredContent":{"a":[' + b"1," * 300_000 + b"1]}}"))
+        ask.event(raw_result(ask, b'{"content":[],"structuredContent":{"a":[' + b"1," * 100_000 + b"1]}}"))
     ),
     "tiny messages without end": lambda ask: ask.flood(b"data:{}\n\n"),
     "comments without end": lambda ask: ask.flood(b":\n"),
@@ -215,7 +215,6 @@ HOW: dict[str, Answer] = {
     "later for ever": lambda ask: ask.status(429, retry_after="1000000000"),
     "unavailable for ever": lambda ask: ask.status(503, retry_after="9" * 5_000),
     "an error without end": lambda ask: endless_error(ask, 500),
-    "not found without end": lambda ask: endless_error(ask, 403),
     "an error of 20 MB": lambda ask: ask.body(
         json.dumps({"jsonrpc": "2.0", "id": ask.id, "error": {"code": 1, "message": "no " * 7_000_000}}).encode(), 400
     ),
@@ -272,10 +271,6 @@ SSE_HOW: dict[str, Callable[[Exchange], bytes]] = {
     "nothing bad": lambda ask: _event(ask, ask.answer()),
     "tiny events": lambda ask: b"data:1\n\n" * 100_000 + _event(ask, ask.answer()),
     "comments": lambda ask: b":\n" * 500_000 + _event(ask, ask.answer()),
-    "an event of 20 MB": lambda ask: _event(ask, ask.answer(text("a word " * 3_000_000))),
-    "very many values": lambda ask: _event(
-        ask, raw_result(ask, b'{"content":[],"structuredContent":{"a":[' + b"1," * 300_000 + b"1]}}")
-    ),
     "deep": lambda ask: _event(ask, deep(100_000)) + _event(ask, ask.answer()),
     "broken UTF-8": lambda ask: _event(ask, b"\xff\xed\xa0\x80") + _event(ask, ask.answer()),
     "another endpoint": lambda ask: b"event: endpoint\ndata: http://[\n\n" + _event(ask, ask.answer()),

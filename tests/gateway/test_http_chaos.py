@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -11,8 +12,9 @@ from dogubako.contract.errors import ApiError, CredentialRequiredError
 from dogubako.gateway import keeper
 from dogubako.gateway.settings import ServerSettings
 from tests.doors.connections import listening
+from tests.doors.processes import PATIENCE
 
-from .fake_http import FakeHttp, OldHttp
+from .fake_http import Answer, FakeHttp, OldHttp
 from .upstreams import running, until
 
 BOTH = pytest.mark.parametrize("era", ["legacy", "modern"])
@@ -144,3 +146,55 @@ async def test_a_redirect_to_another_host_is_a_wrong_configuration(tmp_path: Pat
         await server.is_in("broken_configuration")
 
         assert "redirects to another address" in server.upstream.state.reason
+
+
+@BOTH
+async def test_a_redirect_of_a_call_is_told_in_our_words(era: str, tmp_path: Path) -> None:
+    app = FakeHttp(era)
+    async with listening(app) as place, running(at(place.port), tmp_path) as server:
+        await server.is_in("ready")
+        app.status = 307
+        with pytest.raises(ApiError, match="redirects again and again"):
+            await server.call("echo")
+
+
+class WrongIds(FakeHttp):
+    """Answers every call under the id of nobody."""
+
+    async def _answer(self, method: str, request: int, params: dict[str, Any], answer: Answer) -> None:
+        await super()._answer(method, 999 if method == "tools/call" else request, params, answer)
+
+
+@BOTH
+async def test_an_answer_to_another_request_fails_the_call_at_once(era: str, tmp_path: Path) -> None:
+    async with listening(WrongIds(era)) as place, running(at(place.port), tmp_path) as server:
+        with pytest.raises(ApiError, match="answered another request") as raised:
+            await server.call("echo")
+
+    assert not raised.value.transient
+
+
+class SilentNotices(FakeHttp):
+    """Never answers a message that says that a call was cancelled."""
+
+    async def _post(self, message: dict[str, Any], headers: dict[str, str], answer: Answer) -> None:
+        if message.get("method") == "notifications/cancelled":
+            await answer.gone()
+        else:
+            await super()._post(message, headers, answer)
+
+
+async def test_messages_that_nobody_takes_leave_connections_for_calls(tmp_path: Path) -> None:
+    app = SilentNotices("legacy")
+    async with listening(app) as place, running(at(place.port), tmp_path) as server:
+        await server.is_in("ready")
+        for _ in range(3):
+            app.methods.clear()
+            calls = [asyncio.create_task(server.call("silent")) for _ in range(80)]
+            await until(lambda: app.methods.count("tools/call") == 80)
+            for call in calls:
+                call.cancel()
+            await asyncio.gather(*calls, return_exceptions=True)
+
+        async with asyncio.timeout(PATIENCE):
+            assert await server.call("echo", text="next") == "next"

@@ -18,6 +18,13 @@ def resolved(table: dict[str, Any], **environ: str) -> Any:
     return resolve("one", read_server("one", table), environ)
 
 
+@pytest.mark.parametrize("value", ["Bearer key-12345678", "Bearer ${KEY}", "x-${KEY}", "token  ${KEY}"])
+def test_the_key_in_a_header_is_masked_without_the_words_around_it(value: str) -> None:
+    settings = resolved({"url": "https://x.example/mcp", "headers": {"Authorization": value}}, KEY="key-12345678")
+
+    assert "key-12345678" in secrets_of(settings)
+
+
 def test_variables_and_files_are_replaced_and_masked(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("from-a-file\n")
     settings = resolved(
