@@ -158,7 +158,6 @@ HOW: dict[str, Answer] = {
     "empty lines without end": lambda ask: ask.flood(b"\n"),
     "a line without end": lambda ask: ask.flood(b"data: x"),
     "data lines without end": lambda ask: ask.flood(b"data:\n"),
-    "a comment without end": lambda ask: ask.flood(b":"),
     "broken UTF-8": lambda ask: ask.stream(ask.event(ask.answer().replace(b"answered", b"\xff\xfe\xed\xa0\x80"))),
     "a broken UTF-8 body": lambda ask: ask.body(ask.answer().replace(b"answered", b"\xff\xfe\xed\xa0\x80")),
     "deep JSON": lambda ask: ask.body(raw_result(ask, deep(100_000))),
@@ -215,9 +214,6 @@ HOW: dict[str, Answer] = {
     "later for ever": lambda ask: ask.status(429, retry_after="1000000000"),
     "unavailable for ever": lambda ask: ask.status(503, retry_after="9" * 5_000),
     "an error without end": lambda ask: endless_error(ask, 500),
-    "an error of 20 MB": lambda ask: ask.body(
-        json.dumps({"jsonrpc": "2.0", "id": ask.id, "error": {"code": 1, "message": "no " * 7_000_000}}).encode(), 400
-    ),
     "an error with a code of 4,000 digits": lambda ask: ask.body(
         b'{"id":%d,"error":{"code":%s,"message":"\\ud800"}}' % (ask.id, b"9" * 4_000)
     ),
@@ -233,11 +229,7 @@ HOW: dict[str, Answer] = {
     "a flood of progress": progress_flood,
     "a flood of log lines": lambda ask: flooded(ask, notice("message", level="info", data="m")),
     "a flood of samplings": lambda ask: flooded(ask, question("sampling/createMessage", messages=[]), 1),
-    "a flood of forms": lambda ask: flooded(
-        ask, question("elicitation/create", message="m", requestedSchema={"type": "object"}), 1
-    ),
     "a flood of pings": lambda ask: flooded(ask, question("ping"), 1),
-    "a flood of methods": lambda ask: flooded(ask, question("x/y"), 1),
     "questions under odd ids": lambda ask: ask.stream(
         *(question("ping", number) for number in ([1], None, 1.5, "x" * 100_000, -1, True, "\ud800", 10**30))
     ),
@@ -269,13 +261,13 @@ def _event(ask: Exchange, data: bytes) -> bytes:
 # Each makes the events that answer a call over the old transport.
 SSE_HOW: dict[str, Callable[[Exchange], bytes]] = {
     "nothing bad": lambda ask: _event(ask, ask.answer()),
-    "tiny events": lambda ask: b"data:1\n\n" * 100_000 + _event(ask, ask.answer()),
-    "comments": lambda ask: b":\n" * 500_000 + _event(ask, ask.answer()),
+    "tiny events": lambda ask: b"data:1\n\n" * 20_000 + _event(ask, ask.answer()),
+    "comments": lambda ask: b":\n" * 100_000 + _event(ask, ask.answer()),
     "deep": lambda ask: _event(ask, deep(100_000)) + _event(ask, ask.answer()),
     "broken UTF-8": lambda ask: _event(ask, b"\xff\xed\xa0\x80") + _event(ask, ask.answer()),
     "another endpoint": lambda ask: b"event: endpoint\ndata: http://[\n\n" + _event(ask, ask.answer()),
     "changes": lambda ask: notice("tools/list_changed") * 10_000 + _event(ask, ask.answer()),
-    "pings": lambda ask: question("ping") * 5_000 + _event(ask, ask.answer()),
+    "pings": lambda ask: question("ping") * 3_000 + _event(ask, ask.answer()),
     "an event of 40 MB": lambda ask: _event(ask, b'"' + b"x" * 40_000_000 + b'"'),
 }  # fmt: skip
 
@@ -321,14 +313,11 @@ async def silent_notices(ask: Exchange, method: str) -> bool:
 ATTACKS: dict[str, Handshake] = {
     "version-lines": at("initialize")(partial(initialized, protocolVersion="2025-11-25\r\nx: y")),
     "version-odd": at("initialize")(partial(initialized, protocolVersion="\u00e9\u2028")),
-    "version-long": at("initialize")(partial(initialized, protocolVersion="1" * 1_000_000)),
     "session-odd": at("initialize")(partial(initialized, headers={"mcp_session_id": "\u00e9\u20ac"})),
     "session-long": at("initialize")(partial(initialized, headers={"mcp_session_id": "s" * 90_000})),
-    "session-lines": at("initialize")(partial(initialized, headers={"mcp_session_id": "a\r\n\tb"})),
     "info-large": at("initialize")(partial(initialized, serverInfo={"name": "n" * 5_000_000, "a": ["x"] * 50_000})),
     "refused": at("initialize", "server/discover")(lambda ask: ask.body(error(ask, "no " * 7_000_000))),
     "lost": at("tools/call")(lambda ask: ask.status(404)),
-    "lost-lists": at("tools/list")(lambda ask: ask.status(404)),
     "changes-flood": at("GET")(lambda ask: ask.flood(notice("tools/list_changed"))),
     "changes-comments": at("GET")(lambda ask: ask.flood(b":\n")),
     "changes-again": at("GET")(partial(resumed_for_ever, lines=b"id: @\nretry: 0\ndata:\n\n")),
@@ -336,7 +325,6 @@ ATTACKS: dict[str, Handshake] = {
     "changes-odd": at("GET")(lambda ask: ask.body("id: \u00e9\nretry: 0\ndata:\n\n".encode(), kind=EVENTS)),
     "silent-notices": silent_notices,
     "pages": at("tools/list")(endless_pages),
-    "drips": at("tools/list")(lambda ask: ask.drip(b" ", kind=JSON)),
     "elsewhere": at("initialize", "server/discover")(lambda ask: ask.status(307, location=ask.server.other)),
     "sign-in": at("initialize", "server/discover")(
         lambda ask: ask.status(401, www_authenticate=f'Bearer resource_metadata="{ask.server.other}/secret"')
@@ -350,7 +338,6 @@ ATTACKS: dict[str, Handshake] = {
     "sse-elsewhere": at("GET")(
         lambda ask: ask.body(b"event: endpoint\ndata: %s\n\n" % ask.server.other.encode(), kind=EVENTS)
     ),
-    "sse-redirect": at("GET")(lambda ask: ask.status(307, location=ask.server.other)),
     "sse-comments": at("GET")(lambda ask: ask.flood(b":\n")),
 }
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from dogubako.gateway.settings import ServerSettings
 
 _ENDPOINT_SECONDS: Final = 30.0
-# Answers come by the stream that stays open, so it may take half of the time.
-_SHARE: Final = 0.5
+# Answers come by the stream that stays open, so it may take a fifth of the time.
+_SHARE: Final = 0.2
 
 
 class SseLink:
