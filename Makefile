@@ -13,7 +13,7 @@ PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 PARALLEL := -n $(WORKERS) --maxprocesses 8 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all test-rest test-pages test-n8n test-searx test-redmine test-servers test-fleet test-scale attack check lint types coverage docs docs-check bench bench-profile bench-search bench-pages bench-services load conformance sbom notices lock clean
+.PHONY: help install run test test-all test-rest test-pages test-n8n test-searx test-redmine test-servers test-fleet test-scale attack attack-rounds attack-stalls check lint types coverage docs docs-check bench bench-profile bench-search bench-pages bench-services load conformance sbom notices lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -100,8 +100,12 @@ STALLS := tests/doors/test_loop_stalls.py tests/packs/test_large_answers.py test
   tests/console/test_large.py tests/response/test_loop_stalls.py tests/packs/web/providers/test_event_loop.py \
   tests/engine/search/test_searching_beside_the_loop.py tests/packs/n8n/test_large_files.py
 
-attack: $(DEV)  ## hostile requests, crowds, oversized answers, a sick Redis, full disks, signals; a table of failures
+attack: attack-rounds attack-stalls  ## hostile requests, crowds, a sick Redis, full disks, signals; a table of failures
+
+attack-rounds: $(DEV)
 	$(BIN)/python -m pytest -q -m attack -n 2 --dist worksteal tests/attack
+
+attack-stalls: $(DEV)
 	printf '%s\n' $(STALLS) | xargs -P 2 -n 1 $(BIN)/python -m pytest -q -m stall
 
 docs: $(DEV)  ## write the generated tables again
