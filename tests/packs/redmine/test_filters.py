@@ -176,6 +176,12 @@ async def test_what_redmine_would_ignore_is_refused_before_any_request(
     assert on.wire.asked() == []
 
 
+@pytest.mark.parametrize("word", ["None", "null", "True", "-1", "0x7", "７"])
+@pytest.mark.parametrize(("tool", "parameter"), [("list_issues", "assigned_to_id"), ("list_time_entries", "user_id")])
+def test_a_word_that_is_nobody_is_refused(tool: str, parameter: str, word: str, asking: Asking) -> None:
+    assert asking.sent(tool, **{parameter: word}) is None
+
+
 _OPERATORS = ["*", "!*", "!", "|", "=", "~", "^", "$", "<=", ">=", "><", "t", "t-", ">t-", "<t+", "w", "nm", "lm", "o"]
 _VALUES = ["7", "me", "New", "Bug", "High", "open", "2026-09-01", "2026-02-30", "2026-09-01T10:00:00Z", "dark", "C"]
 _PIECES = st.sampled_from([*_OPERATORS, *_VALUES, " ", "\n", '"', ","])

@@ -77,9 +77,9 @@ class People:
             if found := await self._search(named, near, since):
                 beside_users = not all(one.is_group for one in found)
                 return only([one.as_candidate(beside_users=beside_users) for one in found], "user", parameter)
-        if named == str(as_id(named)):
+        if (id_ := as_id(named)) is not None and named == str(id_):
             # Nobody we can see has this login or id; Redmine knows more people.
-            return int(named)
+            return id_
         known = await self._members(project, None) if project is not None else ()
         raise absent("user", parameter, [one.as_candidate() for one in known], _HINT)
 
@@ -155,9 +155,10 @@ class People:
 
     async def _or_by_id(self, named: str, found: list[Person]) -> list[Person]:
         """A login of digits, and whoever has this number as id: one of the two is meant."""
-        if named != str(as_id(named)):
+        id_ = as_id(named)
+        if id_ is None or named != str(id_):
             return found
-        other = await self._lookups.record_if_allowed(USER, int(named))
+        other = await self._lookups.record_if_allowed(USER, id_)
         return found if other is None else _merged([*found, _person(other)])
 
     async def _with_records(self, ids: Sequence[int]) -> list[Person]:
