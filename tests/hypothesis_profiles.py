@@ -10,8 +10,8 @@ _FULL: Final = "full"
 _QUICK_EXAMPLES: Final = 15
 
 # How long an example takes says more about the machine than about us; speed is measured in `make bench`.
-# With SAME_EXAMPLES set, as in `.ci/run`, the examples of a test stay the same until its code changes: what passed on one
-# machine passes on the next. Everywhere else they are new in every run.
+# With SAME_EXAMPLES set, as in `.ci/run`, the examples of a test stay the same until its code changes: what passed on
+# one machine passes on the next. Everywhere else they are new in every run.
 _SAME: Final = bool(os.environ.get("SAME_EXAMPLES"))
 settings.register_profile(_QUICK, deadline=None, max_examples=_QUICK_EXAMPLES, derandomize=_SAME)
 settings.register_profile(_FULL, deadline=None, derandomize=_SAME)
