@@ -41,11 +41,27 @@ class CertificateAuthority:
     ) -> x509.Certificate:
         now = datetime.datetime.now(datetime.UTC)
         day = datetime.timedelta(days=1)
+        is_authority = isinstance(extension, x509.BasicConstraints)
+        # Python 3.13 refuses certificates without these three.
+        usage = x509.KeyUsage(
+            digital_signature=True,
+            content_commitment=False,
+            key_encipherment=False,
+            data_encipherment=False,
+            key_agreement=False,
+            key_cert_sign=is_authority,
+            crl_sign=is_authority,
+            encipher_only=False,
+            decipher_only=False,
+        )
         return (
             x509.CertificateBuilder(issuer_name=self._name, subject_name=subject, public_key=key)
             .serial_number(x509.random_serial_number())
             .not_valid_before(now - day)
             .not_valid_after(now + day)
-            .add_extension(extension, critical=isinstance(extension, x509.BasicConstraints))
+            .add_extension(extension, critical=is_authority)
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False)
+            .add_extension(usage, critical=True)
             .sign(self._key, hashes.SHA256())
         )

@@ -28,7 +28,8 @@ async def test_a_body_that_is_no_json_is_said_to_be_none(rest: DescribedClient, 
     visit = await rest.post(route, body)
 
     assert (visit.status, visit.json["code"]) == (400, "VALIDATION_ERROR")
-    assert visit.json["error"] == "The request body is not valid JSON."
+    # Newer versions of Python read deeper, and then it is too deep for us.
+    assert visit.json["error"] in ("The request body is not valid JSON.", "Invalid parameters: nested too deeply")
     assert await serves_on(rest)
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -129,12 +130,14 @@ def test_a_value_has_the_type_of_its_argument(word: str, text: str, tmp_path: Pa
     assert dogubako("tools", "call", "echo", word, folder=tmp_path).out == f"{text}\n"
 
 
+# Newer versions of Python read deeper, and then it is too deep for us.
+TOO_DEEP = "nested too deeply" if sys.version_info >= (3, 13) else "not a JSON object."
 BAD_CALLS: list[Any] = [
     pytest.param(["echo", "text"], "Arguments are written name=value.", id="no value"),
     pytest.param(["echo", "txt=a"], "Required parameter missing: text", id="misspelt"),
     pytest.param(["big", "items=many"], "Invalid type for parameter items: expected integer", id="mistyped"),
     pytest.param(["echo", "{bad"], "The arguments are not a JSON object.", id="no JSON"),
-    pytest.param(["echo", '{"text": ' + "[" * 5000 + "]" * 5000 + "}"], "not a JSON object.", id="bottomless JSON"),
+    pytest.param(["echo", '{"text": ' + "[" * 5000 + "]" * 5000 + "}"], TOO_DEEP, id="bottomless JSON"),
     pytest.param(["big(["], "Cannot read the call", id="half a call"),
     pytest.param(["big(items: " + "[" * 5000 + "])"], "Cannot read the call", id="bottomless call"),
     pytest.param(["ecco", "text=a"], "Tool not found: ecco", id="unknown tool"),

@@ -1,6 +1,7 @@
 """Open folders: files below them are read and written, and nothing else is touched."""
 
 import os
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +15,8 @@ MUCH: Final = 1_000_000
 OUTSIDE: Final = "it is outside of the folders in DOGUBAKO_FILES"
 MISSING: Final = "there is no such file"
 TAKEN: Final = "there is such a file already, and nothing is overwritten"
+# Since then `Path.resolve` does not complain about links in a circle.
+CIRCLES_RESOLVE: Final = sys.version_info >= (3, 13)
 
 
 @pytest.fixture
@@ -68,7 +71,7 @@ async def test_a_file_below_an_open_folder_is_read(
         pytest.param("~/a.txt", MISSING, id="a home is no folder"),
         pytest.param("a\0b", "it is no path", id="a zero byte"),
         pytest.param("x" * 300, "it is no path", id="a name too long"),
-        pytest.param("circle", "it is no path", id="links in a circle"),
+        pytest.param("circle", MISSING if CIRCLES_RESOLVE else "it is no path", id="links in a circle"),
     ],
 )
 async def test_no_other_file_is_read(folders: OpenFolders, tmp_path: Path, path: str, reason: str) -> None:
@@ -136,7 +139,7 @@ async def test_a_new_file_is_written_below_an_open_folder(
         pytest.param("{folder}/closed/new.txt", OUTSIDE, id="a whole path elsewhere"),
         pytest.param("none/new.txt", "the file cannot be written (No such file or directory)", id="no such folder"),
         pytest.param("a\0b", "it is no path", id="a zero byte"),
-        pytest.param("circle", "it is no path", id="links in a circle"),
+        pytest.param("circle", TAKEN if CIRCLES_RESOLVE else "it is no path", id="links in a circle"),
     ],
 )
 async def test_nothing_is_overwritten_and_nothing_written_elsewhere(
