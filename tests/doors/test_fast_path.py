@@ -15,6 +15,7 @@ _EACH = 1_600
 _OWN_TO_EACH = ("errorId", "executionTime", "timestamp")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("modern", "least_taken"), [pytest.param(True, 400, id="2026"), pytest.param(False, 400, id="2025")]
 )

@@ -1,7 +1,7 @@
 """Whatever a tool returns: its answer is valid, fits the budget and holds no secret, at every door."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import httpx2
@@ -75,7 +75,12 @@ def kept(answer: Answer) -> None:
     mcp_types.CallToolResult.model_validate({"content": blocks, "isError": answer.is_error})
 
 
-@pytest.mark.parametrize("how", LIES)
+def _each(lies: Iterable[str]) -> list[Any]:
+    """The large ones take seconds each."""
+    return [pytest.param(how, marks=pytest.mark.slow if "100,000" in how or "million" in how else ()) for how in lies]
+
+
+@pytest.mark.parametrize("how", _each(LIES))
 def test_a_hand_made_result_keeps_the_promises(lying_door: Speaker, how: str) -> None:
     for way in _WAYS:
         kept(lying_door.call(way, {"how": how}))

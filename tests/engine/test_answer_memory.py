@@ -107,6 +107,7 @@ async def test_what_a_tool_costs_is_forgotten_after_smaller_answers() -> None:
     assert memory.expected(LARGE) == 0
 
 
+@pytest.mark.slow
 async def test_calls_that_came_together_do_not_hold_all_their_answers_at_once() -> None:
     returned: list[int] = []
 

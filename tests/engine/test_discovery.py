@@ -294,6 +294,7 @@ def test_passing_on_says_that_it_may_do_anything() -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "count_tokens", [pytest.param(claude_tokens, id="Claude"), pytest.param(mistral_tokens, id="Mistral")]
 )

@@ -47,8 +47,18 @@ def merges(levels: int = 13) -> str:
     [
         pytest.param(" " * (50 * 1024 * 1024), "larger than 20 MB", id="50 MB"),
         pytest.param('{"openapi": "3.1.0", "paths": ' + "[" * 200_000, "nested too deeply", id="deep"),
-        pytest.param(f"{laughs()}\nopenapi: 3.1.0\n{OPERATION % 'l8'}", "its aliases included", id="laughs"),
-        pytest.param(f"{laughs()}\nopenapi: *l8\npaths: {{}}", "its aliases included", id="laughs as a version"),
+        pytest.param(
+            f"{laughs()}\nopenapi: 3.1.0\n{OPERATION % 'l8'}",
+            "its aliases included",
+            id="laughs",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            f"{laughs()}\nopenapi: *l8\npaths: {{}}",
+            "its aliases included",
+            id="laughs as a version",
+            marks=pytest.mark.slow,
+        ),
         pytest.param(f"{merges()}\nopenapi: 3.1.0\npaths: {{}}", "neither valid JSON nor valid YAML", id="merges"),
         pytest.param(f"x: &x {{y: *x}}\nopenapi: 3.1.0\n{OPERATION % 'x'}", "nested too deeply", id="itself"),
     ],
@@ -80,6 +90,7 @@ async def test_a_worker_does_not_get_our_secrets(monkeypatch: pytest.MonkeyPatch
     assert environment and b"pets-key" not in environment
 
 
+@pytest.mark.slow
 async def test_a_million_references_are_read_within_the_limits() -> None:
     refs = [{"$ref": "#/components/parameters/P"}] * 300
     paths: dict[str, Any] = {

@@ -257,6 +257,7 @@ def test_structured_data_without_any_block_becomes_the_answer() -> None:
     assert result.value == {"success": True, "message": "Done", "data": {"n": 1, "key": "***"}}
 
 
+@pytest.mark.slow
 def test_structured_data_that_is_no_json_is_left_out() -> None:
     circle: list[Any] = []
     circle.append(circle)

@@ -94,7 +94,7 @@ async def test_an_unknown_encoding_is_said_to_be_unknown(tmp_path: Path) -> None
     [
         pytest.param("".join(f"{n}: 納品の記録\n" for n in range(9_000)).encode("cp932"), "a.log", "", id="a long log"),
         pytest.param(workbook(1_000), "b.xlsx", "application/octet-stream", id="a long sheet"),
-        pytest.param(word_file(900), "c.docx", "", id="a long letter"),
+        pytest.param(word_file(900), "c.docx", "", id="a long letter", marks=pytest.mark.slow),
     ],
 )
 async def test_the_next_calls_read_a_long_file_to_its_end(tmp_path: Path, content: bytes, name: str, kind: str) -> None:
