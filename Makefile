@@ -96,8 +96,8 @@ test-scale: $(DEV)  ## three servers behind nginx with one Redis (Debian: redis-
 # Each file of STALLS has a process of its own: in one process, what other tests have imported draws every logged error
 # on the terminal, which takes longer.
 # The longest begin first.
-STALLS := tests/doors/test_loop_stalls.py tests/packs/test_large_answers.py tests/response/test_very_large_values.py \
-  tests/console/test_large.py tests/response/test_loop_stalls.py tests/packs/web/providers/test_event_loop.py \
+STALLS := tests/response/test_very_large_values.py tests/doors/test_loop_stalls.py tests/console/test_large.py \
+  tests/packs/test_large_answers.py tests/response/test_loop_stalls.py tests/packs/web/providers/test_event_loop.py \
   tests/engine/search/test_searching_beside_the_loop.py tests/packs/n8n/test_large_files.py
 
 attack: attack-rounds attack-stalls  ## hostile requests, crowds, a sick Redis, full disks, signals; a table of failures
