@@ -60,6 +60,16 @@ def test_plain_values_of_the_environment_are_no_secrets() -> None:
     assert set(secrets_of(settings)) == set(secret.values())
 
 
+def test_a_folder_that_a_variable_names_is_no_secret(tmp_path: Path) -> None:
+    (tmp_path / "word").write_text("sesamopen")
+    args = ["${HOME}/notes", "${env:MODE}", "${DB_PASS}", f"${{file:{tmp_path / 'word'}}}"]
+    settings = resolved(
+        {"command": "run", "args": args}, HOME="/home/alice", MODE="production", DB_PASS="letmeinplease"
+    )
+
+    assert set(secrets_of(settings)) == {"letmeinplease", "sesamopen"}
+
+
 @pytest.mark.parametrize(
     ("table", "missing"),
     [

@@ -72,16 +72,19 @@ def secrets_of(settings: Any) -> list[str]:
     if isinstance(settings, BaseModel):
         return [secret for name in type(settings).model_fields for secret in secrets_of(getattr(settings, name))]
     if isinstance(settings, Mapping):
-        return [one for name, value in settings.items() if not _is_plain(name, value) for one in secrets_of(value)]
+        return [one for name, value in settings.items() for one in secrets_of(value) if not _is_plain(name, value)]
     if isinstance(settings, list | tuple):
         return [secret for value in settings for secret in secrets_of(value)]
     return []
 
 
 def _is_plain(name: Any, value: Any) -> bool:
-    if not isinstance(value, SecretStr) or _SECRET_NAME.search(str(name)):
-        return False
-    return _PLAIN_VALUE.fullmatch(value.get_secret_value()) is not None
+    return isinstance(value, SecretStr) and is_plain_value(str(name), value.get_secret_value())
+
+
+def is_plain_value(name: str, value: str) -> bool:
+    """Whether a value that users named themselves is a word, a path or a host under a name that means no secret."""
+    return _SECRET_NAME.search(name) is None and _PLAIN_VALUE.fullmatch(value) is not None
 
 
 SettingsT = TypeVar("SettingsT", bound=PackSettings, default=NoSettings)

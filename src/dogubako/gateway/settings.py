@@ -11,6 +11,7 @@ from pydantic import Field, SecretStr, ValidationError, field_validator, model_v
 from typing_extensions import TypeVar
 
 from dogubako.contract.metadata import Effect
+from dogubako.contract.pack import is_plain_value
 from dogubako.gateway.isolation import checked_profile
 from dogubako.outbound.service_settings import ServiceSettings
 from dogubako.settings import SettingsError
@@ -212,7 +213,10 @@ def resolve(name: str, settings: SettingsT, environ: Mapping[str, str]) -> Setti
     secrets: list[SecretStr] = []
 
     def value_of(reference: str) -> str:
-        if (value := _looked_up(name, reference, environ)) and reference != "api_key":
+        value = _looked_up(name, reference, environ)
+        # Files hold secrets. `${HOME}` is none, and masked it would be missing in every path that a server shows.
+        is_plain = not reference.startswith("file:") and is_plain_value(reference, value)
+        if value and reference != "api_key" and not is_plain:
             secrets.append(SecretStr(value))
         return value
 
