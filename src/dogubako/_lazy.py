@@ -13,7 +13,7 @@ LateModule = Literal[
     "dogubako.gate.shared_state",
     "dogubako.gateway.oauth",
     "dogubako.openapi.services",
-    "dogubako.outbound.shared_switches",
+    "dogubako.outbound.shared_parts",
     "dogubako.packs.n8n.diagnosis.report",
     "dogubako.transports.console.routes",
     "dogubako.transports.mcp.stdio_loop",

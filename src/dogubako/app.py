@@ -10,10 +10,10 @@ import structlog
 
 from dogubako._lazy import load
 from dogubako.contract.call import NO_OPTIONS, TRUSTED, Caller, CallObserver, ExecutionOptions, ToolCall, ToolResult
-from dogubako.contract.errors import DogubakoError
 from dogubako.contract.pack import HealthCheck, Host, Pack, ServiceState, secrets_of
 from dogubako.contract.redaction import Redactor
 from dogubako.contract.resources import Prompt
+from dogubako.contract.storage import ProcessMessages, SharedStore
 from dogubako.engine.catalog import Catalog, CatalogChange
 from dogubako.engine.discovery import Discovery
 from dogubako.engine.events import CallBatches, DeferredObserver, EndedCall
@@ -33,17 +33,18 @@ from dogubako.gate.processes import Processes
 from dogubako.gateway.administration import ServerAdministration
 from dogubako.gateway.pack import ServerPack
 from dogubako.gateway.servers import Servers, configured_servers, server_state
-from dogubako.loading import FoundPack, ToolSource, find_packs, found_in, line_of, place_of
+from dogubako.loading import FoundPack, ToolSource, find_packs, found_in, line_of
 from dogubako.outbound.redis_cache import RedisCache, answer_cache
+from dogubako.pack_connections import PackConnections
 from dogubako.pack_host import PackHost
-from dogubako.pack_state import PackState, credential_headers, instructions_of, reference, shown_with_packs, state_of
+from dogubako.pack_state import PackState, credential_headers, instructions_of, shown_with_packs, state_of
 from dogubako.packs import PACKS
 from dogubako.response.builder import ToolResponseBuilder
 from dogubako.settings import Settings, SettingsError, Sources
 from dogubako.settings_view import ShownSetting
 
 if TYPE_CHECKING:
-    from dogubako.outbound.shared_redis import SharedRedis
+    from dogubako.outbound.shared_parts import SharedParts
 
 log = structlog.get_logger("dogubako")
 
@@ -76,9 +77,9 @@ class Toolbox:
         packs = [*packs, *map(server_state, foreign)]
         self._batches: CallBatches | None = None
         # Tasks that run while the toolbox runs.
-        self._held: list[asyncio.Task[None]] = []
         self.background: list[Callable[[], Coroutine[Any, Any, None]]] = []
         self.packs = {state.pack.name: state for state in packs}
+        self._connections = PackConnections(self._host_of)
         self.credential_headers: Mapping[bytes, str] = credential_headers(packs)
         self.redactor = redactor or Redactor()
         self.redactor.add(
@@ -87,10 +88,12 @@ class Toolbox:
         dictionary = Dictionary(settings.data_dir / _JAPANESE_WORDS)
         learned = LearnedPhrases(settings.data_dir, self.redactor.mask_all) if settings.learn_from_use else None
         search = IndexedSearch(dictionary.reader, words=settings.words_by_tool, learned=learned)
-        opened = load("dogubako.outbound.shared_switches").opened(settings) if settings.shared else (None,) * 4
-        self._shared: SharedRedis | None = opened[0]
-        self._store = opened[3]
-        self.registry = ToolRegistry(search=search, switches=opened[1])
+        self._shared: SharedParts | None = (
+            load("dogubako.outbound.shared_parts").SharedParts(settings) if settings.shared else None
+        )
+        self.messages: ProcessMessages | None = self._shared.messages if self._shared else None
+        self.store: SharedStore | None = self._shared.store if self._shared else None
+        self.registry = ToolRegistry(search=search, switches=self._shared.switches if self._shared else None)
         self.cache = answer_cache(settings, load_or_create_secret)
         responses = ToolResponseBuilder(
             language=settings.lang, max_tokens=settings.max_response_tokens, redactor=self.redactor
@@ -99,13 +102,14 @@ class Toolbox:
             raise SettingsError(f"DOGUBAKO_DISCOVERY=search: {NO_SEARCH}")
         self.discovery = Discovery(settings.discovery, settings.pinned_tools, can_search=can_search())
         self.processes = Processes(settings, sole_process=sole_process)
-        self.gate = Gate(settings, self.redactor, self._shared)
+        self.gate = Gate(settings, self.redactor, self._shared.redis if self._shared else None)
         self.authenticator = self.gate.authenticator
         self.once = self.gate.once
         self.audit = self.gate.audit
         self.keys = KeyAdministration(KeyStore(settings.data_dir), self.gate.policy, self.audit)
         self.sources = sources
-        self.catalog = Catalog(responses, self.packs, self.gate.policy, self.gate.audit, news=opened[2])
+        news = self._shared.news if self._shared else None
+        self.catalog = Catalog(responses, self.packs, self.gate.policy, self.gate.audit, news=news)
         self.pipeline = Pipeline(
             self.registry,
             policy=self.gate.policy,
@@ -204,16 +208,16 @@ class Toolbox:
             await stack.enter_async_context(self.gate.running())
             if isinstance(self.cache, RedisCache):
                 stack.push_async_callback(self.cache.aclose)
-            stack.push_async_callback(self._release_all)
+            stack.push_async_callback(self._connections.close, self.packs)
             if self.settings.otel:
                 telemetry = _telemetry().ExportedTelemetry(self.registry.knows)
                 stack.callback(telemetry.close)
                 stack.callback(self.watch_calls(telemetry.add))
             for state in self.packs.values():
                 if state.file is not None or (isinstance(state.pack, ServerPack) and state.unconfigured is None):
-                    await self._hold(state)
+                    await self._connections.hold(state)
                 elif state.unconfigured is None:
-                    await self._connect(state, stack)
+                    await self._connections.connect(state, stack)
             background = [asyncio.create_task(work()) for work in self.background]
             try:
                 yield self
@@ -226,7 +230,7 @@ class Toolbox:
         """Check authentication, the audit log and every pack."""
         findings = await self.gate.check()
         if self._shared is not None:
-            findings += await self._shared.check()
+            findings += await self._shared.redis.check()
         for state in self.packs.values():
             findings += await state.check()
         return [self._discreet(finding) for finding in findings]
@@ -267,63 +271,13 @@ class Toolbox:
             state.unobserve = [self.observe(one) for one in pack.observers]
             self.catalog.add(pack.name, state.resources(), state.templates(), state.prompts())
 
-    async def _connect(self, state: PackState, stack: AsyncExitStack) -> None:
-        host = self._host_of(state)
-        for instance in state.instances.values():
-            try:
-                client = await stack.enter_async_context(state.pack.connect(instance.settings, host))
-                state.connected(instance, client)
-            except DogubakoError as error:
-                # One service that is down must not prevent the others.
-                name = reference(state.pack.name, instance.name)
-                log.error("Pack could not connect", pack=name, code=error.code, exc_info=error)
-
     def _host_of(self, state: PackState) -> Host:
-        return PackHost(state, self.settings, self.registry, self.catalog, self.cache, self.redactor, self._store)
-
-    async def _hold(self, state: PackState) -> None:
-        """Open the client of a tools file in its own task, so that it can be closed before the others."""
-        opened = asyncio.get_running_loop().create_future()
-        task = asyncio.create_task(self._keep_open(state, opened))
-        self._held.append(task)
-        try:
-            await opened
-        except asyncio.CancelledError:
-            self._held.remove(task)
-            task.cancel()
-            raise
-
-    async def _keep_open(self, state: PackState, opened: "asyncio.Future[None]") -> None:
-        try:
-            async with state.pack.connect(state.settings, self._host_of(state)) as client:
-                state.connected(next(iter(state.instances.values())), client)
-                opened.set_result(None)
-                await state.released.wait()
-        except DogubakoError as error:
-            log.error("Pack could not connect", pack=state.pack.name, code=error.code, exc_info=error)
-        except (Exception, SystemExit, KeyboardInterrupt) as error:
-            if opened.done():
-                # The top of a task: nothing above handles the error.
-                log.error("Pack could not be closed", pack=state.pack.name, exc_info=error)
-            else:
-                place = place_of(state.file, error) if state.file else state.pack.name
-                failure = SettingsError(f"{place} could not be opened: {type(error).__name__}: {error}")
-                failure.__cause__ = error
-                opened.set_exception(failure)
-        finally:
-            if not opened.done():
-                opened.set_result(None)
-
-    async def _release_all(self) -> None:
-        for state in self.packs.values():
-            state.released.set()
-        await asyncio.gather(*self._held)
-        self._held.clear()
+        return PackHost(state, self.settings, self.registry, self.catalog, self.cache, self.redactor, self.store)
 
     async def replace_pack(self, old: PackState, pack: Pack[Any, Any]) -> None:
         """Replace a pack while the server runs. If this raises RegistrationError, the old pack is still served."""
         state = old.replaced(pack)
-        await self._hold(state)
+        await self._connections.hold(state)
         self._withdraw(old)
         try:
             self._admit(state)
@@ -341,7 +295,7 @@ class Toolbox:
         """Serve another MCP server from now on."""
         state = self.packs[pack.name] = server_state(pack)
         self._admit(state)
-        await self._hold(state)
+        await self._connections.hold(state)
 
     def withdraw_server(self, name: str) -> None:
         """Serve an MCP server no longer, and disconnect it."""

@@ -5,7 +5,7 @@ The defaults keep everything in this process.
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Final, Literal, Protocol
 
@@ -85,6 +85,41 @@ class SharedStore(Protocol):
     async def take(self, name: str) -> bytes | None: ...
 
     def lock(self, name: str, *, wait: float) -> AbstractAsyncContextManager[None]: ...
+
+
+class NotDelivered(Exception):  # noqa: N818 - a signal to whoever can go another way
+    """A message did not reach its process, which is gone or cannot be reached: nothing was done there."""
+
+
+class NoReply(Exception):  # noqa: N818 - a signal, as above
+    """A process that got a request did not reply: it may have done its work, or a part of it."""
+
+
+# Gets the payload and the process that sent it, and returns the reply to a request.
+MessageHandler = Callable[[bytes, str], Awaitable[bytes | None]]
+
+
+class ProcessMessages(Protocol):
+    """Messages between the processes of one server."""
+
+    @property
+    def process(self) -> str:
+        """The id of this process."""
+
+    def handle(self, topic: str, handler: MessageHandler) -> None:
+        """Call this for messages of a topic. Cancelled when whoever sent a request no longer waits."""
+
+    async def send(self, process: str, topic: str, payload: bytes) -> None:
+        """Send a message to one process, or raise NotDelivered."""
+
+    async def broadcast(self, topic: str, payload: bytes) -> None:
+        """Send a message to all processes, this one included, or raise NotDelivered."""
+
+    async def request(self, process: str, topic: str, payload: bytes) -> bytes:
+        """Send a message and wait for the reply, or raise NotDelivered or NoReply."""
+
+    async def is_alive(self, process: str) -> bool:
+        """Whether a process runs. True if nobody can tell."""
 
 
 # The name and the version of a tool.

@@ -36,6 +36,7 @@ _LONGEST_PAUSE_SECONDS: Final = 2.0
 _MOST_COMMANDS: Final = 3
 _SUBSCRIBED_SECONDS: Final = 30.0
 _CANCEL_AGAIN_SECONDS: Final = 0.1
+_WAITING_SECONDS: Final = 30.0
 _USUAL_PORT: Final = 6379
 _KEY_ID_SECONDS: Final = 60
 _SAME_KEY: Final = """
@@ -60,16 +61,8 @@ class SharedRedis:
 
     def __init__(self, settings: Settings) -> None:
         assert settings.shared is not None and settings.request_state_key is not None
-        try:
-            # An optional dependency, needed only with Redis.
-            from redis import asyncio as redis  # noqa: PLC0415
-        except ImportError:
-            raise SettingsError("DOGUBAKO_SHARED needs the extra redis: pip install 'dogubako[redis]'.") from None
-        try:
-            self.client: Any = redis.from_url(settings.shared, **connection_options())
-        except ValueError:
-            # The URL may hold a password; it is not repeated.
-            raise SettingsError("Invalid setting: DOGUBAKO_SHARED: not a valid redis:// address.") from None
+        self._url = settings.shared
+        self.client: Any = _client(self._url)
         parts = urlsplit(settings.shared)
         self.place = f"{parts.hostname}:{parts.port or _USUAL_PORT}"
         self.closes_limits = settings.shared_limits == "closed"
@@ -90,6 +83,10 @@ class SharedRedis:
         self._refreshers: list[Refresh] = []
         self._woken = asyncio.Event()
 
+    def waiting_client(self) -> Any:
+        """A further client, whose commands may wait for longer than an operation takes."""
+        return _client(self._url, socket_timeout=_WAITING_SECONDS)
+
     def derived_key(self, purpose: bytes) -> bytes:
         """A key of 32 bytes for one purpose, the same in all processes with this DOGUBAKO_REQUEST_STATE_KEY."""
         return blake2b(purpose, key=self._secret, digest_size=32).digest()
@@ -102,7 +99,7 @@ class SharedRedis:
         """Run commands within the timeout, or raise Unavailable. What Redis refuses is unavailable, too."""
         return await self._breaker.run(lambda: self._unless_refused(work))
 
-    async def run_script(self, script: Any, keys: Sequence[str], *args: str | int) -> int:
+    async def run_script(self, script: Any, keys: Sequence[str], *args: str | int | bytes) -> int:
         """Run a script of `register_script` that returns a number, or raise Unavailable."""
         return int(await self.run(lambda: script(keys=keys, args=args)) or 0)
 
@@ -177,3 +174,19 @@ class SharedRedis:
     def _consequence(self) -> str:
         limits = "calls with limits are refused" if self.closes_limits else "each process counts limits for itself"
         return f"tools cannot be switched, answers of users do not count, and {limits}."
+
+
+def _client(url: str, **options: Any) -> Any:
+    try:
+        # An optional dependency, needed only with Redis.
+        from redis import asyncio as redis  # noqa: PLC0415
+    except ImportError:
+        raise SettingsError("DOGUBAKO_SHARED needs the extra redis: pip install 'dogubako[redis]'.") from None
+    try:
+        client = redis.from_url(url, **connection_options())
+    except ValueError:
+        # The URL may hold a password; it is not repeated.
+        raise SettingsError("Invalid setting: DOGUBAKO_SHARED: not a valid redis:// address.") from None
+    # The address may name a timeout, which counts for short operations only.
+    client.connection_pool.connection_kwargs.update(options)
+    return client

@@ -1,33 +1,24 @@
-"""Values and locks in the shared Redis that any process of this server may need.
-
-Values are encrypted with a key that is derived from `DOGUBAKO_REQUEST_STATE_KEY`, and bound to their name: who can read
-the Redis learns nothing, and who can write into it can only remove values.
-"""
+"""Values and locks in the shared Redis that any process of this server may need. Values are encrypted."""
 
 import asyncio
-import os
 import random
 import secrets
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from functools import cached_property
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import structlog
 
 from dogubako.contract.errors import BusyError
 from dogubako.outbound.redis_cache import Unavailable
+from dogubako.outbound.shared_cipher import SharedCipher
 from dogubako.outbound.shared_redis import SharedRedis, end_tasks
-
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 log = structlog.get_logger("dogubako.outbound")
 
 _PURPOSE: Final = b"dogubako shared values"
-_NONCE_BYTES: Final = 12
 # A process that dies leaves its locks to others after this time.
 LEASE_SECONDS: Final = 15.0
 _RENEW_SECONDS: Final = LEASE_SECONDS / 3
@@ -50,13 +41,14 @@ class RedisStore:
 
     def __init__(self, shared: SharedRedis) -> None:
         self._shared = shared
+        self._cipher = SharedCipher(shared, _PURPOSE)
         self._release = shared.client.register_script(_RELEASE)
         self._renew = shared.client.register_script(_RENEW)
 
     async def put(self, name: str, value: bytes, *, ttl: float) -> bool:
         """Store a value for `ttl` seconds. False if it could not be stored."""
         key = self._key("value", name)
-        sealed = self._seal(key, value)
+        sealed = self._cipher.seal(key, value)
         try:
             await self._shared.run(lambda: self._shared.client.set(key, sealed, px=round(ttl * 1000)))
         except Unavailable:
@@ -78,7 +70,7 @@ class RedisStore:
             sealed = await self._shared.run(command)
         except Unavailable:
             return None
-        return self._open(key, sealed) if isinstance(sealed, bytes) else None
+        return self._cipher.open(key, sealed) if isinstance(sealed, bytes) else None
 
     @asynccontextmanager
     async def lock(self, name: str, *, wait: float) -> AsyncIterator[None]:
@@ -121,23 +113,3 @@ class RedisStore:
     def _key(self, kind: str, name: str) -> str:
         """Names may hold what should not be stored, such as addresses."""
         return self._shared.name(kind, blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest())
-
-    @cached_property
-    def _cipher(self) -> "AESGCM":
-        # Slow to import, and needed by few calls.
-        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415
-
-        return AESGCM(self._shared.derived_key(_PURPOSE))
-
-    def _seal(self, key: str, value: bytes) -> bytes:
-        nonce = os.urandom(_NONCE_BYTES)
-        return nonce + self._cipher.encrypt(nonce, value, key.encode())
-
-    def _open(self, key: str, sealed: bytes) -> bytes | None:
-        from cryptography.exceptions import InvalidTag  # noqa: PLC0415
-
-        try:
-            return self._cipher.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], key.encode())
-        except (InvalidTag, ValueError):
-            log.warning("A value in the shared Redis is not one of this server, and is ignored")
-            return None

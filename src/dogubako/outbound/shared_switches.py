@@ -13,10 +13,7 @@ import structlog
 from dogubako.contract.errors import BusyError, ReadOnlyError
 from dogubako.contract.storage import Switched, SwitchListener
 from dogubako.outbound.redis_cache import Unavailable
-from dogubako.outbound.shared_news import SharedNews
 from dogubako.outbound.shared_redis import SharedRedis
-from dogubako.outbound.shared_store import RedisStore
-from dogubako.settings import Settings
 
 log = structlog.get_logger("dogubako.outbound")
 
@@ -121,12 +118,6 @@ class SharedSwitches:
             self._listener(None)
         elif changed:
             self._listener(sorted(changed))
-
-
-def opened(settings: Settings) -> tuple[SharedRedis, SharedSwitches, SharedNews, RedisStore]:
-    """Open the shared Redis of the settings, with the switches, the news and the values in it."""
-    shared = SharedRedis(settings)
-    return shared, SharedSwitches(shared), SharedNews(shared), RedisStore(shared)
 
 
 def _fields(states: Mapping[Switched, bool]) -> list[str]:

@@ -1,0 +1,28 @@
+"""Everything that the processes of one server share in a Redis. Loaded only with `DOGUBAKO_SHARED`."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from dogubako.outbound.process_messages import RedisMessages
+from dogubako.outbound.shared_news import SharedNews
+from dogubako.outbound.shared_redis import SharedRedis
+from dogubako.outbound.shared_store import RedisStore
+from dogubako.outbound.shared_switches import SharedSwitches
+from dogubako.settings import Settings
+
+
+class SharedParts:
+    """The connection to the Redis, and what this server keeps in it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.redis = SharedRedis(settings)
+        self.switches = SharedSwitches(self.redis)
+        self.news = SharedNews(self.redis)
+        self.store = RedisStore(self.redis)
+        self.messages = RedisMessages(self.redis)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Read what is shared, follow its changes, and hear other processes."""
+        async with self.redis.running(), self.messages.running():
+            yield
