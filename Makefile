@@ -13,7 +13,7 @@ PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 PARALLEL := -n $(WORKERS) --maxprocesses 8 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all test-rest test-pages test-n8n test-searx test-redmine test-servers test-fleet test-scale attack attack-rounds attack-stalls check lint types coverage docs docs-check bench bench-profile bench-search bench-pages bench-services load conformance sbom notices lock clean
+.PHONY: help install run test test-all test-rest test-pages test-n8n test-searx test-redmine test-servers test-fleet test-scale attack attack-rounds attack-stalls check lint types coverage docs docs-check bench bench-profile bench-search bench-pages bench-scale bench-services load conformance sbom notices lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -128,6 +128,9 @@ bench-search: $(DEV)  ## how well and how fast tools are found, on the public se
 
 bench-pages: $(DEV) $(PAGES)  ## fetch_page beside trafilatura and markitdown, on awkward pages of our own
 	$(BIN)/python -m bench.pages.run --held-back
+
+bench-scale: $(DEV)  ## several processes on one Redis: throughput, cost of shared state; tables in docs/scale.md
+	$(BIN)/python -m bench.scale
 
 bench-services: $(DEV)  ## HTTP APIs from their descriptions, beside FastMCP's importer; a table in docs/services.md
 	$(BIN)/python -m bench.services

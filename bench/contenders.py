@@ -77,7 +77,12 @@ def ours_over_http(
 def ours_behind_the_gate(machine: Machine, name: str) -> HttpContender:
     """Our server with authentication and the audit log on, and the same calls with a key."""
     free = ours_over_http(machine, MODERN, name=name)
-    guarded = {**free.environment, "DOGUBAKO_AUTH": "keys", "DOGUBAKO_DATA_DIR": str(machine.new_folder("data"))}
+    return with_a_key(machine, replace(free, environment={**free.environment, **_data_folder(machine)}))
+
+
+def with_a_key(machine: Machine, free: HttpContender) -> HttpContender:
+    """The same server with authentication, whose calls have a key. It needs a data folder of its own."""
+    guarded = {**free.environment, "DOGUBAKO_AUTH": "keys"}
     made = subprocess.run(
         [_DOGUBAKO, "keys", "create", "--name", "bench", "--scope", "admin"],
         cwd=machine.scratch,
@@ -86,9 +91,13 @@ def ours_behind_the_gate(machine: Machine, name: str) -> HttpContender:
         text=True,
         check=True,
     )
-    script = machine.scratch / "with-a-key.lua"
-    script.write_text(f'{MODERN.read_text()}\nwrk.headers["X-API-Key"]="{made.stdout.strip()}"\n')
+    script = machine.new_folder("script") / "with-a-key.lua"
+    script.write_text(f'{free.script.read_text()}\nwrk.headers["X-API-Key"]="{made.stdout.strip()}"\n')
     return replace(free, environment=guarded, script=script)
+
+
+def _data_folder(machine: Machine) -> dict[str, str]:
+    return {"DOGUBAKO_DATA_DIR": str(machine.new_folder("data"))}
 
 
 def ours_with_n8n(machine: Machine, url: str) -> Contender:

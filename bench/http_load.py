@@ -44,13 +44,19 @@ class Target:
     connections: int = 16
 
 
-def verify(target: Target) -> None:
-    """Send exactly the request of the script, and look for a good answer: wrk itself looks at no body."""
-    text = target.script.read_text()
+def request_of(script: Path) -> tuple[dict[str, str], str]:
+    """The headers and the body that a script sends."""
+    text = script.read_text()
     body = _BODY.search(text)
     if body is None:
-        raise ContenderError(f"{target.script.name} has no body")
-    status, answer, _ = _post(target.port, target.path, dict(_HEADER.findall(text)), body.group(1))
+        raise ContenderError(f"{script.name} has no body")
+    return dict(_HEADER.findall(text)), body.group(1)
+
+
+def verify(target: Target) -> None:
+    """Send exactly the request of the script, and look for a good answer: wrk itself looks at no body."""
+    headers, body = request_of(target.script)
+    status, answer, _ = _post(target.port, target.path, headers, body)
     if status != 200 or not _ECHOED.search(answer) or '"isError":true' in answer:
         raise ContenderError(f"{target.name} answered {status}: {answer[:200]}")
 

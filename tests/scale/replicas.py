@@ -73,7 +73,7 @@ def replicas(folder: Path, *, config: str = "", settings: Mapping[str, str] | No
         ]
         for server in servers:
             server.stderr.first(lambda line: b"Application startup complete" in line)
-        url = stack.enter_context(_nginx(folder, [server.url() for server in servers]))
+        url = stack.enter_context(nginx(folder, [server.url() for server in servers]))
         yield Replicas(url=url, servers=servers, redis=redis, key=secret)
 
 
@@ -104,7 +104,8 @@ def _server(folder: Path, keys: Path, redis: RedisProcess, config: str, more: Ma
 
 
 @contextmanager
-def _nginx(folder: Path, urls: Sequence[str]) -> Iterator[str]:
+def nginx(folder: Path, urls: Sequence[str]) -> Iterator[str]:
+    """nginx in front of these servers, in turn; its address."""
     assert NGINX is not None
     port, home = free_port(), folder / "nginx"
     home.mkdir()
