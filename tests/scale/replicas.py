@@ -3,7 +3,7 @@
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,15 +60,29 @@ class Replicas:
 
 
 @contextmanager
-def replicas(folder: Path, *, config: str = "", settings: Mapping[str, str] | None = None) -> Iterator[Replicas]:
-    """`config` is the settings file of all of them; `settings` come on top of those that all replicas have."""
+def replicas(
+    folder: Path,
+    *,
+    config: str = "",
+    settings: Mapping[str, str] | None = None,
+    tools: Sequence[Path] = (),
+    between: Callable[[int, str], str] = lambda number, address: address,
+) -> Iterator[Replicas]:
+    """`config` is the settings file of all of them; `settings` come on top of those that all replicas have.
+
+    `between` gives each replica its address of the Redis, which may be that of something in between.
+    """
     with ExitStack() as stack:
         (folder / "redis").mkdir()
         redis = stack.enter_context(RedisProcess(folder / "redis"))
         allow_user(redis)
         secret, _ = KeyStore(folder / "keys").create("ann", ("admin",))
         servers = [
-            stack.enter_context(_server(folder / str(number), folder / "keys", redis, config, settings or {}))
+            stack.enter_context(
+                _server(
+                    folder / str(number), folder / "keys", between(number, redis.url), config, settings or {}, tools
+                )
+            )
             for number in range(COUNT)
         ]
         for server in servers:
@@ -85,12 +99,14 @@ def allow_user(redis: RedisProcess) -> None:
 
 
 @contextmanager
-def _server(folder: Path, keys: Path, redis: RedisProcess, config: str, more: Mapping[str, str]) -> Iterator[Command]:
+def _server(
+    folder: Path, keys: Path, redis: str, config: str, more: Mapping[str, str], tools: Sequence[Path]
+) -> Iterator[Command]:
     # Keys are not shared yet: every machine has a copy.
     shutil.copytree(keys, folder / "data")
     (folder / "dogubako.toml").write_text(config)
     settings = {
-        "DOGUBAKO_SHARED": redis.url.replace("redis://", "redis://dogubako:s3cret-of-redis@") + _PATIENT,
+        "DOGUBAKO_SHARED": redis.replace("redis://", "redis://dogubako:s3cret-of-redis@") + _PATIENT,
         "DOGUBAKO_REQUEST_STATE_KEY": KEY,
         "DOGUBAKO_DATA_DIR": str(folder / "data"),
         "DOGUBAKO_AUTH": "keys",
@@ -99,7 +115,7 @@ def _server(folder: Path, keys: Path, redis: RedisProcess, config: str, more: Ma
         "RATE_LIMIT_WINDOW": "3600",
         **more,
     }
-    with serving(WORKBENCH, SHED, HERE / "worker_pack.py", folder=folder, settings=settings) as server:
+    with serving(WORKBENCH, SHED, HERE / "worker_pack.py", *tools, folder=folder, settings=settings) as server:
         yield server
 
 
