@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import structlog
 
@@ -22,27 +23,34 @@ from dogubako.engine.operations import Finder, Switchboard
 from dogubako.engine.pipeline import Pipeline
 from dogubako.engine.registration import RegisterOptions, RegistrationError, ToolRegistryEntry
 from dogubako.engine.registry import ToolRegistry
-from dogubako.engine.search import NO_SEARCH, IndexedSearch, can_search
-from dogubako.engine.search.jmdict import Dictionary
+from dogubako.engine.search import NO_SEARCH, IndexedSearch, can_search, japanese_reader
 from dogubako.engine.search.learning import LearnedPhrases
 from dogubako.gate.api_keys import KeyStore
 from dogubako.gate.files import load_or_create_secret
 from dogubako.gate.gate import Gate
 from dogubako.gate.key_administration import KeyAdministration
 from dogubako.gate.processes import Processes
-from dogubako.gateway.administration import ServerAdministration
-from dogubako.gateway.pack import ServerPack
-from dogubako.gateway.servers import Servers, configured_servers, server_state
-from dogubako.loading import FoundPack, ToolSource, find_packs, found_in, line_of, place_of
+from dogubako.loading import FoundPack, ToolSource, find_packs, found_in, line_of
 from dogubako.outbound.redis_cache import RedisCache, answer_cache
-from dogubako.pack_host import PackHost
-from dogubako.pack_state import PackState, credential_headers, instructions_of, reference, shown_with_packs, state_of
+from dogubako.pack_host import HeldPacks, PackHost
+from dogubako.pack_state import (
+    PackState,
+    credential_headers,
+    instructions_of,
+    reference,
+    shown_with_packs,
+    state_of,
+    state_of_server,
+)
 from dogubako.packs import PACKS
 from dogubako.response.builder import ToolResponseBuilder
 from dogubako.settings import Settings, SettingsError, Sources
 from dogubako.settings_view import ShownSetting
 
 if TYPE_CHECKING:
+    from dogubako.gateway.administration import ServerAdministration
+    from dogubako.gateway.pack import ServerPack
+    from dogubako.gateway.servers import Servers
     from dogubako.outbound.shared_redis import SharedRedis
 
 log = structlog.get_logger("dogubako")
@@ -63,30 +71,35 @@ class Toolbox:
         packs: Sequence[PackState],
         redactor: Redactor | None = None,
         *,
-        servers: Servers | None = None,
-        apis: Servers | None = None,
+        servers: "Servers | None" = None,
+        apis: "Servers | None" = None,
         sole_process: bool = True,
         sources: Sources | None = None,
+        lazy: bool = True,
     ) -> None:
         self.settings = settings
-        self.servers = servers or configured_servers(Sources.only({}), settings, packs, lazy=True)
+        self._find_servers: Callable[[], Servers] = partial(
+            _servers, sources or Sources.only({}), settings, packs, lazy=lazy
+        )
+        if servers is not None:
+            self.servers = servers
         # HTTP APIs with an OpenAPI description.
         self.apis = apis
-        foreign = [*self.servers.packs.values(), *(apis.packs.values() if apis else ())]
-        packs = [*packs, *map(server_state, foreign)]
+        foreign = [pack for found in (servers, apis) if found for pack in found.packs.values()]
+        packs = [*packs, *(state_of_server(one, one.server, one.missing) for one in foreign)]
         self._batches: CallBatches | None = None
         # Tasks that run while the toolbox runs.
-        self._held: list[asyncio.Task[None]] = []
         self.background: list[Callable[[], Coroutine[Any, Any, None]]] = []
+        self._held = HeldPacks(self._host_of)
         self.packs = {state.pack.name: state for state in packs}
         self.credential_headers: Mapping[bytes, str] = credential_headers(packs)
         self.redactor = redactor or Redactor()
         self.redactor.add(
             *secrets_of(settings), *(secret for state in packs for secret in secrets_of(state.all_settings))
         )
-        dictionary = Dictionary(settings.data_dir / _JAPANESE_WORDS)
         learned = LearnedPhrases(settings.data_dir, self.redactor.mask_all) if settings.learn_from_use else None
-        search = IndexedSearch(dictionary.reader, words=settings.words_by_tool, learned=learned)
+        reader = japanese_reader(settings.data_dir / _JAPANESE_WORDS)
+        search = IndexedSearch(reader, words=settings.words_by_tool, learned=learned)
         opened = load("dogubako.outbound.shared_switches").opened(settings) if settings.shared else (None,) * 4
         self._shared: SharedRedis | None = opened[0]
         self._store = opened[3]
@@ -119,11 +132,20 @@ class Toolbox:
         self.finder = Finder(self.registry, self.gate.policy, self.gate.audit)
         check = self.processes.check_switch
         self.switchboard = Switchboard(self.registry, self.gate.policy, self.gate.audit, check=check)
-        self.server_administration = ServerAdministration(
-            self.servers, self, self.gate.policy, self.gate.audit, check=self.processes.check_servers
-        )
         for state in packs:
             self._admit(state)
+
+    @cached_property
+    def servers(self) -> "Servers":
+        """Other MCP servers. Most boxes have none, and need not import what talks to them."""
+        return self._find_servers()
+
+    @cached_property
+    def server_administration(self) -> "ServerAdministration":
+        make = load("dogubako.gateway.administration").ServerAdministration
+        gate, check = self.gate, self.processes.check_servers
+        made: ServerAdministration = make(self.servers, self, gate.policy, gate.audit, check=check)
+        return made
 
     @classmethod
     @asynccontextmanager
@@ -204,14 +226,14 @@ class Toolbox:
             await stack.enter_async_context(self.gate.running())
             if isinstance(self.cache, RedisCache):
                 stack.push_async_callback(self.cache.aclose)
-            stack.push_async_callback(self._release_all)
+            stack.push_async_callback(self._held.release, self.packs.values())
             if self.settings.otel:
                 telemetry = _telemetry().ExportedTelemetry(self.registry.knows)
                 stack.callback(telemetry.close)
                 stack.callback(self.watch_calls(telemetry.add))
             for state in self.packs.values():
-                if state.file is not None or (isinstance(state.pack, ServerPack) and state.unconfigured is None):
-                    await self._hold(state)
+                if state.file is not None or (state.is_server and state.unconfigured is None):
+                    await self._held.hold(state)
                 elif state.unconfigured is None:
                     await self._connect(state, stack)
             background = [asyncio.create_task(work()) for work in self.background]
@@ -249,7 +271,7 @@ class Toolbox:
         unavailable = f"{missing.reason} {missing.advice}" if missing else None
         pinned = pack.pinned or state.file is not None
         # Our own tools have snapshots of their schemas, stored ones were checked; others are checked at registration.
-        proven = pack in PACKS or isinstance(pack, ServerPack)
+        proven = pack in PACKS or state.is_server
         words, more_words = pack.search_words, pack.everyday_words
         options = RegisterOptions(pack=pack.name, proven=proven, pinned=pinned, words=words, everyday_words=more_words)
         options = replace(options, unavailable=unavailable)
@@ -257,8 +279,8 @@ class Toolbox:
             try:
                 self.registry.register(tool, options)
             except RegistrationError as error:
-                if isinstance(pack, ServerPack):
-                    pack.refused(tool.name, str(error))
+                if state.is_server:
+                    cast("ServerPack", pack).refused(tool.name, str(error))
                     continue
                 if state.file is None:
                     raise
@@ -281,49 +303,10 @@ class Toolbox:
     def _host_of(self, state: PackState) -> Host:
         return PackHost(state, self.settings, self.registry, self.catalog, self.cache, self.redactor, self._store)
 
-    async def _hold(self, state: PackState) -> None:
-        """Open the client of a tools file in its own task, so that it can be closed before the others."""
-        opened = asyncio.get_running_loop().create_future()
-        task = asyncio.create_task(self._keep_open(state, opened))
-        self._held.append(task)
-        try:
-            await opened
-        except asyncio.CancelledError:
-            self._held.remove(task)
-            task.cancel()
-            raise
-
-    async def _keep_open(self, state: PackState, opened: "asyncio.Future[None]") -> None:
-        try:
-            async with state.pack.connect(state.settings, self._host_of(state)) as client:
-                state.connected(next(iter(state.instances.values())), client)
-                opened.set_result(None)
-                await state.released.wait()
-        except DogubakoError as error:
-            log.error("Pack could not connect", pack=state.pack.name, code=error.code, exc_info=error)
-        except (Exception, SystemExit, KeyboardInterrupt) as error:
-            if opened.done():
-                # The top of a task: nothing above handles the error.
-                log.error("Pack could not be closed", pack=state.pack.name, exc_info=error)
-            else:
-                place = place_of(state.file, error) if state.file else state.pack.name
-                failure = SettingsError(f"{place} could not be opened: {type(error).__name__}: {error}")
-                failure.__cause__ = error
-                opened.set_exception(failure)
-        finally:
-            if not opened.done():
-                opened.set_result(None)
-
-    async def _release_all(self) -> None:
-        for state in self.packs.values():
-            state.released.set()
-        await asyncio.gather(*self._held)
-        self._held.clear()
-
     async def replace_pack(self, old: PackState, pack: Pack[Any, Any]) -> None:
         """Replace a pack while the server runs. If this raises RegistrationError, the old pack is still served."""
         state = old.replaced(pack)
-        await self._hold(state)
+        await self._held.hold(state)
         self._withdraw(old)
         try:
             self._admit(state)
@@ -337,11 +320,11 @@ class Toolbox:
         self.catalog.changed(CatalogChange(kind="resources"))
         self.catalog.changed(CatalogChange(kind="prompts"))
 
-    async def serve_server(self, pack: ServerPack) -> None:
+    async def serve_server(self, pack: "ServerPack") -> None:
         """Serve another MCP server from now on."""
-        state = self.packs[pack.name] = server_state(pack)
+        state = self.packs[pack.name] = state_of_server(pack, pack.server, pack.missing)
         self._admit(state)
-        await self._hold(state)
+        await self._held.hold(state)
 
     def withdraw_server(self, name: str) -> None:
         """Serve an MCP server no longer, and disconnect it."""
@@ -379,7 +362,7 @@ def build(
     packs_found = [*packs_found, *found_in(extra)]
     sources.refuse_unknown_tables(one.pack.name for one in packs_found)
     states = [state_of(one, sources, sandboxed=settings.sandbox) for one in packs_found]
-    servers = configured_servers(sources, settings, states, lazy=lazy)
+    servers = _servers(sources, settings, states, lazy=lazy) if sources.servers or sources.services else None
     # Most boxes have no HTTP APIs, and need not import what reads their descriptions.
     imported = load("dogubako.openapi.services") if sources.services else None
     return Toolbox(
@@ -390,7 +373,13 @@ def build(
         apis=imported.configured_services(sources, settings, servers) if imported else None,
         sole_process=sole_process,
         sources=sources,
+        lazy=lazy,
     )
+
+
+def _servers(sources: Sources, settings: Settings, packs: Sequence[PackState], *, lazy: bool) -> "Servers":
+    servers: Servers = load("dogubako.gateway.servers").configured_servers(sources, settings, packs, lazy=lazy)
+    return servers
 
 
 def _telemetry() -> Any:

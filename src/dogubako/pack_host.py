@@ -1,9 +1,14 @@
-"""`PackHost`: the server, as a connected pack sees it."""
+"""`PackHost`: the server, as a connected pack sees it. `HeldPacks`: packs that can be closed one by one."""
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import structlog
+
+from dogubako.contract.errors import DogubakoError
+from dogubako.contract.pack import Host
 from dogubako.contract.redaction import Redactor
 from dogubako.contract.resources import Prompt, Resource, ResourceTemplate, Skill
 from dogubako.contract.storage import Cache, SharedStore
@@ -11,8 +16,11 @@ from dogubako.contract.tool import BaseTool
 from dogubako.engine.catalog import Catalog, CatalogChange
 from dogubako.engine.registration import RegisterOptions
 from dogubako.engine.registry import ToolRegistry
+from dogubako.loading import place_of
 from dogubako.pack_state import PackState
-from dogubako.settings import Settings
+from dogubako.settings import Settings, SettingsError
+
+log = structlog.get_logger("dogubako")
 
 
 class PackHost:
@@ -80,3 +88,51 @@ class PackHost:
 
     def resource_updated(self, uri: str) -> None:
         self._catalog.changed(CatalogChange(kind="updated", uri=uri))
+
+
+class HeldPacks:
+    """Packs whose clients are opened in tasks of their own."""
+
+    def __init__(self, host_of: Callable[[PackState], Host]) -> None:
+        self._host_of = host_of
+        self._held: list[asyncio.Task[None]] = []
+
+    async def hold(self, state: PackState) -> None:
+        """Open the client of a tools file in its own task, so that it can be closed before the others."""
+        opened = asyncio.get_running_loop().create_future()
+        task = asyncio.create_task(self._keep_open(state, opened))
+        self._held.append(task)
+        try:
+            await opened
+        except asyncio.CancelledError:
+            self._held.remove(task)
+            task.cancel()
+            raise
+
+    async def _keep_open(self, state: PackState, opened: "asyncio.Future[None]") -> None:
+        try:
+            async with state.pack.connect(state.settings, self._host_of(state)) as client:
+                state.connected(next(iter(state.instances.values())), client)
+                opened.set_result(None)
+                await state.released.wait()
+        except DogubakoError as error:
+            log.error("Pack could not connect", pack=state.pack.name, code=error.code, exc_info=error)
+        except (Exception, SystemExit, KeyboardInterrupt) as error:
+            if opened.done():
+                # The top of a task: nothing above handles the error.
+                log.error("Pack could not be closed", pack=state.pack.name, exc_info=error)
+            else:
+                place = place_of(state.file, error) if state.file else state.pack.name
+                failure = SettingsError(f"{place} could not be opened: {type(error).__name__}: {error}")
+                failure.__cause__ = error
+                opened.set_exception(failure)
+        finally:
+            if not opened.done():
+                opened.set_result(None)
+
+    async def release(self, states: Iterable[PackState]) -> None:
+        """Close the clients of all of them."""
+        for state in states:
+            state.released.set()
+        await asyncio.gather(*self._held)
+        self._held.clear()
