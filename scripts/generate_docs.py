@@ -22,6 +22,7 @@ from scripts.api_reference import reference_page
 from scripts.discovery_sizes import discovery_page
 from scripts.n8n_sizes import n8n_page
 from scripts.redmine_sizes import redmine_page
+from scripts.stored_definitions import stored_definitions
 from scripts.third_party_notices import NOTICES, notices_page
 
 ROOT = Path(__file__).parent.parent
@@ -39,6 +40,7 @@ def main() -> int:
         "docs/redmine.md": redmine_page(NOTE),
         "docs/discovery.md": discovery_page(NOTE),
         NOTICES: notices_page(),
+        **stored_definitions(),
     }
     drifted = [name for name, text in pages.items() if _read(ROOT / name) != text]
     if "--check" in sys.argv[1:]:

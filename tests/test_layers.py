@@ -30,7 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "signals": {"append_file"},
     "contract": set(),
     "response": {"contract"},
-    "engine": {"contract", "response", "_timers", "_tasks"},
+    "engine": {"contract", "response", "_lazy", "_timers", "_tasks"},
     "settings_checks": {"contract"},
     "settings": {"contract", "settings_checks"},
     "settings_view": {"contract", "settings"},

@@ -45,7 +45,8 @@ async def read_with_ours(pages: tuple[CorpusPage, ...]) -> list[str]:
 
     host = cast("Host", SimpleNamespace(transport=httpx2.MockTransport(answer)))
     texts = []
-    async with WEB.connect(WebSettings(robots=False), host) as client:
+    async with WEB.connect(WebSettings(robots=False), host) as connection:
+        client = await connection.opened()
         for served in pages:
             _, part = await client.page(PartWanted(url=served.url, length=100_000))
             assert isinstance(part, PagePart), served.name

@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import structlog
 
@@ -22,28 +23,34 @@ from dogubako.engine.operations import Finder, Switchboard
 from dogubako.engine.pipeline import Pipeline
 from dogubako.engine.registration import RegisterOptions, RegistrationError, ToolRegistryEntry
 from dogubako.engine.registry import ToolRegistry
-from dogubako.engine.search import NO_SEARCH, IndexedSearch, can_search
-from dogubako.engine.search.jmdict import Dictionary
+from dogubako.engine.search import NO_SEARCH, IndexedSearch, can_search, japanese_reader
 from dogubako.engine.search.learning import LearnedPhrases
 from dogubako.gate.api_keys import KeyStore
 from dogubako.gate.files import load_or_create_secret
 from dogubako.gate.gate import Gate
 from dogubako.gate.key_administration import KeyAdministration
 from dogubako.gate.processes import Processes
-from dogubako.gateway.administration import ServerAdministration
-from dogubako.gateway.pack import ServerPack
-from dogubako.gateway.servers import Servers, configured_servers, server_state
 from dogubako.loading import FoundPack, ToolSource, find_packs, found_in, line_of
 from dogubako.outbound.redis_cache import RedisCache, answer_cache
 from dogubako.pack_connections import PackConnections
 from dogubako.pack_host import PackHost
-from dogubako.pack_state import PackState, credential_headers, instructions_of, shown_with_packs, state_of
+from dogubako.pack_state import (
+    PackState,
+    credential_headers,
+    instructions_of,
+    shown_with_packs,
+    state_of,
+    state_of_server,
+)
 from dogubako.packs import PACKS
 from dogubako.response.builder import ToolResponseBuilder
 from dogubako.settings import Settings, SettingsError, Sources
 from dogubako.settings_view import ShownSetting
 
 if TYPE_CHECKING:
+    from dogubako.gateway.administration import ServerAdministration
+    from dogubako.gateway.pack import ServerPack
+    from dogubako.gateway.servers import Servers
     from dogubako.outbound.shared_parts import SharedParts
 
 log = structlog.get_logger("dogubako")
@@ -64,17 +71,22 @@ class Toolbox:
         packs: Sequence[PackState],
         redactor: Redactor | None = None,
         *,
-        servers: Servers | None = None,
-        apis: Servers | None = None,
+        servers: "Servers | None" = None,
+        apis: "Servers | None" = None,
         sole_process: bool = True,
         sources: Sources | None = None,
+        lazy: bool = True,
     ) -> None:
         self.settings = settings
-        self.servers = servers or configured_servers(Sources.only({}), settings, packs, lazy=True)
+        self._find_servers: Callable[[], Servers] = partial(
+            _servers, sources or Sources.only({}), settings, packs, lazy=lazy
+        )
+        if servers is not None:
+            self.servers = servers
         # HTTP APIs with an OpenAPI description.
         self.apis = apis
-        foreign = [*self.servers.packs.values(), *(apis.packs.values() if apis else ())]
-        packs = [*packs, *map(server_state, foreign)]
+        foreign = [pack for found in (servers, apis) if found for pack in found.packs.values()]
+        packs = [*packs, *(state_of_server(one, one.server, one.missing) for one in foreign)]
         self._batches: CallBatches | None = None
         # Tasks that run while the toolbox runs.
         self.background: list[Callable[[], Coroutine[Any, Any, None]]] = []
@@ -85,9 +97,9 @@ class Toolbox:
         self.redactor.add(
             *secrets_of(settings), *(secret for state in packs for secret in secrets_of(state.all_settings))
         )
-        dictionary = Dictionary(settings.data_dir / _JAPANESE_WORDS)
         learned = LearnedPhrases(settings.data_dir, self.redactor.mask_all) if settings.learn_from_use else None
-        search = IndexedSearch(dictionary.reader, words=settings.words_by_tool, learned=learned)
+        reader = japanese_reader(settings.data_dir / _JAPANESE_WORDS)
+        search = IndexedSearch(reader, words=settings.words_by_tool, learned=learned)
         self._shared: SharedParts | None = (
             load("dogubako.outbound.shared_parts").SharedParts(settings) if settings.shared else None
         )
@@ -123,11 +135,20 @@ class Toolbox:
         self.finder = Finder(self.registry, self.gate.policy, self.gate.audit)
         check = self.processes.check_switch
         self.switchboard = Switchboard(self.registry, self.gate.policy, self.gate.audit, check=check)
-        self.server_administration = ServerAdministration(
-            self.servers, self, self.gate.policy, self.gate.audit, check=self.processes.check_servers
-        )
         for state in packs:
             self._admit(state)
+
+    @cached_property
+    def servers(self) -> "Servers":
+        """Other MCP servers. Most boxes have none, and need not import what talks to them."""
+        return self._find_servers()
+
+    @cached_property
+    def server_administration(self) -> "ServerAdministration":
+        make = load("dogubako.gateway.administration").ServerAdministration
+        gate, check = self.gate, self.processes.check_servers
+        made: ServerAdministration = make(self.servers, self, gate.policy, gate.audit, check=check)
+        return made
 
     @classmethod
     @asynccontextmanager
@@ -214,7 +235,7 @@ class Toolbox:
                 stack.callback(telemetry.close)
                 stack.callback(self.watch_calls(telemetry.add))
             for state in self.packs.values():
-                if state.file is not None or (isinstance(state.pack, ServerPack) and state.unconfigured is None):
+                if state.file is not None or (state.is_server and state.unconfigured is None):
                     await self._connections.hold(state)
                 elif state.unconfigured is None:
                     await self._connections.connect(state, stack)
@@ -253,7 +274,7 @@ class Toolbox:
         unavailable = f"{missing.reason} {missing.advice}" if missing else None
         pinned = pack.pinned or state.file is not None
         # Our own tools have snapshots of their schemas, stored ones were checked; others are checked at registration.
-        proven = pack in PACKS or isinstance(pack, ServerPack)
+        proven = pack in PACKS or state.is_server
         words, more_words = pack.search_words, pack.everyday_words
         options = RegisterOptions(pack=pack.name, proven=proven, pinned=pinned, words=words, everyday_words=more_words)
         options = replace(options, unavailable=unavailable)
@@ -261,8 +282,8 @@ class Toolbox:
             try:
                 self.registry.register(tool, options)
             except RegistrationError as error:
-                if isinstance(pack, ServerPack):
-                    pack.refused(tool.name, str(error))
+                if state.is_server:
+                    cast("ServerPack", pack).refused(tool.name, str(error))
                     continue
                 if state.file is None:
                     raise
@@ -291,9 +312,9 @@ class Toolbox:
         self.catalog.changed(CatalogChange(kind="resources"))
         self.catalog.changed(CatalogChange(kind="prompts"))
 
-    async def serve_server(self, pack: ServerPack) -> None:
+    async def serve_server(self, pack: "ServerPack") -> None:
         """Serve another MCP server from now on."""
-        state = self.packs[pack.name] = server_state(pack)
+        state = self.packs[pack.name] = state_of_server(pack, pack.server, pack.missing)
         self._admit(state)
         await self._connections.hold(state)
 
@@ -333,7 +354,7 @@ def build(
     packs_found = [*packs_found, *found_in(extra)]
     sources.refuse_unknown_tables(one.pack.name for one in packs_found)
     states = [state_of(one, sources, sandboxed=settings.sandbox) for one in packs_found]
-    servers = configured_servers(sources, settings, states, lazy=lazy)
+    servers = _servers(sources, settings, states, lazy=lazy) if sources.servers or sources.services else None
     # Most boxes have no HTTP APIs, and need not import what reads their descriptions.
     imported = load("dogubako.openapi.services") if sources.services else None
     return Toolbox(
@@ -344,7 +365,13 @@ def build(
         apis=imported.configured_services(sources, settings, servers) if imported else None,
         sole_process=sole_process,
         sources=sources,
+        lazy=lazy,
     )
+
+
+def _servers(sources: Sources, settings: Settings, packs: Sequence[PackState], *, lazy: bool) -> "Servers":
+    servers: Servers = load("dogubako.gateway.servers").configured_servers(sources, settings, packs, lazy=lazy)
+    return servers
 
 
 def _telemetry() -> Any:

@@ -122,6 +122,8 @@ class PackState:
     sandbox: Sandbox | None = None
     # The Python file that defines the pack. Agents see its tools even in discovery mode `search`.
     file: Path | None = None
+    # Whether it is another MCP server or an HTTP API, whose definitions are stored.
+    is_server: bool = False
     # Remove the observers that the pack brought.
     unobserve: list[Callable[[], None]] = field(default_factory=list)
     # Set when the pack of a file was replaced or the server stops: then its client is closed.
@@ -243,6 +245,13 @@ def state_of(found_pack: FoundPack, sources: Sources, *, sandboxed: bool) -> Pac
         loaded, missing = {"": pack.settings(**sandbox.settings)}, None
     instances = {name: Instance(name=name, settings=one) for name, one in loaded.items()}
     return PackState(pack=pack, instances=instances, unconfigured=missing, file=found_pack.file, sandbox=sandbox)
+
+
+def state_of_server(pack: Pack[Any, Any], settings: PackSettings, missing: MissingSetting | None) -> PackState:
+    """The pack of another server, whose settings have a table of their own."""
+    return PackState(
+        pack=pack, instances={"": Instance(name="", settings=settings)}, unconfigured=missing, is_server=True
+    )
 
 
 def shown_with_packs(settings: Settings, packs: Iterable[PackState], sources: Sources) -> list[ShownSetting]:

@@ -9,6 +9,8 @@ from typing import Annotated, Any, Final, Literal, ParamSpec, TypeVar, Union, ge
 
 import click
 
+from dogubako._lazy import LateModule, load
+
 P = ParamSpec("P")
 ResultT = TypeVar("ResultT")
 
@@ -48,26 +50,56 @@ def argument(*, help: str, metavar: str | None = None) -> Parameter:  # noqa: A0
 class Commands(click.Group):
     """A group that lists its commands in their order, and each with its whole first sentence."""
 
+    def __init__(self, name: str | None = None, **settings: Any) -> None:
+        super().__init__(name, **settings)
+        # By name, in the order of the help.
+        self._late: dict[str, Callable[[], click.Command]] = {}
+
     def register(
         self, name: str | None = None, *, context_settings: dict[str, Any] | None = None
     ) -> Callable[[Callable[P, ResultT]], Callable[P, ResultT]]:
         """Decorate a function: it becomes a command, and stays a function. The settings are those of click."""
 
         def registered(function: Callable[P, ResultT]) -> Callable[P, ResultT]:
-            called = name or function.__name__.replace("_", "-")
-            text = inspect.getdoc(function)
-            self.add_command(click.Command(called, context_settings, function, parameters_of(function), text))
+            self.add_command(command_of(function, name, context_settings))
             return function
 
         return registered
 
+    def register_late(self, name: str, module: LateModule, attribute: str) -> None:
+        """Add a command whose module is imported when somebody asks for the command or for the help."""
+
+        def imported() -> click.Command:
+            found = getattr(load(module), attribute)
+            return found if isinstance(found, click.Command) else command_of(found, name)
+
+        self._late[name] = imported
+
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        super().add_command(cmd, name)
+        self._late.setdefault(name or cmd.name or "", lambda: cmd)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.commands and cmd_name in self._late:
+            self.add_command(self._late[cmd_name](), cmd_name)
+        return super().get_command(ctx, cmd_name)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
+        return list(self._late)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows = [(name, _first_sentence(command.help or "")) for name, command in self.commands.items()]
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(name, _first_sentence(command.help or "")) for name, command in commands if command is not None]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
+
+
+def command_of(
+    function: Callable[..., Any], name: str | None = None, context_settings: dict[str, Any] | None = None
+) -> click.Command:
+    """The command that a typed function describes. Without a name, `check_all` is `check-all`."""
+    called = name or function.__name__.replace("_", "-")
+    return click.Command(called, context_settings, function, parameters_of(function), inspect.getdoc(function))
 
 
 def parameters_of(function: Callable[..., Any]) -> list[click.Parameter]:

@@ -4,12 +4,10 @@ import sys
 from typing import Annotated, Final, Literal
 
 import click
-from click.shell_completion import get_completion_class
 
 from dogubako._lazy import load
 from dogubako._runner import run_to_the_end
 from dogubako._version import __version__
-from dogubako.cli import audit, connect, demo, doctor, import_servers, keys, n8n_nodes, servers, services, tools
 from dogubako.cli.commands import Commands, argument, option, parameters_of
 from dogubako.cli.options import Chosen, Config, Directory, Packs, ReadOnly, Sandbox, Tools, friendly, work_in
 from dogubako.reload import Reloader
@@ -109,23 +107,26 @@ def serve(
 @friendly
 def completion(shell: Annotated[Shell, argument(metavar="SHELL", help="bash, zsh or fish.")]) -> None:
     """Print the completion for a shell. For bash, add `eval "$(dogubako completion bash)"` to ~/.bashrc."""
+    # Nobody else needs it.
+    from click.shell_completion import get_completion_class  # noqa: PLC0415
+
     found = get_completion_class(shell)
     assert found is not None
     click.echo(found(app, {}, "dogubako", "_DOGUBAKO_COMPLETE").source())
 
 
-app.register()(demo.demo)
+app.register_late("demo", "dogubako.cli.demo", "demo")
 app.register()(serve)
 app.register()(stdio)
-app.register()(connect.connect)
-app.register()(connect.disconnect)
-app.add_command(tools.app, "tools")
-app.register()(doctor.doctor)
-app.register()(doctor.config)
-app.add_command(servers.app, "servers")
-app.register("import")(import_servers.import_command)
-app.add_command(services.app, "services")
-app.add_command(keys.app, "keys")
-app.add_command(audit.app, "audit")
-app.add_command(n8n_nodes.app, "n8n-nodes")
+app.register_late("connect", "dogubako.cli.connect", "connect")
+app.register_late("disconnect", "dogubako.cli.connect", "disconnect")
+app.register_late("tools", "dogubako.cli.tools", "app")
+app.register_late("doctor", "dogubako.cli.doctor", "doctor")
+app.register_late("config", "dogubako.cli.doctor", "config")
+app.register_late("servers", "dogubako.cli.servers", "app")
+app.register_late("import", "dogubako.cli.import_servers", "import_command")
+app.register_late("services", "dogubako.cli.services", "app")
+app.register_late("keys", "dogubako.cli.keys", "app")
+app.register_late("audit", "dogubako.cli.audit", "app")
+app.register_late("n8n-nodes", "dogubako.cli.n8n_nodes", "app")
 app.register()(completion)

@@ -1,6 +1,6 @@
 """JSON schemas of arguments and answers, kept short to save tokens."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import NoneType, UnionType
 from typing import Any, Final, Union, get_args, get_origin
@@ -10,12 +10,15 @@ from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerati
 from pydantic_core import SchemaError
 
 from dogubako.contract.call import ToolResult
+from dogubako.contract.credentials import INSTANCE
 from dogubako.contract.metadata import ToolParameter
 from dogubako.contract.output import Content
 
 Schema = dict[str, Any]
 
 _UNTYPED = "any"
+
+INSTANCE_DESCRIPTION: Final = "Which one of them."
 
 # The values of these keywords are data: a `title` in them is not a keyword.
 _DATA = frozenset({"default", "examples", "enum", "const"})
@@ -56,6 +59,16 @@ def with_confirmation(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Add the argument `confirm`, which destructive tools require."""
     confirm = {"type": "boolean", "default": False, "description": "Set true to confirm; this cannot be undone."}
     return {**schema, "properties": {**schema.get("properties", {}), "confirm": confirm}}
+
+
+def with_instance(schema: Mapping[str, Any], instances: Sequence[str], default: str | None) -> dict[str, Any]:
+    """Add the argument `instance`, as `BaseTool.choose_instance` adds it to a model."""
+    instance = {"description": INSTANCE_DESCRIPTION, "enum": [*instances], "type": "string"}
+    properties = {**schema["properties"], INSTANCE: instance if default is None else {"default": default, **instance}}
+    required = [*schema.get("required", ()), *([INSTANCE] if default is None else ())]
+    # In the order of pydantic, which sorts them.
+    parts = {**schema, "properties": properties, **({"required": required} if required else {})}
+    return dict(sorted(parts.items()))
 
 
 def parameters_of(schema: Mapping[str, Any]) -> tuple[ToolParameter, ...]:

@@ -20,7 +20,7 @@ from dogubako.contract.errors import DogubakoError, ToolExecutionError
 from dogubako.contract.metadata import Effect, ToolExample, ToolMetadata, ToolSchemas
 from dogubako.contract.offload import answering, has_more_values, is_large, offload, offload_if_large
 from dogubako.contract.output import Deferred, example_instance
-from dogubako.contract.schema import parameters_of, schema_of, with_confirmation
+from dogubako.contract.schema import INSTANCE_DESCRIPTION, parameters_of, schema_of, with_confirmation
 
 log = structlog.get_logger("dogubako.tool")
 
@@ -146,9 +146,11 @@ class BaseTool(ABC, Generic[ArgsT, ClientT]):
         """Add the argument `instance`. It may be left out if there is a default."""
         model = self.args_model or NoArgs
         names: Any = Literal[tuple(instances)]
-        described = Field(... if default is None else default, description="Which one of them.")
+        described = Field(... if default is None else default, description=INSTANCE_DESCRIPTION)
         self.args_model = create_model(model.__name__, __base__=model, instance=(names, described))
         self.instances = tuple(instances)
+        # A copy of a tool has the description of the original.
+        self.__dict__.pop("metadata", None)
 
     def input_schema(self) -> dict[str, Any]:
         """Return the JSON Schema of the arguments. `confirm` is added to it for destructive tools."""

@@ -113,6 +113,8 @@ class Pipeline:
         reads_on = call.resume is not None
         if reads_on and entry.metadata.effect is not Effect.READ and not entry.implementation.keeps_answers:
             raise ValidationError.of("tool", "Invalid value for parameter tool: only a tool that reads can be read on")
+        if entry.load is not None:
+            await entry.load()
         checked = entry.validator.check(call.parameters)
         if entry.passes_on:
             return _passed_on(cast("PassingTool[Any]", entry.implementation), checked.args, call)

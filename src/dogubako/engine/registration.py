@@ -1,7 +1,7 @@
 """Registry entries: what the registry keeps of a tool, and the checks before a tool is registered."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -14,6 +14,7 @@ from packaging.version import InvalidVersion, Version
 from dogubako.contract.effect_by_call import EffectByCall
 from dogubako.contract.metadata import ToolExample, ToolMetadata
 from dogubako.contract.schema import RESULT_KEY
+from dogubako.contract.stored_tool import StoredTool
 from dogubako.contract.tool import BaseTool, PassingTool
 from dogubako.engine.validation import ArgumentValidator, compiled
 from dogubako.response.jsonable import encode
@@ -155,6 +156,11 @@ class ToolRegistryEntry:
     def repeatable(self) -> bool:
         """Whether running it twice does no more than running it once."""
         return self.metadata.repeatable
+
+    @cached_property
+    def load(self) -> Callable[[], Awaitable[None]] | None:
+        """Imports a tool that is only described so far; None for all others. To be awaited before the tool is used."""
+        return self.implementation.load if isinstance(self.implementation, StoredTool) else None
 
     @cached_property
     def passes_on(self) -> bool:

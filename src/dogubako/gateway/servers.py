@@ -17,7 +17,7 @@ from dogubako.gateway.sign_in_flows import SignInFlows
 from dogubako.gateway.sign_ins import SignIns
 from dogubako.gateway.upstream import Upstream
 from dogubako.gateway.upstream_calls import UpstreamClient
-from dogubako.pack_state import Instance, PackState
+from dogubako.pack_state import PackState
 from dogubako.settings import Settings, SettingsError, Sources
 
 # The characters that the instructions of all servers share: agents read them before every task.
@@ -117,8 +117,3 @@ def configured_servers(sources: Sources, settings: Settings, packs: Sequence[Pac
             if state.pack.name in tables:
                 raise SettingsError(f"[{kind}.{state.pack.name}] has the name of a pack. Rename it.")
     return Servers(found, [tool.name for state in packs for tool in state.tools()])
-
-
-def server_state(pack: ServerPack) -> PackState:
-    """The state of the pack of a server, whose settings have a table of their own."""
-    return PackState(pack=pack, instances={"": Instance(name="", settings=pack.server)}, unconfigured=pack.missing)

@@ -30,6 +30,17 @@ def trusted(ca_bundle: Path | None) -> ssl.SSLContext:
     return context
 
 
+async def http_library() -> ModuleType:
+    """httpx2, imported in a worker thread: it is heavy, and a server without services does not need it."""
+    return await offload(_httpx2)
+
+
+def _httpx2() -> ModuleType:
+    import httpx2  # noqa: PLC0415
+
+    return httpx2
+
+
 ACCEPTED: Final = "gzip"
 # Below this a thread costs more than it saves, even if the answer expands a thousandfold.
 _SMALL: Final = 16 * 1024
@@ -265,10 +276,9 @@ async def connected(
 
     `at_most` limits every answer for which the request sets no limit.
     """
-    import httpx2  # noqa: PLC0415 - heavy, and a server without services does not need it
-
+    httpx2 = await http_library()
     # The sandbox transport has no socket, and loading the CA certificates is slow.
-    verified = trusted(ca_bundle) if transport is None else True
+    verified = await offload(trusted, ca_bundle) if transport is None else True
     timeout = httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS)
     async with httpx2.AsyncClient(
         base_url=url,

@@ -14,10 +14,11 @@ from starlette.routing import Route
 
 from dogubako.app import Toolbox, build
 from dogubako.contract.pack import Host
-from dogubako.packs.n8n.client import N8nClient, N8nSettings
+from dogubako.packs.n8n.client import N8nClient
 from dogubako.packs.n8n.client import connect as connect_client
 from dogubako.packs.n8n.models import Execution, read_execution
 from dogubako.packs.n8n.pack import N8nPack
+from dogubako.packs.n8n.settings import N8nSettings
 from dogubako.settings import Sources
 
 JsonObject = dict[str, Any]

@@ -7,6 +7,15 @@ and a probability of all that, `index` ranks by it, `search` keeps the index up 
 """
 
 from dogubako.engine.search.match import Match, Reason, SearchResult, ToolSearch
-from dogubako.engine.search.search import NO_SEARCH, IndexedSearch, can_search
+from dogubako.engine.search.search import NO_SEARCH, IndexedSearch, can_search, japanese_reader
 
-__all__ = ["NO_SEARCH", "IndexedSearch", "Match", "Reason", "SearchResult", "ToolSearch", "can_search"]
+__all__ = [
+    "NO_SEARCH",
+    "IndexedSearch",
+    "Match",
+    "Reason",
+    "SearchResult",
+    "ToolSearch",
+    "can_search",
+    "japanese_reader",
+]

@@ -13,8 +13,8 @@ from typing import Final
 import msgspec
 import structlog
 
+from dogubako._lazy import load
 from dogubako.contract.call import CallEnd, CallObserver, ToolCall
-from dogubako.engine.search.values import without_values
 
 log = structlog.get_logger("dogubako.engine")
 
@@ -71,6 +71,7 @@ class LearnedPhrases(CallObserver):
         """Remember what a caller searched for, until it calls one of the tools that were found."""
         while len(self._searches) >= _MOST_CALLERS:
             self._searches.pop(next(iter(self._searches)))
+        without_values = load("dogubako.engine.search.values").without_values
         words = " ".join(self._redact(without_values(question, keep_numbers_in_long=False)).split())
         phrase = words[:_LONGEST_PHRASE] if any(letter.isalpha() for letter in words) else ""
         self._searches[learner] = _Search(question=phrase, tools=frozenset(tools[:_MOST_FOUND]), at=self._clock())

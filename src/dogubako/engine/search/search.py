@@ -2,20 +2,24 @@
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence, Set
+from functools import cache, cached_property
 from importlib.util import find_spec
+from pathlib import Path
 from threading import Condition, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
+from dogubako._lazy import load
 from dogubako.contract.errors import ToolDisabledError
-from dogubako.engine.search.index import ToolIndex
-from dogubako.engine.search.japanese import JapaneseReader, japanese
 from dogubako.engine.search.learning import LearnedPhrases
 from dogubako.engine.search.match import MOST_NEAREST, Match, SearchResult
-from dogubako.engine.search.text import Document, document_of, with_words
 
 if TYPE_CHECKING:
     from dogubako.engine.registration import ToolRegistryEntry
+    from dogubako.engine.search.index import ToolIndex
+    from dogubako.engine.search.japanese import JapaneseReader
+    from dogubako.engine.search.jmdict import Dictionary
+    from dogubako.engine.search.text import Document
 
 # A search waits so long for tools that are not indexed yet, then answers with those that are.
 LONGEST_WAIT_SECONDS = 1.0
@@ -29,6 +33,17 @@ def can_search() -> bool:
     return all(find_spec(name) is not None for name in ("numpy", "Stemmer"))
 
 
+def japanese_reader(kept: Path) -> "Callable[[], JapaneseReader]":
+    """Reads Japanese questions. Words of the extra `ja` are in the file `kept`."""
+
+    @cache
+    def dictionary() -> "Dictionary":
+        made: Dictionary = load("dogubako.engine.search.jmdict").Dictionary(kept)
+        return made
+
+    return lambda: dictionary().reader()
+
+
 class IndexedSearch:
     """Finds tools. Tools are indexed on the first search, or when `prepare` is called.
 
@@ -37,7 +52,7 @@ class IndexedSearch:
 
     def __init__(
         self,
-        reader: Callable[[], JapaneseReader] = japanese,
+        reader: "Callable[[], JapaneseReader] | None" = None,
         *,
         words: Mapping[str, Sequence[str]] | None = None,
         learned: LearnedPhrases | None = None,
@@ -49,13 +64,20 @@ class IndexedSearch:
         """
         self._words = words or {}
         self._learned = learned
-        self._index = ToolIndex(reader)
+        self._reader = reader
         self._entries: dict[str, ToolRegistryEntry] = {}
         self._changes: deque[tuple[str, ToolRegistryEntry | None]] = deque()
         self._turn = Condition()
         self._worker: Thread | None = None
         self._longest_wait = longest_wait
         self._can_search = can_search()
+
+    @cached_property
+    def _index(self) -> "ToolIndex":
+        """Imported and made for the first search, beside the event loop."""
+        module = load("dogubako.engine.search.index")
+        index: ToolIndex = module.ToolIndex() if self._reader is None else module.ToolIndex(self._reader)
+        return index
 
     def put(self, entry: "ToolRegistryEntry") -> None:
         """Add or replace a tool."""
@@ -131,6 +153,10 @@ class IndexedSearch:
         self._entries.update((one.name, one) for one in fresh)
         self._index.put(*map(self._document, fresh))
 
-    def _document(self, entry: "ToolRegistryEntry") -> Document:
-        words = (*self._words.get(entry.name, ()), *self._words.get(entry.pack, ()))
-        return with_words(document_of(entry), words)
+    def _document(self, entry: "ToolRegistryEntry") -> "Document":
+        words, text = (
+            (*self._words.get(entry.name, ()), *self._words.get(entry.pack, ())),
+            load("dogubako.engine.search.text"),
+        )
+        document: Document = text.with_words(text.document_of(entry), words)
+        return document

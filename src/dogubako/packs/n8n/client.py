@@ -1,25 +1,22 @@
-"""The settings of the n8n pack, and its client: one object for all parts of n8n's API."""
+"""`N8nClient`: one object for all parts of n8n's API."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
 import anyio
-from pydantic import SecretStr, field_validator
 
-from dogubako.contract.credentials import Credential, CredentialMode
+from dogubako.contract.credentials import Credential
 from dogubako.contract.errors import BusyError
 from dogubako.contract.offload import offload_if_large
-from dogubako.contract.pack import Host, setting, tables
+from dogubako.contract.pack import Host
 from dogubako.contract.storage import SharedStore
 from dogubako.outbound.allowed_folders import OpenFolders, wrong_path
 from dogubako.outbound.bounds import MEGABYTE
 from dogubako.outbound.http import connected
 from dogubako.outbound.json_answers import decode_json
-from dogubako.outbound.service_settings import ServiceSettings
 from dogubako.packs.n8n.api.administration import AdministrationApi
 from dogubako.packs.n8n.api.executions import ExecutionsApi, WebhooksApi
 from dogubako.packs.n8n.api.mcp_endpoint import McpEndpoint
@@ -29,50 +26,7 @@ from dogubako.packs.n8n.backups import Backups
 from dogubako.packs.n8n.nodes.mcp_source import McpNodes
 from dogubako.packs.n8n.nodes.seen import SeenNodes
 from dogubako.packs.n8n.nodes.sources import InstalledNodeTypes, NodeKnowledge
-from dogubako.packs.n8n.triggers import WebhookLogin
-
-
-class N8nSettings(ServiceSettings):
-    """Settings of the n8n pack."""
-
-    example = "https://n8n.example.com"
-
-    url: str | None = setting(None, "N8N_URL", "Address of n8n, for example https://n8n.example.com")
-    api_key: SecretStr | None = setting(None, "N8N_API_KEY", "Key of n8n's public API.")
-    mcp_token: SecretStr | None = setting(
-        None, "N8N_MCP_TOKEN", "Token of n8n's own MCP server, for node types and for runs without a webhook."
-    )
-    webhook_logins: dict[str, WebhookLogin] = tables(
-        "Logins of webhooks, by name: user and password, header and value, or token."
-    )
-    node_types: Path | None = setting(
-        None,
-        "N8N_NODE_TYPES",
-        "Folder of your own n8n installation, to read its node types from. They are read at run time.",
-    )
-    ca_bundle: Path | None = setting(None, "N8N_CA_BUNDLE", "File with the CA of n8n's certificate, if it is your own.")
-    credentials: CredentialMode = setting(
-        "shared",
-        "N8N_CREDENTIALS",
-        "Whose key is used: shared (N8N_API_KEY), own (each caller needs one), or own-or-shared.",
-    )
-    credential_header: str | None = setting(
-        None, "N8N_CREDENTIAL_HEADER", "Request header in which callers send their own key, for example X-N8N-API-KEY."
-    )
-
-    @field_validator("credentials")
-    @classmethod
-    def _cannot_act_as_others(cls, value: CredentialMode) -> CredentialMode:
-        if value == "switch-user":
-            raise ValueError("n8n cannot act as another user; use own or own-or-shared")
-        return value
-
-    @field_validator("url")
-    @classmethod
-    def _without_the_api(cls, value: str | None) -> str | None:
-        # People also copy the URL of the API instead of that of the editor.
-        return value.removesuffix("/api/v1") if value else None
-
+from dogubako.packs.n8n.settings import N8nSettings, WebhookLogin
 
 # As large a workflow as n8n may answer with. A file is decoded at once, and that holds the interpreter.
 _LARGEST: Final = replace(LARGEST_WORKFLOW, most_bytes=10 * MEGABYTE)

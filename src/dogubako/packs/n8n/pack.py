@@ -2,18 +2,23 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
+from dogubako._lazy import load
 from dogubako.contract.credentials import Credential
 from dogubako.contract.errors import ApiError
 from dogubako.contract.pack import HealthCheck, Host, MissingSetting, Pack
+from dogubako.contract.resources import Prompt, ResourceTemplate
+from dogubako.contract.stored_tool import stored_tools
 from dogubako.outbound.service_settings import plain_text_warnings
-from dogubako.packs.n8n.client import N8nClient, N8nSettings, connect
-from dogubako.packs.n8n.resources import PROMPTS, RESOURCE_TEMPLATES
-from dogubako.packs.n8n.tools import TOOLS
+from dogubako.packs.n8n.settings import N8nSettings
+
+if TYPE_CHECKING:
+    from dogubako.packs.n8n.client import N8nClient
 
 log = structlog.get_logger("dogubako.n8n")
 
@@ -31,18 +36,26 @@ _SCOPES: Final = (
 )
 
 
-class N8nPack(Pack[N8nSettings, N8nClient]):
+class N8nPack(Pack[N8nSettings, "N8nClient"]):
     """Executions and workflows of one n8n."""
 
     name = "n8n"
     about = "automations: build, change, run, switch on and off; why a run failed"
     everyday_words = Path(__file__).with_name("everyday_words.tsv")
-    tools = TOOLS
+    tools = stored_tools(Path(__file__).parent, lambda: load("dogubako.packs.n8n.tools").TOOLS)
     settings = N8nSettings
-    resource_templates = RESOURCE_TEMPLATES
-    prompts = PROMPTS
     max_running = 8
     multiple = True
+
+    @cached_property
+    def resource_templates(self) -> Sequence[ResourceTemplate]:  # type: ignore[override]
+        templates: Sequence[ResourceTemplate] = load("dogubako.packs.n8n.resources").RESOURCE_TEMPLATES
+        return templates
+
+    @cached_property
+    def prompts(self) -> Sequence[Prompt]:  # type: ignore[override]
+        prompts: Sequence[Prompt] = load("dogubako.packs.n8n.resources").PROMPTS
+        return prompts
 
     def unconfigured(self, settings: N8nSettings) -> MissingSetting | None:
         if settings.url is None:
@@ -52,16 +65,16 @@ class N8nPack(Pack[N8nSettings, N8nClient]):
         return None
 
     @asynccontextmanager
-    async def connect(self, settings: N8nSettings, host: Host) -> AsyncIterator[N8nClient]:
+    async def connect(self, settings: N8nSettings, host: Host) -> AsyncIterator["N8nClient"]:
         for finding in plain_text_warnings("n8n", settings.address):
             log.warning(finding.message, advice=finding.advice)
-        async with connect(settings, host) as client:
+        async with load("dogubako.packs.n8n.client").connect(settings, host) as client:
             yield client
 
-    def client_as(self, client: N8nClient, credential: Credential) -> N8nClient:
+    def client_as(self, client: "N8nClient", credential: Credential) -> "N8nClient":
         return client.signed_in(credential)
 
-    async def check(self, settings: N8nSettings, client: N8nClient) -> Sequence[HealthCheck]:
+    async def check(self, settings: N8nSettings, client: "N8nClient") -> Sequence[HealthCheck]:
         """Check reachability, key, version and permissions."""
         findings = [*plain_text_warnings("n8n", settings.address)]
         if settings.api_key is None:

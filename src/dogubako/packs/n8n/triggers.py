@@ -1,6 +1,5 @@
 """Triggers of a workflow: which of them can be called from outside, and with which request."""
 
-import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
@@ -8,10 +7,8 @@ from urllib.parse import quote
 from uuid import uuid4
 
 import msgspec
-from pydantic import SecretStr
 
 from dogubako.contract.errors import ValidationError
-from dogubako.contract.pack import PackSettings
 
 JsonObject = dict[str, Any]
 Kind = Literal["webhook", "form", "chat", "manual", "schedule", "other"]
@@ -25,25 +22,6 @@ _KINDS: Final[Mapping[str, Kind]] = {
 }
 CALLABLE: Final = ("webhook", "form", "chat")
 WITHOUT_BODY: Final = ("GET", "HEAD")
-
-
-class WebhookLogin(PackSettings):
-    """Secrets for webhooks that ask for a login: user and password, a header with its value, or a bearer token."""
-
-    user: str | None = None
-    password: SecretStr | None = None
-    header: str | None = None
-    value: SecretStr | None = None
-    token: SecretStr | None = None
-
-    def headers(self) -> dict[str, str]:
-        if self.token is not None:
-            return {"Authorization": f"Bearer {self.token.get_secret_value()}"}
-        if self.header is not None and self.value is not None:
-            return {self.header: self.value.get_secret_value()}
-        password = self.password.get_secret_value() if self.password is not None else ""
-        login = base64.b64encode(f"{self.user or ''}:{password}".encode()).decode()
-        return {"Authorization": f"Basic {login}"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,34 +3,47 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import structlog
 
+from dogubako._lazy import load
 from dogubako.contract.credentials import Credential
 from dogubako.contract.errors import DogubakoError
 from dogubako.contract.pack import HealthCheck, Host, MissingSetting, Pack
+from dogubako.contract.resources import Prompt, ResourceTemplate
+from dogubako.contract.stored_tool import stored_tools
 from dogubako.outbound.service_settings import plain_text_warnings
-from dogubako.packs.redmine.client import RedmineClient, connect
-from dogubako.packs.redmine.resources import PROMPTS, RESOURCE_TEMPLATES
 from dogubako.packs.redmine.settings import RedmineSettings
-from dogubako.packs.redmine.tools import TOOLS
+
+if TYPE_CHECKING:
+    from dogubako.packs.redmine.client import RedmineClient
 
 log = structlog.get_logger("dogubako.redmine")
 
 
-class RedminePack(Pack[RedmineSettings, RedmineClient]):
+class RedminePack(Pack[RedmineSettings, "RedmineClient"]):
     """Projects, issues, time, people and knowledge of one Redmine."""
 
     name = "redmine"
     about = "tickets, projects, hours, milestones, wiki, files, people"
     everyday_words = Path(__file__).with_name("everyday_words.tsv")
-    tools = TOOLS
+    tools = stored_tools(Path(__file__).parent, lambda: load("dogubako.packs.redmine.tools").TOOLS)
     settings = RedmineSettings
-    resource_templates = RESOURCE_TEMPLATES
-    prompts = PROMPTS
     max_running = 8
     multiple = True
+
+    @cached_property
+    def resource_templates(self) -> Sequence[ResourceTemplate]:  # type: ignore[override]
+        templates: Sequence[ResourceTemplate] = load("dogubako.packs.redmine.resources").RESOURCE_TEMPLATES
+        return templates
+
+    @cached_property
+    def prompts(self) -> Sequence[Prompt]:  # type: ignore[override]
+        prompts: Sequence[Prompt] = load("dogubako.packs.redmine.resources").PROMPTS
+        return prompts
 
     def instructions(self, settings: RedmineSettings) -> str | None:
         return f"House rules of Redmine: {settings.rules}" if settings.rules else None
@@ -43,10 +56,10 @@ class RedminePack(Pack[RedmineSettings, RedmineClient]):
         return None
 
     @asynccontextmanager
-    async def connect(self, settings: RedmineSettings, host: Host) -> AsyncIterator[RedmineClient]:
+    async def connect(self, settings: RedmineSettings, host: Host) -> AsyncIterator["RedmineClient"]:
         for finding in plain_text_warnings("redmine", settings.address):
             log.warning(finding.message, advice=finding.advice)
-        async with connect(settings, host) as client:
+        async with load("dogubako.packs.redmine.client").connect(settings, host) as client:
             if settings.api_key is None:
                 yield client
                 return
@@ -59,10 +72,10 @@ class RedminePack(Pack[RedmineSettings, RedmineClient]):
                 with suppress(asyncio.CancelledError):
                     await knocking
 
-    def client_as(self, client: RedmineClient, credential: Credential) -> RedmineClient:
+    def client_as(self, client: "RedmineClient", credential: Credential) -> "RedmineClient":
         return client.signed_in(credential)
 
-    async def check(self, settings: RedmineSettings, client: RedmineClient) -> Sequence[HealthCheck]:
+    async def check(self, settings: RedmineSettings, client: "RedmineClient") -> Sequence[HealthCheck]:
         """Check reachability and the key, and report its user."""
         findings = [*plain_text_warnings("redmine", settings.address)]
         if settings.api_key is None:
@@ -78,7 +91,7 @@ class RedminePack(Pack[RedmineSettings, RedmineClient]):
         return [*findings, HealthCheck(ok=True, subject="redmine", message=message)]
 
 
-async def _knock(client: RedmineClient) -> None:
+async def _knock(client: "RedmineClient") -> None:
     try:
         await client.service.me()
     except DogubakoError as error:

@@ -12,7 +12,7 @@ from dogubako.packs.web.pages.fetch import Visited, Visitor, require_good, visit
 from dogubako.packs.web.pages.parts import PagePart, PartWanted, SectionMissing
 from dogubako.packs.web.pages.robots import Robots
 from dogubako.packs.web.parsing.messages import Onward
-from dogubako.packs.web.parsing.parser import OpenPerformer, Parser
+from dogubako.packs.web.parsing.parser import OpenPerformer, Parser, page_workers
 from dogubako.packs.web.search_http import search_wire
 from dogubako.packs.web.settings import WebSettings
 
@@ -52,7 +52,9 @@ class WebClient:
 
 
 @asynccontextmanager
-async def connect(settings: WebSettings, host: Host, open_performer: OpenPerformer) -> AsyncIterator[WebClient]:
+async def connect(
+    settings: WebSettings, host: Host, open_performer: OpenPerformer = page_workers
+) -> AsyncIterator[WebClient]:
     """Open a client while the server runs."""
     async with (
         search_wire(settings, host.transport) as wire,

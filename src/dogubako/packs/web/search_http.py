@@ -12,7 +12,8 @@ import anyio
 import structlog
 
 from dogubako.contract.errors import Blocked, HttpError, Timeout
-from dogubako.outbound.http import trusted
+from dogubako.contract.offload import offload
+from dogubako.outbound.http import http_library, trusted
 from dogubako.packs.web.settings import WebSettings
 
 _FIRST_REST: Final = 30.0
@@ -117,13 +118,12 @@ class SearchWire:
 
 @asynccontextmanager
 async def search_wire(settings: WebSettings, transport: Any = None) -> AsyncIterator[SearchWire]:
-    import httpx2  # noqa: PLC0415 - heavy, and a server without this pack does not need it
-
+    httpx2 = await http_library()
     async with httpx2.AsyncClient(
         headers={"User-Agent": settings.user_agent, "Accept-Language": "en"},
         timeout=TIMEOUT_SECONDS,
         # The sandbox transport has no socket, and loading the CA certificates is slow.
-        verify=trusted(settings.ca_bundle) if transport is None else True,
+        verify=await offload(trusted, settings.ca_bundle) if transport is None else True,
         proxy=settings.proxy if transport is None else None,
         transport=transport,
         trust_env=False,

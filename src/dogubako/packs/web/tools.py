@@ -8,7 +8,7 @@ from dogubako.contract.errors import NoResults
 from dogubako.contract.metadata import Effect, ToolExample
 from dogubako.contract.output import Json, Markdown, Message, Text
 from dogubako.contract.tool import BaseTool, NoArgs, ToolArgs
-from dogubako.packs.web.client import WebClient
+from dogubako.packs.web.connection import WebConnection
 from dogubako.packs.web.formatters import instant_blocks, page_text, result_blocks
 from dogubako.packs.web.models import Query
 from dogubako.packs.web.pages.parts import LONG, PartWanted
@@ -27,7 +27,7 @@ class WebSearchArgs(ToolArgs):
     provider: ProviderName | None = Field(None, description="One search engine, without fall-back.")
 
 
-class WebSearch(BaseTool[WebSearchArgs, WebClient]):
+class WebSearch(BaseTool[WebSearchArgs, WebConnection]):
     """Search the web: titles, addresses and snippets. Says plainly when the search was blocked."""
 
     name = "web_search"
@@ -57,7 +57,8 @@ class WebSearch(BaseTool[WebSearchArgs, WebClient]):
             site=args.site,
             exclude_sites=args.exclude_sites,
         )
-        found = await self.client.searching.search(query, args.provider)
+        client = await self.client.opened()
+        found = await client.searching.search(query, args.provider)
         if not found.hits:
             raise NoResults(hint=" ".join(found.notes) or None)
         return Markdown(blocks=result_blocks(query, found), count=len(found.hits))
@@ -67,7 +68,7 @@ class InstantAnswerArgs(ToolArgs):
     query: str = Field(description="A name, a word or a question.", examples=["Ada Lovelace"])
 
 
-class InstantAnswerTool(BaseTool[InstantAnswerArgs, WebClient]):
+class InstantAnswerTool(BaseTool[InstantAnswerArgs, WebConnection]):
     """Look up a fact: an abstract with its source, an answer, a definition, related topics."""
 
     name = "instant_answer"
@@ -82,13 +83,14 @@ class InstantAnswerTool(BaseTool[InstantAnswerArgs, WebClient]):
     }
 
     async def execute(self, args: InstantAnswerArgs) -> Markdown | Text:
-        answer = await self.client.searching.instant_answer(args.query)
+        client = await self.client.opened()
+        answer = await client.searching.instant_answer(args.query)
         if answer.empty:
             return Text(text="No instant answer available for this query.", count=0)
         return Markdown(blocks=instant_blocks(answer), count=1)
 
 
-class SearchHealth(BaseTool[NoArgs, WebClient]):
+class SearchHealth(BaseTool[NoArgs, WebConnection]):
     """See which search engines answer now, and why others do not."""
 
     name = "search_health"
@@ -101,7 +103,8 @@ class SearchHealth(BaseTool[NoArgs, WebClient]):
     }
 
     async def execute(self, args: NoArgs) -> Json:
-        states = await self.client.searching.health()
+        client = await self.client.opened()
+        states = await client.searching.health()
         good = sum(1 for one in states if one["ok"])
         message = Message(
             en=f"{good} of {len(states)} search engines answer", ja=f"検索エンジン {good}/{len(states)} が応答"
@@ -118,7 +121,7 @@ class FetchPageArgs(ToolArgs):
     format: Literal["markdown", "text", "html"] = Field("markdown", description="How the page is written down.")
 
 
-class FetchPage(BaseTool[FetchPageArgs, WebClient]):
+class FetchPage(BaseTool[FetchPageArgs, WebConnection]):
     """Read a public web page or PDF: its readable part as Markdown, page by page. Private addresses are refused."""
 
     name = "fetch_page"
@@ -141,7 +144,8 @@ class FetchPage(BaseTool[FetchPageArgs, WebClient]):
             headings_only=args.headings_only,
             format=args.format,
         )
-        url, part = await self.client.page(wanted)
+        client = await self.client.opened()
+        url, part = await client.page(wanted)
         return Text(text=page_text(part, url, wanted))
 
 

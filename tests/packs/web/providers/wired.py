@@ -51,9 +51,8 @@ class Bench:
     box: Toolbox
     wire: Wire
 
-    @property
-    def searching(self) -> Searching:
-        client = self.box.packs["web"].client
+    async def searching(self) -> Searching:
+        client = await self.box.packs["web"].client.opened()
         return client.searching  # type: ignore[no-any-return]
 
     async def search(self, options: ExecutionOptions = NO_OPTIONS, /, **parameters: Any) -> ToolResult:

@@ -14,7 +14,8 @@ import anyio
 import structlog
 
 from dogubako.contract.errors import HttpError, Timeout, UrlNotAllowed
-from dogubako.outbound.http import trusted
+from dogubako.contract.offload import offload
+from dogubako.outbound.http import http_library, trusted
 from dogubako.outbound.public_addresses import (
     Destination,
     destination,
@@ -141,12 +142,11 @@ async def visitor(
     settings: WebSettings, transport: Any = None, resolve: Resolve | None = resolve_by_system
 ) -> AsyncIterator[Visitor]:
     """Open a visitor while the server runs. With its own transport it stays in the sandbox."""
-    import httpx2  # noqa: PLC0415 - heavy, and a server without this pack does not need it
-
+    httpx2 = await http_library()
     async with httpx2.AsyncClient(
         headers={"User-Agent": settings.user_agent, "Accept": _ACCEPTED},
         timeout=httpx2.Timeout(15.0, connect=8.0),
-        verify=trusted(settings.ca_bundle) if transport is None else True,
+        verify=await offload(trusted, settings.ca_bundle) if transport is None else True,
         # Many names share an address. Each visit has its own connection with a certificate for its name, and no
         # cookies.
         limits=httpx2.Limits(max_keepalive_connections=0),
