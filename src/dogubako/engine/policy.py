@@ -211,6 +211,16 @@ class Policy:
         self._shown[key] = (entry, caller)
         return True
 
+    def always_allows(self, entry: ToolRegistryEntry, caller: Caller) -> bool:
+        """Whether this caller may call this tool however often, until the registry changes."""
+        # A policy of another kind is asked about every call.
+        if type(self) is not Policy or self.counts_calls or self.shares_places:
+            return False
+        if self.refusal(entry, caller) is not None:
+            return False
+        # Whether a change can be recorded is asked before each one.
+        return self._unrecorded is None or not entry.writes
+
     async def check_rate(self, call: ToolCall) -> None:
         """Count a request of the caller against its rate limit, whatever becomes of it, or raise."""
         # A call that a tool makes belongs to the call that the caller made.
