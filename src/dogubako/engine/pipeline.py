@@ -31,7 +31,7 @@ from dogubako.engine.contexts import ContextFactory, another
 from dogubako.engine.conversations import presentable_requests
 from dogubako.engine.events import CallLog, CallObservers, milliseconds_since
 from dogubako.engine.executor import ToolExecutor
-from dogubako.engine.policy import Policy
+from dogubako.engine.policy import NO_LIMIT, Policy
 from dogubako.engine.prepared import PreparedCalls
 from dogubako.engine.registration import ToolRegistryEntry
 from dogubako.engine.registry import ToolRegistry
@@ -84,14 +84,11 @@ class Pipeline:
         if prepared is None:
             return self._outcome(call)
         started = time.perf_counter()
-        try:
-            args, place = prepared.check(call.parameters).args, prepared.place(call)
-            place.__enter__()
-        except Exception:
-            # The way of all calls has the words for what is wrong.
-            return self._outcome(call)
+        place: AbstractContextManager[None] = NO_LIMIT
         self._log.debug("Tool invoked", tool=call.name[:64], door=call.door, call_id=call.id)
         try:
+            args = prepared.check(call.parameters).args
+            place = prepared.enter(call)
             result = prepared.begin(args, call)
         except Exception as error:
             result = _raising(error)

@@ -43,9 +43,11 @@ class PreparedCall:
         self.check = entry.validator.check
         self.seconds = pipeline.executor.plan(entry, call).timeout
 
-    def place(self, call: ToolCall) -> AbstractContextManager[None]:
-        """The place of the call among the running calls of its caller."""
-        return self._policy.place(call)
+    def enter(self, call: ToolCall) -> AbstractContextManager[None]:
+        """Take a place among the running calls of this caller. Whoever entered has to leave it."""
+        place = self._policy.place(call)
+        place.__enter__()
+        return place
 
     def begin(self, args: Any, call: ToolCall) -> ToolResult | Coroutine[Any, Any, ToolResult]:
         """Start the tool. Return its result if it ends in its first step, else what waits for it."""
