@@ -154,6 +154,7 @@ BROAD_EXCEPTS = [
     "dogubako/contract/tool.py",
     "dogubako/engine/catalog.py",
     "dogubako/engine/pipeline.py",
+    "dogubako/engine/pipeline.py",
     "dogubako/gate/jwks.py",
     "dogubako/gateway/keeper.py",
     "dogubako/gateway/stdio_link.py",
@@ -161,6 +162,7 @@ BROAD_EXCEPTS = [
     "dogubako/pack_connections.py",
     "dogubako/reload.py",
     "dogubako/transports/http/app.py",
+    "dogubako/transports/http/at_once.py",
     "dogubako/transports/mcp/auth.py",
     "dogubako/transports/mcp/server.py",
 ]

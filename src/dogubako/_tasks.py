@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Coroutine, Generator
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -18,7 +18,11 @@ class Ended(msgspec.Struct, Generic[ResultT], frozen=True):
 
 
 def begin(
-    coroutine: Coroutine[Any, Any, ResultT], *, loop: asyncio.AbstractEventLoop, name: str | None = None
+    coroutine: Coroutine[Any, Any, ResultT],
+    *,
+    loop: asyncio.AbstractEventLoop,
+    name: str | None = None,
+    context: Context | None = None,
 ) -> "Ended[ResultT] | asyncio.Task[ResultT]":
     """Run the first step of a task now. Return what it returned, or the task, if it waits for something.
 
@@ -26,19 +30,19 @@ def begin(
     raises in the first step is raised here; also CancelledError, if it cancelled its own task.
     """
     if sys.version_info >= (3, 12):
-        task = asyncio.Task(coroutine, loop=loop, name=name, eager_start=True)
+        task = asyncio.Task(coroutine, loop=loop, name=name, context=context, eager_start=True)
         return Ended(task.result()) if task.done() else task
-    return _begin_by_hand(coroutine, loop, name)
+    return _begin_by_hand(coroutine, loop, name, copy_context() if context is None else context)
 
 
 def _begin_by_hand(
-    coroutine: Coroutine[Any, Any, ResultT], loop: asyncio.AbstractEventLoop, name: str | None
+    coroutine: Coroutine[Any, Any, ResultT], loop: asyncio.AbstractEventLoop, name: str | None, context: Context
 ) -> "Ended[ResultT] | asyncio.Task[ResultT]":
     """The same for Python 3.11, which has no `eager_start`.
 
     The functions that enter and leave a task are those that asyncio documents for other implementations of tasks.
     """
-    context, rest = copy_context(), _Rest(coroutine)
+    rest = _Rest(coroutine)
     task = asyncio.Task(rest, loop=loop, name=name, context=context)
     outer = asyncio.current_task(loop)
     if outer is not None:
@@ -61,13 +65,14 @@ def _begin_by_hand(
 class _Rest(Coroutine[Any, Any, ResultT]):
     """A coroutine without its first step, which was made outside of its task."""
 
+    # Until it is known that it waits for something.
+    has_ended = True
+    # The future that it waits for; None if it only lets others have their turn.
+    waits_for: Any = None
+    _has_begun = False
+
     def __init__(self, coroutine: Coroutine[Any, Any, ResultT]) -> None:
         self._coroutine = coroutine
-        # Until it is known that it waits for something.
-        self.has_ended = True
-        # The future that it waits for; None if it only lets others have their turn.
-        self.waits_for: Any = None
-        self._has_begun = False
 
     def send(self, value: Any) -> Any:
         if self._has_begun:

@@ -31,9 +31,11 @@ _REPEATED_KEYS = ("tool", "door", "caller", "code")
 _KEYS_OF_COMPLETED = (*_REPEATED_KEYS, "ms", "tokens", "call_id")
 _OF_COMPLETED_CALLS = frozenset({(*_KEYS_OF_COMPLETED, "event"), (*_KEYS_OF_COMPLETED, "count", "event")})
 _MOST_BEGUN = 1_000
+_INFO = "INFO"
 # Immutable types, which can be rendered later.
 _UNCHANGING = frozenset({str, int, float, bool, type(None)})
 _NUMBERS = frozenset({int, float})
+_encode = msgspec.json.Encoder().encode
 
 
 class Entry(NamedTuple):
@@ -42,6 +44,11 @@ class Entry(NamedTuple):
     time: float
     level: str
     event: Event
+
+
+# A call that ended well: time, tool, door, caller, milliseconds, tokens, id, number of results. There is one for every
+# call, so it is a plain tuple.
+EndedCallEntry = tuple[float, str, str, str, float, int, str, int | None]
 
 
 class Lines:
@@ -68,19 +75,39 @@ class Lines:
 
     def render(self, entry: Entry) -> tuple[str, bytes]:
         """The line for the terminal, and the line for the file."""
-        if tuple(entry.event) in _OF_COMPLETED_CALLS and (lines := self._completed(entry)) is not None:
-            return lines
-        return self._any(entry)
+        is_of_call = entry.level == _INFO and tuple(entry.event) in _OF_COMPLETED_CALLS
+        return (self._completed(entry) if is_of_call else None) or self._any(entry)
 
     def _completed(self, entry: Entry) -> tuple[str, bytes] | None:
-        """The lines of a call that ended, with its repeated part from a memo. They equal those of `_any`."""
+        """The lines of an event that tells of a call that ended; None if it has unusual values."""
         event = entry.event
+        if event["event"] != _COMPLETED:
+            return None
         tool, door, caller, code, ms, tokens, call_id, *_ = event.values()
-        if event["event"] != _COMPLETED or not (
+        count = event.get("count")
+        if count is None and "count" in event:
+            return None
+        return self._lines_of_call((entry.time, tool, door, caller, ms, tokens, call_id, count), code)
+
+    def render_call(self, call: EndedCallEntry) -> tuple[str, bytes]:
+        """The lines of a call that ended well."""
+        if (lines := self._lines_of_call(call, "OK")) is not None:
+            return lines
+        moment, tool, door, caller, ms, tokens, call_id, count = call
+        values = (_COMPLETED, tool, door, caller, "OK", ms, tokens, call_id, count)
+        event = dict(zip(("event", *_KEYS_OF_COMPLETED, "count"), values, strict=True))
+        if count is None:
+            del event["count"]
+        return self._any(Entry(moment, _INFO, self.settled(event)))
+
+    def _lines_of_call(self, call: EndedCallEntry, code: Any) -> tuple[str, bytes] | None:
+        """The lines of a call that ended, with its repeated part from a memo. They equal those of `_any`."""
+        moment, tool, door, caller, ms, tokens, call_id, count = call
+        if not (
             type(tool) is type(door) is type(caller) is type(code) is type(call_id) is str
             and type(ms) in _NUMBERS
             and type(tokens) in _NUMBERS
-            and type(count := event.get("count", 0)) is int
+            and (count is None or type(count) is int)
             and call_id.isalnum()
             and call_id.isascii()
         ):
@@ -89,28 +116,28 @@ class Lines:
             # It has learned a secret, which may be part of what was rendered before.
             self._begun.clear()
             self._begun_of = self._redactor.generation
-        key = (entry.level, tool, door, caller, code)
+        key = (tool, door, caller, code)
         begun = self._begun.get(key)
         if begun is None:
             if len(self._begun) >= _MOST_BEGUN:
                 self._begun.clear()
-            begun = self._begun[key] = self._beginning(entry)
+            begun = self._begun[key] = self._beginning(key)
         # Of a single word `mask_all` masks the same, and would keep each id for a while.
-        rest = {"ms": ms, "tokens": tokens, "call_id": self._redactor.mask_configured(call_id)}
-        shown = f"{local_text(entry.time)} {begun[0]} ms={ms} tokens={tokens} call_id={rest['call_id']}"
-        if "count" in event:
+        call_id = self._redactor.mask_configured(call_id)
+        rest = {"ms": ms, "tokens": tokens, "call_id": call_id}
+        shown = f"{local_text(moment)} {begun[0]} ms={ms} tokens={tokens} call_id={call_id}\n"
+        if count is not None:
             rest["count"] = count
-            shown = f"{shown} count={count}"
-        line = b'{"time":"%b",%b,%b\n' % (utc_text(entry.time).encode(), begun[1], msgspec.json.encode(rest)[1:])
-        return f"{shown}\n", line
+            shown = f"{shown[:-1]} count={count}\n"
+        return shown, b'{"time":"%b",%b,%b\n' % (utc_text(moment).encode(), begun[1], _encode(rest)[1:])
 
-    def _beginning(self, entry: Entry) -> tuple[str, bytes]:
+    def _beginning(self, values: tuple[str, ...]) -> tuple[str, bytes]:
         """What the lines of many calls have in common: everything between the time and the milliseconds."""
-        repeated = {key: self._named(key, entry.event[key]) for key in _REPEATED_KEYS}
-        label = self._labels.get(entry.level) or f"{entry.level:5}"
+        repeated = {key: self._named(key, value) for key, value in zip(_REPEATED_KEYS, values, strict=True)}
+        label = self._labels.get(_INFO) or f"{_INFO:5}"
         shown = " ".join([self._text(_COMPLETED), *(f"{key}={value}" for key, value in repeated.items())])
-        words = {"level": entry.level, "event": self._text(_COMPLETED), **repeated}
-        return f"{label} {visible(shown)}", msgspec.json.encode(words)[1:-1]
+        words = {"level": _INFO, "event": self._text(_COMPLETED), **repeated}
+        return f"{label} {visible(shown)}", _encode(words)[1:-1]
 
     def _any(self, entry: Entry) -> tuple[str, bytes]:
         error = entry.event.pop("exc_info", None)
@@ -129,7 +156,7 @@ class Lines:
         label = self._labels.get(entry.level) or f"{entry.level:5}"
         # One event is one line, and only our own colours reach the terminal.
         text = f"{local_text(entry.time)} {label} {visible(shown.rstrip())}\n"
-        return text, msgspec.json.encode(line) + b"\n"
+        return text, _encode(line) + b"\n"
 
     def _masked(self, text: str) -> str:
         """The beginning of a text, redacted. A secret that crosses the cut is masked as a whole."""

@@ -17,7 +17,7 @@ from dogubako._runner import at_the_end
 from dogubako._timers import Debounce
 from dogubako.append_file import AppendFile
 from dogubako.contract.redaction import Redactor
-from dogubako.log_lines import INTERVAL_SECONDS, Entry, Event, Floods, Kind, Lines, kind_of
+from dogubako.log_lines import INTERVAL_SECONDS, EndedCallEntry, Entry, Event, Floods, Kind, Lines, kind_of
 from dogubako.settings import LogLevelName
 
 FILE_NAME: Final = "dogubako.log"
@@ -121,7 +121,7 @@ class Sinks:
         self.problem: str | None = None
         # Tools also log from threads, and a file that is being reopened has no descriptor for a moment.
         self._writing = threading.RLock()
-        self._pending: list[Entry] = []
+        self._pending: list[Entry | EndedCallEntry] = []
         self._soon = Debounce(self.flush, _FLUSH_SECONDS)
         self._floods = Floods(self._add)
         self._sum_up_soon = Debounce(self._sum_up, INTERVAL_SECONDS)
@@ -136,9 +136,12 @@ class Sinks:
             return
         self._add(entry)
 
-    def call_ended(self, event: Event) -> None:
-        """Write the event of a successful call. There is one for every call, so it takes no way through structlog."""
-        self._add(Entry(time.time(), "INFO", self._lines.settled(event)))
+    def call_ended(self, call: EndedCallEntry) -> None:
+        """Write the line of a successful call. There is one for every call, so it takes no way through structlog."""
+        with self._writing:
+            self._pending.append(call)
+        if len(self._pending) >= _MOST_PENDING or not self._soon.wanted():
+            self.flush()
 
     # structlog calls the method of an event's level.
     debug = info = warning = error = critical = write
@@ -149,7 +152,8 @@ class Sinks:
             pending, self._pending = self._pending, []
             if not pending:
                 return
-            rendered = [self._lines.render(entry) for entry in pending]
+            render, render_call = self._lines.render, self._lines.render_call
+            rendered = [render(one) if isinstance(one, Entry) else render_call(one) for one in pending]
             self._show("".join(for_people for for_people, _ in rendered))
             if self._file is not None:
                 self._file.write([for_file for _, for_file in rendered])

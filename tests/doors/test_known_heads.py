@@ -91,13 +91,21 @@ class _Taken:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.count = 0
-        make = known_heads.KnownHeadsProtocol._cycle_of
+        # Of these, those that were answered without ASGI.
+        self.at_once = 0
+        take, write = known_heads.KnownHeadsProtocol._is_taken, known_heads.KnownHeadsProtocol._write_whole
 
-        def counted(protocol: known_heads.KnownHeadsProtocol, head: known_heads.KnownHead) -> Any:
-            self.count += 1
-            return make(protocol, head)
+        def counted(protocol: known_heads.KnownHeadsProtocol, data: bytes) -> bool:
+            is_taken = take(protocol, data)
+            self.count += is_taken
+            return is_taken
 
-        monkeypatch.setattr(known_heads.KnownHeadsProtocol, "_cycle_of", counted)
+        def written(protocol: known_heads.KnownHeadsProtocol, response: bytes) -> None:
+            self.at_once += 1
+            write(protocol, response)
+
+        monkeypatch.setattr(known_heads.KnownHeadsProtocol, "_is_taken", counted)
+        monkeypatch.setattr(known_heads.KnownHeadsProtocol, "_write_whole", written)
 
 
 @pytest.fixture
@@ -129,6 +137,7 @@ async def test_the_second_request_is_taken_and_answered_in_the_same_way(request_
         connection.close()
 
     assert counts == [0, 1]
+    assert taken.at_once == 1
     assert _said(second) == _said(first).replace(b"hello", b"world")
 
 

@@ -67,7 +67,7 @@ async def test_a_tool_that_waited_starts_in_its_task_from_then_on() -> None:
     assert (await pipeline.handle(ToolCall(name="wait"))).text == "waited"
     assert (await pipeline.handle(ToolCall(name="wait"))).text == "waited"
     assert (await pipeline.handle(ToolCall(name="look"))).text == "seen"
-    assert pipeline.executor._waiting == {"wait"}
+    assert pipeline.executor.waiting == {"wait"}
 
 
 async def test_tools_that_call_each_other_as_deep_as_they_may_reach_the_ground() -> None:

@@ -1,6 +1,7 @@
 """`ToolCall`, `ToolResult` and `ExecutionOptions`: one request for a tool, and its result."""
 
 import math
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -198,6 +199,8 @@ class CallEnd(msgspec.Struct, frozen=True, kw_only=True):
     pack: str | None = None
     # None for a call that was cancelled, and for what is read beside tools.
     result: ToolResult | None = None
+    # When it ended, in seconds since the epoch.
+    at: float = msgspec.field(default_factory=time.time)
 
 
 class CallObserver:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Collection, Coroutine, Mapping
+from contextvars import copy_context
 from typing import Any, Final
 
 import anyio
@@ -10,6 +11,7 @@ import structlog
 from dogubako._tasks import Ended, begin
 from dogubako._timers import CoarseTimer, call_later
 from dogubako.contract.call import ToolCall, ToolResult
+from dogubako.contract.call_steps import CallStep, call_steps
 from dogubako.contract.conversation import ClientLogLevel, Conversation, InputAnswer, InputRequests
 from dogubako.contract.offload import answering, forbid_repetition
 from dogubako.contract.tool import BaseTool, answered
@@ -26,10 +28,6 @@ PERSON_SECONDS: Final = 600.0
 _stuck: set["asyncio.Task[Any]"] = set()
 
 
-class _CancelledItself(Exception):  # noqa: N818 - a signal within this module
-    """The tool cancelled its own task."""
-
-
 class TimedOut(Exception):  # noqa: N818 - a signal to the executor, which has the words for callers
     """The time was up."""
 
@@ -40,6 +38,13 @@ class Attempt:
     A cancel scope around `await tool` cannot be left while the tool swallows its cancellation; a task can.
     """
 
+    repeatable = True
+    _finished: "asyncio.Future[None] | None" = None
+    _task: "asyncio.Task[ToolResult] | None" = None
+    _timer: CoarseTimer | None = None
+    _hold: AnswerHold | None = None
+    _expired = False
+
     def __init__(
         self, call: ToolCall, seconds: float, memory: AnswerMemory | None = None, *, at_once: bool = False
     ) -> None:
@@ -48,43 +53,64 @@ class Attempt:
         self._left = seconds
         # Whether the first step runs now. Tools that call each other would grow the stack.
         self._at_once = at_once and call.within is None
-        self._finished: asyncio.Future[None] | None = None
-        self._task: asyncio.Task[ToolResult] | None = None
-        self._timer: CoarseTimer | None = None
         self._forbid_outer = forbid_repetition.get()
-        self._expired = False
         self._memory = memory
-        self._hold: AnswerHold | None = None
         self.large_tools: Collection[str] = () if memory is None else memory.large_tools
-        self.repeatable = True
 
     async def run(self, tool: BaseTool[Any, Any], args: Any) -> ToolResult:
         """The tool's result, or TimedOut."""
+        result = self.start(tool, args)
+        return await self.end(tool, args) if result is None else result
+
+    def start(self, tool: BaseTool[Any, Any], args: Any, steps: list[CallStep] | None = None) -> ToolResult | None:
+        """Start the tool. Return its result if it ends in its first step; if not, `end` waits for it."""
         if tool.talks:
             tool.context.conversation = PausingConversation(tool.context.conversation, self)
             self._arm(self._left)
+        started, handled, name = self._loop.time(), _handled(tool, args), f"tool {tool.name}"
+        context = copy_context()
+        context.run(self._enter, steps)
+        if not self._at_once or tool.talks:
+            # A question stops the clock of a running task.
+            self._watch(self._loop.create_task(handled, name=name, context=context), started)
+            return None
         try:
-            begun = self._start(tool, args)
-            if isinstance(begun, Ended):
-                return begun.value
-            task = begun
-            assert self._finished is not None
+            begun = begin(handled, loop=self._loop, name=name, context=context)
+        except asyncio.CancelledError:
+            # It cancelled its own task, and `end` says so.
+            return None
+        if isinstance(begun, Ended):
+            self._release()
+            return begun.value
+        self._watch(begun, started)
+        return None
+
+    def _enter(self, steps: list[CallStep] | None) -> None:
+        """Let the tool, and all tasks that it starts, find this attempt in their context."""
+        forbid_repetition.set(self.forbid_repetition)
+        answering.set(None if self._memory is None else self)
+        if steps is not None:
+            call_steps.set(steps)
+
+    async def end(self, tool: BaseTool[Any, Any], args: Any) -> ToolResult:
+        """Wait for a tool that has not ended in its first step. Return its result, or raise TimedOut."""
+        task, finished = self._task, self._finished
+        try:
+            if task is None or finished is None:
+                return await answered(tool, _cancelled_itself, args)
             try:
                 # It has ended, or its time and the grace time are over.
-                await self._finished
+                await finished
             except asyncio.CancelledError:
                 task.cancel()
                 await self._let_tidy_up(task)
                 raise
-        except _CancelledItself:
-            return await answered(tool, _cancelled_itself, args)
         finally:
-            self._disarm()
+            if self._timer is not None:
+                self._timer.cancel()
             # The task's context leads back to this attempt: a reference cycle, if we kept the task.
             self._task = None
-            self._memory = None
-            if self._hold is not None:
-                self._hold.release()
+            self._release()
         if not task.done():
             self._leave_behind(task)
             raise TimedOut
@@ -94,31 +120,16 @@ class Attempt:
             return await answered(tool, _cancelled_itself, args)
         return task.result()
 
-    def _start(self, tool: BaseTool[Any, Any], args: Any) -> "Ended[ToolResult] | asyncio.Task[ToolResult]":
-        # The task copies the context, so that the tool and all tasks that it starts find this attempt in it.
-        token, hold_token = (
-            forbid_repetition.set(self.forbid_repetition),
-            answering.set(None if self._memory is None else self),
-        )
-        started, handled, name = self._loop.time(), _handled(tool, args), f"tool {tool.name}"
-        try:
-            if not self._at_once or tool.talks:
-                # A question stops the clock of a running task.
-                return self._watched(self._loop.create_task(handled, name=name), started)
-            begun = begin(handled, loop=self._loop, name=name)
-        except asyncio.CancelledError:
-            raise _CancelledItself from None
-        finally:
-            answering.reset(hold_token)
-            forbid_repetition.reset(token)
-        return begun if isinstance(begun, Ended) else self._watched(begun, started)
+    def _release(self) -> None:
+        self._memory = None
+        if self._hold is not None:
+            self._hold.release()
 
-    def _watched(self, task: "asyncio.Task[ToolResult]", started: float) -> "asyncio.Task[ToolResult]":
+    def _watch(self, task: "asyncio.Task[ToolResult]", started: float) -> None:
         self._task, self._finished = task, self._loop.create_future()
         task.add_done_callback(self._finish)
         if self._timer is None:
             self._arm(self._left - (self._loop.time() - started))
-        return task
 
     @property
     def waited(self) -> bool:
@@ -152,13 +163,10 @@ class Attempt:
         self._arm(max(self._left, 0))
 
     def _arm(self, seconds: float) -> None:
-        self._disarm()
-        self._armed_at = self._loop.time()
-        self._timer = call_later(seconds, self._expire)
-
-    def _disarm(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
+        self._armed_at = self._loop.time()
+        self._timer = call_later(seconds, self._expire)
 
     def _expire(self) -> None:
         self._expired = True

@@ -129,7 +129,7 @@ class CallBatches(CallObserver):
 
     def ended(self, call: ToolCall, end: CallEnd) -> None:
         waiting = self._waiting
-        waiting.append(EndedCall(time.time(), call, end, self.steps.pop(call.id, ())))
+        waiting.append(EndedCall(end.at, call, end, self.steps.pop(call.id, ())))
         if len(waiting) == 1:
             asyncio.get_running_loop().call_later(_BATCH_SECONDS, self.flush)
         elif len(waiting) == _MOST_WAITING:
@@ -146,8 +146,8 @@ class CallBatches(CallObserver):
 class CallSink(Protocol):
     """Where log lines end that may come straight from a call. `dogubako.logs` has one."""
 
-    def call_ended(self, event: dict[str, Any]) -> None:
-        """Log an event at `info` whose values are texts and numbers, and whose kind is never aggregated."""
+    def call_ended(self, call: tuple[float, str, str, str, float, int, str, int | None]) -> None:
+        """Log a call that ended well: time, tool, door, caller, milliseconds, tokens, id, number of results."""
 
 
 class CallLog(CallObserver):
@@ -164,21 +164,14 @@ class CallLog(CallObserver):
 
     def ended(self, call: ToolCall, end: CallEnd) -> None:
         result = end.result
-        fields: dict[str, Any] = {
-            "tool": call.name[:64],
-            "door": call.door,
-            "caller": call.caller.name,
-            "code": end.code,
-            "ms": end.milliseconds,
-            "tokens": result.tokens if result is not None else 0,
-            "call_id": call.id,
-        }
-        if result is not None and result.count is not None:
-            fields["count"] = result.count
+        tokens, count = (0, None) if result is None else (result.tokens, result.count)
+        tool, caller, ms = call.name[:64], call.caller.name, end.milliseconds
         if self._sink is not None and end.code == "OK" and self._processors == self._configured:
-            self._sink.call_ended({"event": _COMPLETED, **fields})
-        else:
-            self._log.info(_COMPLETED, **fields)
+            self._sink.call_ended((end.at, tool, call.door, caller, ms, tokens, call.id, count))
+            return
+        fields: dict[str, Any] = {"tool": tool, "door": call.door, "caller": caller, "code": end.code, "ms": ms}
+        fields |= {"tokens": tokens, "call_id": call.id} | ({} if count is None else {"count": count})
+        self._log.info(_COMPLETED, **fields)
 
 
 class ObservedConversation:

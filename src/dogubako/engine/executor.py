@@ -220,7 +220,7 @@ class ToolExecutor:
         self._bulkheads: dict[str, Bulkhead | None] = {}
         self._undeclared: set[str] = set()
         # Tools that have waited for something before: to run their first step at once would gain nothing.
-        self._waiting: set[str] = set()
+        self.waiting: set[str] = set()
         self._plans: dict[tuple[int | None, int | None, int], Plan] = {}
         self.memory = AnswerMemory()
 
@@ -285,19 +285,19 @@ class ToolExecutor:
             while True:
                 tool = contexts.bind(entry, call, plan.max_tokens)
                 window = max(0.0, min(plan.timeout, deadline - time.monotonic()))
-                waits = tool.name in self._waiting
+                waits = tool.name in self.waiting
                 attempt = Attempt(call, window, self.memory if bulkhead is None else None, at_once=not waits)
                 try:
                     result = await attempt.run(tool, args)
                 except TimedOut:
-                    result = _timed_out(tool, window, repeatable=attempt.repeatable)
+                    result = timed_out(tool, window, repeatable=attempt.repeatable)
                 if not waits and attempt.waited:
-                    self._waiting.add(tool.name)
+                    self.waiting.add(tool.name)
                 failed = result.error is not None
                 delay = _retry_delay(result, plan, repeated) if failed and entry.repeatable else None
                 if delay is None or time.monotonic() + delay >= deadline:
-                    if result.cacheable and not tool.caches:
-                        self._warn_of_undeclared(entry)
+                    if result.cacheable:
+                        self.check_cacheable(entry)
                     return result
                 repeated += 1
                 milliseconds = round(delay * 1000)
@@ -326,8 +326,16 @@ class ToolExecutor:
             )
         return self._bulkheads[name]
 
-    def _warn_of_undeclared(self, entry: ToolRegistryEntry) -> None:
-        if entry.name not in self._undeclared:
+    def runs_once(self, entry: ToolRegistryEntry, call: ToolCall) -> bool:
+        """Whether a call of this tool waits for no place, is not cached and has one attempt."""
+        tool = entry.implementation
+        if tool.instances or (tool.caches and not isinstance(self.cache, NoCache)):
+            return False
+        return self._bulkhead(entry.pack, None) is None and self.plan(entry, call).retry == 0
+
+    def check_cacheable(self, entry: ToolRegistryEntry) -> None:
+        """Warn, once, if a tool returns cacheable answers and does not declare it."""
+        if not entry.implementation.caches and entry.name not in self._undeclared:
             self._undeclared.add(entry.name)
             log.warning("Tool returns cacheable answers without declaring caches=True; none is kept", tool=entry.name)
 
@@ -356,7 +364,8 @@ def _retry_delay(result: ToolResult, plan: Plan, attempt: int) -> float | None:
     return max(backoff, error.retry_after or 0)
 
 
-def _timed_out(tool: BaseTool[Any, Any], window: float, *, repeatable: bool) -> ToolResult:
+def timed_out(tool: BaseTool[Any, Any], window: float, *, repeatable: bool) -> ToolResult:
+    """The answer to a call whose time was up."""
     if not tool.metadata.repeatable:
         hint = "It may have been done all the same: look first."
     elif repeatable:

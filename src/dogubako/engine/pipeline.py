@@ -7,7 +7,7 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 from uuid import uuid4
 
 import anyio
@@ -16,7 +16,6 @@ import structlog
 from dogubako.contract.call import CallEnd, Caller, CallObserver, ToolCall, ToolResult
 from dogubako.contract.context import PackParts
 from dogubako.contract.conversation import InputRequests, InputRequired, capability_of
-from dogubako.contract.effect_by_call import EffectByCall
 from dogubako.contract.errors import (
     CapabilityRequiredError,
     ConfirmationRequiredError,
@@ -32,7 +31,8 @@ from dogubako.engine.contexts import ContextFactory, another
 from dogubako.engine.conversations import presentable_requests
 from dogubako.engine.events import CallLog, CallObservers, milliseconds_since
 from dogubako.engine.executor import ToolExecutor
-from dogubako.engine.policy import Policy
+from dogubako.engine.policy import NO_LIMIT, Policy
+from dogubako.engine.prepared import PreparedCalls
 from dogubako.engine.registration import ToolRegistryEntry
 from dogubako.engine.registry import ToolRegistry
 from dogubako.engine.validation import Checked
@@ -65,32 +65,53 @@ class Pipeline:
         self._hides_arguments = hides_arguments
         self.observers = CallObservers(*observers, CallLog())
         self._contexts = ContextFactory(self, packs if packs is not None else {}, self.observers)
+        self._prepared = PreparedCalls(self, self._contexts)
         # Bound once, as in `CallLog`.
         self._log = log.bind()
         registry.attach(self.handle)
 
     async def handle(self, call: ToolCall) -> ToolResult:
         """Answer the call. Every exception but a cancellation becomes an answer."""
-        outcome = await self._outcome(call)
-        while isinstance(outcome, ToolCall):
-            # From here on it is that other call, which is also the one that is recorded.
-            outcome = await self._outcome(outcome)
-        return outcome
+        begun = self.begin(call)
+        return begun if isinstance(begun, ToolResult) else await begun
 
-    async def _outcome(self, call: ToolCall) -> ToolResult | ToolCall:
-        """The answer, or the call that replaces this one."""
-        started, entry = time.perf_counter(), None
+    def begin(self, call: ToolCall) -> ToolResult | Coroutine[Any, Any, ToolResult]:
+        """Begin the call. Return the answer to a plain call whose tool does not wait; of others, what gives it.
+
+        It may be called outside of a task: a tool has its own.
+        """
+        prepared = self._prepared.find(call)
+        if prepared is None:
+            return self._outcome(call)
+        started = time.perf_counter()
+        place: AbstractContextManager[None] = NO_LIMIT
         self._log.debug("Tool invoked", tool=call.name[:64], door=call.door, call_id=call.id)
         try:
-            policy = self.policy
-            if policy.counts_calls:
-                await policy.check_rate(call)
-            entry = self.registry.get(call.name, call.version, may_see=lambda one: policy.shows(one, call.caller))
-            if isinstance(entry.implementation, EffectByCall):
-                entry = entry.for_call(call.parameters)
-            answer = self._answer(entry, call, await policy.check(entry, call))
-            shares = policy.shares_places and not entry.passes_on
-            result = await (self._in_shared_place(call, answer) if shares else answer)
+            args = prepared.check(call.parameters).args
+            place = prepared.enter(call)
+            result = prepared.begin(args, call)
+        except Exception as error:
+            result = _raising(error)
+        if not isinstance(result, ToolResult) or result.pending is not None:
+            return self._outcome(call, BegunCall(prepared.entry, place, result, started))
+        place.__exit__(None, None, None)
+        self._completed(call, prepared.entry, result.code, started, result)
+        return result
+
+    async def _outcome(self, call: ToolCall, begun: "BegunCall | None" = None) -> ToolResult:
+        """The answer to the call, or to the call that replaces it. `begun` is a plain call that did not end at once."""
+        started, entry = time.perf_counter(), None
+        result: ToolResult | ToolCall
+        try:
+            if begun is not None:
+                started, entry = begun.started, begun.entry
+                result = await begun.result()
+            else:
+                self._log.debug("Tool invoked", tool=call.name[:64], door=call.door, call_id=call.id)
+                if self.policy.counts_calls:
+                    await self.policy.check_rate(call)
+                entry = self._entry_of(call)
+                result = await self._admitted(entry, call)
             if isinstance(result, ToolResult) and result.pending is not None:
                 result = await self._asking(call, result.pending)
         except InputRequired as needed:
@@ -103,9 +124,22 @@ class Pipeline:
             raise
         except Exception as error:
             result = self.broken(error, call_id=call.id)
-        if isinstance(result, ToolResult):
-            self._completed(call, entry, result.code, started, result)
+        if isinstance(result, ToolCall):
+            # From here on it is that other call, which is also the one that is recorded.
+            return await self._outcome(result)
+        self._completed(call, entry, result.code, started, result)
         return result
+
+    def _entry_of(self, call: ToolCall) -> ToolRegistryEntry:
+        policy = self.policy
+        entry = self.registry.get(call.name, call.version, may_see=lambda one: policy.shows(one, call.caller))
+        return entry.for_call(call.parameters)
+
+    async def _admitted(self, entry: ToolRegistryEntry, call: ToolCall) -> ToolResult | ToolCall:
+        """The answer, or the call that replaces this one, if the policy lets it pass."""
+        answer = self._answer(entry, call, await self.policy.check(entry, call))
+        shares = self.policy.shares_places and not entry.passes_on
+        return await (self._in_shared_place(call, answer) if shares else answer)
 
     async def _answer(
         self, entry: ToolRegistryEntry, call: ToolCall, place: AbstractContextManager[None]
@@ -211,6 +245,25 @@ class Pipeline:
             result=result,
         )
         self.observers.ended(call, end)
+
+
+class BegunCall(NamedTuple):
+    """A plain call that has begun, in its place, and did not end at once."""
+
+    entry: ToolRegistryEntry
+    place: AbstractContextManager[None]
+    answer: ToolResult | Coroutine[Any, Any, ToolResult]
+    started: float
+
+    async def result(self) -> ToolResult:
+        try:
+            return self.answer if isinstance(self.answer, ToolResult) else await self.answer
+        finally:
+            self.place.__exit__(None, None, None)
+
+
+async def _raising(error: Exception) -> ToolResult:
+    raise error
 
 
 def _passed_on(tool: PassingTool[Any], args: Any, call: ToolCall) -> ToolCall:

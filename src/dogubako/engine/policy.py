@@ -28,7 +28,7 @@ AskPerson = Callable[[ToolCall, str, str], Awaitable[None]]
 Unrecorded = Callable[[str], DogubakoError | None]
 
 _STRENGTH: Final = {Effect.READ: 0, Effect.WRITE: 1, Effect.DESTROY: 2}
-_NO_LIMIT: Final = nullcontext()
+NO_LIMIT: Final = nullcontext()
 _MOST_SHOWN: Final = 1_000
 _MOST_LEVELS: Final = 8
 
@@ -211,6 +211,16 @@ class Policy:
         self._shown[key] = (entry, caller)
         return True
 
+    def always_allows(self, entry: ToolRegistryEntry, caller: Caller) -> bool:
+        """Whether this caller may call this tool however often, until the registry changes."""
+        # A policy of another kind is asked about every call.
+        if type(self) is not Policy or self.counts_calls or self.shares_places:
+            return False
+        if self.refusal(entry, caller) is not None:
+            return False
+        # Whether a change can be recorded is asked before each one.
+        return self._unrecorded is None or not entry.writes
+
     async def check_rate(self, call: ToolCall) -> None:
         """Count a request of the caller against its rate limit, whatever becomes of it, or raise."""
         # A call that a tool makes belongs to the call that the caller made.
@@ -228,13 +238,13 @@ class Policy:
         """A place among the running calls. Entering it raises BusyError if the caller holds too many."""
         # A call that a tool makes runs in the place of the call around it, which waits for it.
         if self._concurrency is None or call.within is not None:
-            return _NO_LIMIT
+            return NO_LIMIT
         return self._concurrency.place(call.caller.identity)
 
     def shared_place(self, call: ToolCall) -> AbstractAsyncContextManager[None]:
         """A place among the running calls of all processes, besides the one in this process."""
         if self._shared_concurrency is None or call.within is not None:
-            return _NO_LIMIT
+            return NO_LIMIT
         return self._shared_concurrency.place(call.caller.identity)
 
     def missing_scope(self, entry: ToolRegistryEntry, caller: Caller) -> AuthorizationError | None:

@@ -249,13 +249,16 @@ class AuditLog(CallObserver):
 
     def ended(self, call: ToolCall, end: CallEnd) -> None:
         self._running.pop(call.id, None)
-        self.record(call, end.code, end.milliseconds, pack=end.pack, changing=end.changing)
+        self._record(_Event(end.at, call, end.code, end.milliseconds, end.pack), changing=end.changing)
 
     def record(
         self, call: ToolCall, code: str, milliseconds: float, *, pack: str | None = None, changing: bool = False
     ) -> None:
         """Record a call that has ended: at once if it could change something, else within `_WAIT_SECONDS`."""
-        self._waiting.append(_Event(time.time(), call, code, milliseconds, pack))
+        self._record(_Event(time.time(), call, code, milliseconds, pack), changing=changing)
+
+    def _record(self, event: _Event, *, changing: bool) -> None:
+        self._waiting.append(event)
         if changing or len(self._waiting) >= _MOST_WAITING or not self._soon.wanted():
             self.flush()
 

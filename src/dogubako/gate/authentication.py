@@ -65,6 +65,9 @@ class Authenticator(Protocol):
     def authenticate_cached(self, headers: Headers) -> Caller | None:
         """The caller, if that needs no waiting; None means: use `authenticate`."""
 
+    def recall(self, proof: bytes) -> Caller | None:
+        """The caller whose credential headers have this proof (`proof_in`), if that is known and still true."""
+
     async def authenticate(self, headers: Headers) -> Caller:
         """The caller; the authorization server may have to be asked first."""
 
@@ -87,6 +90,9 @@ class NoAuthentication:
     """Trust every caller."""
 
     def authenticate_cached(self, headers: Headers) -> Caller:
+        return TRUSTED
+
+    def recall(self, proof: bytes) -> Caller:
         return TRUSTED
 
     async def authenticate(self, headers: Headers) -> Caller:
@@ -121,10 +127,8 @@ class KeyAuthentication:
 
     def authenticate_cached(self, headers: Headers) -> Caller:
         proof = proof_in(headers)
-        remembered = self._remembered.get(proof)
-        # Cached no longer than the store's own check interval, so that a revoked key stops working.
-        if remembered is not None and remembered[0] == self._keys.last_look():
-            return remembered[1]
+        if (known := self.recall(proof)) is not None:
+            return known
         secret = bearer_of(headers)
         if not secret:
             raise AuthenticationError("An API key is required.", hint=_HOW, missing=True)
@@ -134,6 +138,13 @@ class KeyAuthentication:
         if (look := self._keys.last_look()) is not None:
             self._remembered[proof] = (look, caller)
         return caller
+
+    def recall(self, proof: bytes) -> Caller | None:
+        remembered = self._remembered.get(proof)
+        # Cached no longer than the store's own check interval, so that a revoked key stops working.
+        if remembered is None or remembered[0] != self._keys.last_look():
+            return None
+        return remembered[1]
 
     def caller_of_key(self, key_id: str) -> Caller:
         """The caller of a key that was proved before. It raises as soon as the key is revoked or expired."""

@@ -29,6 +29,7 @@ from dogubako.contract.timestamps import utc_text
 from dogubako.gate.oauth import metadata, metadata_paths
 from dogubako.gate.scopes import METRICS, may_read_metrics
 from dogubako.transports.console.recorder import CallRecorder
+from dogubako.transports.http.at_once import BeginRequest, begins
 from dogubako.transports.http.errors import challenge, json_response, log_problem, log_request, problem
 from dogubako.transports.http.hosts import HostGuard
 from dogubako.transports.http.readiness import Readiness
@@ -102,6 +103,18 @@ class HttpApp:
             self.mcp.stop_streams()
             if self._console is not None:
                 self._console.stop_streams()
+
+    def begins(self, scope: Scope) -> BeginRequest | None:
+        """What begins requests with this head in the read that brings them; None if they are handled by ASGI only."""
+        if not self._responds_whole:
+            # Behind CORS or the access log, others add to the response or look at it.
+            return None
+        try:
+            app = head_fact(scope, self._find_direct)
+        except DogubakoError:
+            return None
+        inside = self._inside
+        return begins(app, scope, inside.authenticator, inside.credential_headers, self._edge)
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Not `async`: a coroutine that only awaits another would cost every call something."""

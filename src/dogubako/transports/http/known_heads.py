@@ -1,17 +1,20 @@
 """Do not parse a head again that came before on the same connection: most clients repeat it byte for byte.
 
-Whatever else a request needs is the same: a cycle of uvicorn, the ASGI app, the limits of the connection. Heads are
-kept as long as their connection, because they may hold credentials.
+A plain call that does not wait is answered at once (`at_once.py`). Whatever else a request needs is the same: a cycle
+of uvicorn, the ASGI app, the limits of the connection. Heads are kept as long as their connection, because they may
+hold credentials.
 """
 
 import asyncio
 from typing import Any, Final, cast
 
 import msgspec
-from uvicorn._types import HTTPScope
+from starlette.types import ASGIApp
+from uvicorn._types import ASGI3Application, HTTPScope
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from dogubako.transports.http import whole_responses
+from dogubako.transports.http.at_once import BeginRequest, BeginsRequests
 from dogubako.transports.http.request import HEAD_FACTS, MOST_KNOWN_BODY_BYTES
 from dogubako.transports.http.whole_responses import WholeResponsesProtocol
 
@@ -29,11 +32,14 @@ class KnownHead(msgspec.Struct, frozen=True):
 
     scope: dict[str, Any]
     length: int
+    begin: BeginRequest | None = None
 
 
 class KnownHeadsProtocol(WholeResponsesProtocol):
     """Takes a whole request with a known head past the parser, which is between two requests and stays there."""
 
+    # When we began to wait for the client. It wins no time by sending a byte now and then.
+    _waiting_since = 0.0
     # Whether the parser is inside of a request.
     _is_inside = False
     # The bytes of a head that is parsed now, and may come again.
@@ -55,14 +61,40 @@ class KnownHeadsProtocol(WholeResponsesProtocol):
             return False
         if len(data) - end != head.length:
             return False
+        body = data[end:]
+        answer = None if head.begin is None else head.begin(body)
+        if isinstance(answer, bytes):
+            self._write_whole(answer)
+        else:
+            self._start_known(head, body, answer or self.app)
+        return True
+
+    def _start_known(self, head: KnownHead, body: bytes, app: ASGIApp) -> None:
+        """Start a request as uvicorn does it."""
         self._unset_keepalive_if_required()
         cycle = self._cycle_of(head)
-        cycle.body += data[end:]
+        cycle.body += body
         cycle.more_body = False
         cycle.message_event.set()
-        self._next = (cycle, self.app)
+        self._next = (cycle, cast("ASGI3Application", app))
         self._start_next()
-        return True
+
+    def _write_whole(self, response: bytes) -> None:
+        """Write a response with the status 200, and wait for the next request."""
+        self.transport.write(self._beginning(self.server_state.default_headers) + response)
+        if self.flow.write_paused or self.timeout_keep_alive_task is None:
+            self.on_response_complete()
+            return
+        # The timer goes on, and looks at the clock when it fires.
+        self.server_state.total_requests += 1
+        self._waiting_since = self.loop.time()
+
+    def timeout_keep_alive_handler(self) -> None:
+        left = self._waiting_since + self.timeout_keep_alive - self.loop.time()
+        if left > 0 and not self.transport.is_closing():
+            self.timeout_keep_alive_task = self.loop.call_later(left, self.timeout_keep_alive_handler)
+        else:
+            super().timeout_keep_alive_handler()
 
     def _is_idle(self) -> bool:
         """Whether every request so far has its answer, and the connection goes on."""
@@ -120,5 +152,6 @@ class KnownHeadsProtocol(WholeResponsesProtocol):
             return
         if self._known is None or len(self._known) >= _MOST_HEADS:
             self._known = {}
-        kept = {name: value for name, value in scope.items() if name != "state"}
-        self._known[raw] = KnownHead({**kept, HEAD_FACTS: {}}, int(length[0]))
+        kept = {name: value for name, value in scope.items() if name != "state"} | {HEAD_FACTS: {}}
+        begin = self.app.begins(kept) if isinstance(self.app, BeginsRequests) else None
+        self._known[raw] = KnownHead(kept, int(length[0]), begin)

@@ -34,7 +34,7 @@ HEAD_FACTS: Final = "dogubako.head_facts"
 MOST_KNOWN_BODY_BYTES: Final = 64 * 1024
 _LONGEST_CREDENTIAL: Final = 1_000
 # For browsers: nothing of ours belongs into a frame, is of another type than it says, or is told to other sites.
-_SECURITY_HEADERS: Final = (
+SECURITY_HEADERS: Final = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
@@ -210,12 +210,12 @@ class ResponseTracker(msgspec.Struct):
             self.started = True
             headers = message.get("headers", ())
             # Trackers may be nested: one inside of CORS, one outside.
-            message["headers"] = headers if _SECURITY_HEADERS[0] in headers else [*headers, *_SECURITY_HEADERS]
+            message["headers"] = headers if SECURITY_HEADERS[0] in headers else [*headers, *SECURITY_HEADERS]
         return self.send(message)
 
     def sent_whole(self, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> bool:
         """Send a whole response with the status 200, if that is possible."""
-        if self.started or self.respond is None or not self.respond([*headers, *_SECURITY_HEADERS], body):
+        if self.started or self.respond is None or not self.respond([*headers, *SECURITY_HEADERS], body):
             return False
         self.started = True
         return True

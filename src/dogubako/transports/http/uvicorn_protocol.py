@@ -42,8 +42,6 @@ MOST_PIPELINED: Final = 100
 class LimitedHttpProtocol(KnownHeadsProtocol):
     """uvicorn's own protocol, which would wait for a request for ever, and take a head of any size."""
 
-    # When we began to wait for the client. It wins no time by sending a byte now and then.
-    _waiting_since = 0.0
     _look: asyncio.TimerHandle | None = None
     # Bytes of all reads since one in which something came to its end: a head, a piece of the body, a request.
     _unfinished = 0

@@ -70,14 +70,17 @@ class WholeResponsesProtocol(LingeringHttpProtocol):
             return False
         if self.flow.write_paused or cycle.transport is not self.transport or cycle.scope["method"] == "HEAD":
             return False
-        if cycle.default_headers is not self._begun_of:
-            # uvicorn makes a new list when the date has changed.
-            self._begun_of, self._begun = cycle.default_headers, STATUS_LINE[200] + _lines(cycle.default_headers)
-        self.transport.write(b"%b%b\r\n%b" % (self._begun, _lines(headers), body))
+        self.transport.write(b"%b%b\r\n%b" % (self._beginning(cycle.default_headers), _lines(headers), body))
         cycle.response_started = cycle.response_complete = True
         cycle.message_event.set()
         cycle.on_response()
         return True
+
+    def _beginning(self, default_headers: list[Header]) -> bytes:
+        """The first lines of a response with the status 200. uvicorn makes a new list when the date has changed."""
+        if default_headers is not self._begun_of:
+            self._begun_of, self._begun = default_headers, STATUS_LINE[200] + _lines(default_headers)
+        return self._begun
 
 
 def _lines(headers: Iterable[Header]) -> bytes:

@@ -1,20 +1,22 @@
 """MCP over Streamable HTTP: simple calls take the fast path, everything else goes to the SDK unchanged."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from typing import Any, Final
 
 import anyio
 import msgspec
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dogubako._tasks import Ended
 from dogubako.contract.call import Caller, ToolResult
 from dogubako.contract.errors import BusyError, PayloadTooLargeError, ValidationError
-from dogubako.transports.http.disconnect import CancelHandle, DisconnectWatcher
+from dogubako.transports.http.at_once import BeginCall, whole_json
+from dogubako.transports.http.disconnect import CancelHandle, DisconnectWatcher, first_step
 from dogubako.transports.http.open_files import most_streams
 from dogubako.transports.http.request import (
     ResponseTracker,
@@ -37,6 +39,7 @@ from dogubako.transports.mcp.protocol import (
     INVALID_PARAMS,
     INVALID_REQUEST,
     MAX_BODY_BYTES,
+    MAX_BODY_VALUES,
     METHOD_NOT_FOUND,
     MISSING_CAPABILITY,
     NOT_JSON,
@@ -76,17 +79,17 @@ class CallResponse:
         self._send = send
         self._streaming = False
 
-    async def run(self, fast_path: FastPath, caller: Caller) -> None:
+    async def run(self, fast_path: FastPath, begun: ToolResult | Coroutine[Any, Any, ToolResult]) -> None:
         """Send the answer. The call is cancelled by its request id, or because the client disconnected."""
-        begun = fast_path.begin(self._call, door="http", caller=caller)
-        if isinstance(begun, Ended):
-            await self.finish(begun.value)
+        step = Ended(begun) if isinstance(begun, ToolResult) else first_step(begun)
+        if isinstance(step, Ended):
+            await self.finish(step.value)
             return
         result: ToolResult | None = None
         watcher = None
         with fast_path.cancellable(self._call, self._session) as handle:
             async with DisconnectWatcher(self._receive, handle, self._ping) as watcher:
-                result = await begun
+                result = await step
         if result is not None or watcher is None or not watcher.disconnected:
             await self.finish(result)
 
@@ -190,7 +193,42 @@ class McpEndpoint:
         if call.capabilities is not None:
             await self._talk(call, session, _trimmed(scope, caller), body, message, receive, send)
             return
-        await CallResponse(call, session, receive, send).run(self.fast_path, caller)
+        begun = self.fast_path.begin(call, door="http", caller=caller)
+        await CallResponse(call, session, receive, send).run(self.fast_path, begun)
+
+    def begins(self, scope: Scope) -> BeginCall | None:
+        """What begins calls with this head in the read that brings them."""
+        routing = head_fact(scope, routing_of)
+        if self._step_up.wanted or routing is None or not routing.fits or not (routing.modern or routing.session):
+            return None
+        return partial(self._begin, routing)
+
+    def _begin(self, routing: Routing, body: bytes, caller: Caller) -> bytes | ASGIApp | None:
+        if len(body) > MAX_BODY_VALUES:
+            # Its values have to be counted first.
+            return None
+        call, session = self.fast_path.read(body, modern=routing.modern), ""
+        if call is None or (routing.modern and routing.tool != call.name):
+            return None
+        if not routing.modern:
+            session = routing.session
+            if not self._sessions.touch(session, caller):
+                return None
+        begun = self.fast_path.begin(call, door="http", caller=caller)
+        if isinstance(begun, ToolResult) and begun.error is None:
+            return whole_json(encoded_response(call, begun), routing.session_line)
+        return partial(self._go_on, call, session, begun)
+
+    async def _go_on(
+        self,
+        call: SimpleCall,
+        session: str,
+        begun: ToolResult | Coroutine[Any, Any, ToolResult],
+        _scope: Scope,
+        receive: Receive,
+        send: Send,
+    ) -> None:
+        await CallResponse(call, session, receive, send).run(self.fast_path, begun)
 
     async def _talk(
         self, call: SimpleCall, session: str, scope: Scope, body: bytes, message: Any, receive: Receive, send: Send
@@ -243,7 +281,7 @@ class McpEndpoint:
             return None
         if routing.modern:
             call = self.fast_path.match(message, modern=True, hands_over=True)
-            return (call, "") if call is not None and routing.name == call.name.encode() else None
+            return (call, "") if call is not None and routing.tool == call.name else None
         session = routing.session
         known = self._sessions.declared.get(session)
         call = self.fast_path.match(message, modern=False, hands_over=True, declared=known)

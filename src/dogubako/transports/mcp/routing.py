@@ -39,7 +39,10 @@ class Routing(msgspec.Struct, frozen=True):
     fits: bool
     modern: bool
     session: str
-    name: bytes | None
+    # The tool that the head names.
+    tool: str | None
+    # The header of a response in this session.
+    session_line: bytes = b""
 
 
 def routing_of(scope: Scope) -> Routing | None:
@@ -52,7 +55,11 @@ def routing_of(scope: Scope) -> Routing | None:
     modern = version == MODERN_VERSION.encode()
     known = headers.get(b"mcp-method") == b"tools/call" if modern else shakes_hands(headers)
     session = headers.get(b"mcp-session-id", b"").decode("latin-1")
-    return Routing(headers, known and _content_fits(headers), modern, session, headers.get(b"mcp-name"))
+    line = b"mcp-session-id: %b\r\n" % headers[b"mcp-session-id"] if session and not modern else b""
+    fits = known and _content_fits(headers)
+    # Names have no other characters; what is no text equals none.
+    tool = headers.get(b"mcp-name", b"").decode("utf-8", "replace")
+    return Routing(headers, fits, modern, session, tool, line)
 
 
 def headers_in(routing: Routing | None) -> dict[bytes, bytes]:

@@ -218,8 +218,8 @@ class StdioServer:
         result: ToolResult | None = None
         try:
             begun = self._fast_path.begin(call, door="stdio", caller=TRUSTED)
-            if isinstance(begun, Ended):
-                result = begun.value
+            if isinstance(begun, ToolResult):
+                result = begun
             else:
                 with self._fast_path.cancellable(call):
                     result = await begun

@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 import msgspec
@@ -10,16 +11,17 @@ from pydantic import ValidationError as ModelError
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dogubako._tasks import Ended
-from dogubako.contract.call import NO_OPTIONS, Caller, ToolCall
+from dogubako.contract.call import NO_OPTIONS, Caller, ToolCall, ToolResult
 from dogubako.contract.errors import DogubakoError, ValidationError
 from dogubako.contract.timestamps import utc_text
 from dogubako.engine.registration import ListFilter, ToolRegistryEntry
 from dogubako.engine.search import Match
 from dogubako.engine.validation import ModelValidator
 from dogubako.engine.validation_messages import Complaint, collected
+from dogubako.transports.http.at_once import BeginCall, whole_json
 from dogubako.transports.http.disconnect import first_step, watched
 from dogubako.transports.http.errors import challenge, elapsed_ms, json_response, log_problem, problem
 from dogubako.transports.http.request import (
@@ -31,7 +33,7 @@ from dogubako.transports.http.request import (
     require_json,
     send_json,
 )
-from dogubako.transports.mcp.protocol import NOT_JSON, trace_context
+from dogubako.transports.mcp.protocol import MAX_BODY_VALUES, NOT_JSON, trace_context
 from dogubako.transports.rest.models import CallRequest, ListQuery, SearchRequest, SwitchRequest, tool_detail, tool_info
 from dogubako.transports.toolbox import ServedToolbox
 
@@ -62,20 +64,56 @@ class CallRoute:
         if self._traced and (parent := header(scope, b"traceparent")):
             call = msgspec.structs.replace(call, traceparent=trace_context({"traceparent": parent.decode("latin-1")}))
         pipeline = self._inside.pipeline
-        begun = first_step(pipeline.handle(call) if wrong is None else pipeline.refuse(call, wrong))
-        result = begun.value if isinstance(begun, Ended) else await watched(begun, receive)
+        begun = pipeline.begin(call) if wrong is None else pipeline.refuse(call, wrong)
+        await self._answer(begun, started, scope, receive, send)
+
+    def begins(self, scope: Scope) -> BeginCall | None:
+        """What begins calls with this head in the read that brings them."""
+        head_fact(scope, require_json)
+        return None if self._traced else self._begin
+
+    def _begin(self, body: bytes, caller: Caller) -> bytes | ASGIApp | None:
+        started = time.perf_counter()
+        if len(body) > MAX_BODY_VALUES:
+            # Its values have to be counted first.
+            return None
+        try:
+            plain = _read_plain(body)
+        except NOT_JSON:
+            return None
+        call = ToolCall(name=plain.name, parameters=plain.parameters, door="rest", caller=caller)
+        begun = self._inside.pipeline.begin(call)
+        if isinstance(begun, ToolResult) and begun.error is None:
+            return whole_json(_success(begun, started))
+        return partial(self._answer, begun, started)
+
+    async def _answer(
+        self,
+        begun: ToolResult | Coroutine[Any, Any, ToolResult],
+        started: float,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+    ) -> None:
+        """Send the result of a call, when it is there."""
+        step = Ended(begun) if isinstance(begun, ToolResult) else first_step(begun)
+        result = step.value if isinstance(step, Ended) else await watched(step, receive)
         if result.error is not None:
             log_problem(result.error, scope)
             headers = challenge(result.error, self._inside.authenticator)
             await problem(result.error, started, headers)(scope, receive, send)
             return
-        # JSON is encoded already, and goes between prepared bytes.
-        value = result.content[0]["text"].encode() if result.kind == "json" else _encode(result.value)
-        await send_json(send, _SUCCESS % (value, elapsed_ms(started), utc_text().encode()))
+        await send_json(send, _success(result, started))
 
     def _read(self, encoded: bytes, scope: Scope) -> tuple[ToolCall, ValidationError | None]:
         """The call, and what is wrong with what stands around it."""
         return _read_call(encoded, caller_in(scope))
+
+
+def _success(result: ToolResult, started: float) -> bytes:
+    # JSON is encoded already, and goes between prepared bytes.
+    value = result.content[0]["text"].encode() if result.kind == "json" else _encode(result.value)
+    return _SUCCESS % (value, elapsed_ms(started), utc_text().encode())
 
 
 class NamedCallRoute(CallRoute):
