@@ -3,8 +3,8 @@
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -36,6 +36,8 @@ class Replicas:
     servers: Sequence[Command]
     redis: RedisProcess
     key: str
+    # Starts one of them again, at its address.
+    again: Callable[[int], AbstractContextManager[Command]]
 
     @property
     def urls(self) -> list[str]:
@@ -73,8 +75,14 @@ def replicas(folder: Path, *, config: str = "", settings: Mapping[str, str] | No
         ]
         for server in servers:
             server.stderr.first(lambda line: b"Application startup complete" in line)
-        url = stack.enter_context(_nginx(folder, [server.url() for server in servers]))
-        yield Replicas(url=url, servers=servers, redis=redis, key=secret)
+        urls = [server.url() for server in servers]
+        url = stack.enter_context(_nginx(folder, urls))
+
+        def again(number: int) -> AbstractContextManager[Command]:
+            words = ["--port", urls[number].rpartition(":")[2]]
+            return _serving(folder / str(number), redis, settings or {}, words)
+
+        yield Replicas(url=url, servers=servers, redis=redis, key=secret, again=again)
 
 
 def allow_user(redis: RedisProcess) -> None:
@@ -89,6 +97,14 @@ def _server(folder: Path, keys: Path, redis: RedisProcess, config: str, more: Ma
     # Keys are not shared yet: every machine has a copy.
     shutil.copytree(keys, folder / "data")
     (folder / "dogubako.toml").write_text(config)
+    with _serving(folder, redis, more) as server:
+        yield server
+
+
+@contextmanager
+def _serving(
+    folder: Path, redis: RedisProcess, more: Mapping[str, str], words: Sequence[str] = ()
+) -> Iterator[Command]:
     settings = {
         "DOGUBAKO_SHARED": redis.url.replace("redis://", "redis://dogubako:s3cret-of-redis@") + _PATIENT,
         "DOGUBAKO_REQUEST_STATE_KEY": KEY,
@@ -99,7 +115,7 @@ def _server(folder: Path, keys: Path, redis: RedisProcess, config: str, more: Ma
         "RATE_LIMIT_WINDOW": "3600",
         **more,
     }
-    with serving(WORKBENCH, SHED, HERE / "worker_pack.py", folder=folder, settings=settings) as server:
+    with serving(WORKBENCH, SHED, HERE / "worker_pack.py", folder=folder, words=words, settings=settings) as server:
         yield server
 
 
