@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Final, TypeVar
 
 from dogubako.contract.errors import BusyError
+from dogubako.contract.storage import KeptBounds
 from dogubako.outbound.redis_cache import Unavailable
 from dogubako.settings import Settings
 
@@ -82,6 +83,7 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self.values: dict[str, bytes] = {}
+        self.entries: defaultdict[str, dict[str, bytes]] = defaultdict(dict)
         self.away = False
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -95,6 +97,21 @@ class MemoryStore:
 
     async def take(self, name: str) -> bytes | None:
         return None if self.away else self.values.pop(name, None)
+
+    async def keep(self, name: str, entry: str, value: bytes, *, bounds: KeptBounds) -> bool:
+        if not self.away:
+            entries = self.entries[name]
+            entries[entry] = value
+            for old in sorted(entries)[: -bounds.most]:
+                del entries[old]
+        return not self.away
+
+    async def kept(self, name: str) -> dict[str, bytes] | None:
+        return None if self.away else dict(self.entries[name])
+
+    async def drop(self, name: str, entry: str) -> None:
+        if not self.away:
+            self.entries[name].pop(entry, None)
 
     @asynccontextmanager
     async def lock(self, name: str, *, wait: float) -> AsyncIterator[None]:

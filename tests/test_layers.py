@@ -35,7 +35,18 @@ MAY_IMPORT: dict[str, set[str]] = {
     "settings": {"contract", "settings_checks"},
     "settings_view": {"contract", "settings"},
     "outbound": {"contract", "settings", "process_memory"},
-    "gate": {"contract", "response", "engine", "settings", "outbound", "append_file", "_lazy", "_timers", "_runner"},
+    "gate": {
+        "contract",
+        "response",
+        "engine",
+        "settings",
+        "outbound",
+        "append_file",
+        "otlp",
+        "_lazy",
+        "_timers",
+        "_runner",
+    },
     "packs": {"contract", "response", "outbound", "_lazy"},
     "gateway": {
         "contract",
@@ -79,7 +90,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "pack_state": {"contract", "loading", "outbound", "settings", "settings_view", SANDBOX},
     "pack_connections": {"contract", "loading", "pack_state", "settings"},
     "pack_host": {"contract", "engine", "pack_state", "settings"},
-    "otlp": set(),
+    "otlp": {"_version"},
     "telemetry": {"contract", "engine", "otlp", "_version"},
     "app": {
         "contract",

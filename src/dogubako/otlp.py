@@ -1,4 +1,4 @@
-"""Export spans and metrics over OTLP/HTTP from a thread, with the variables `OTEL_EXPORTER_OTLP_…` and `OTEL_BSP_…`."""
+"""Export spans, metrics and log records over OTLP/HTTP, with the variables `OTEL_EXPORTER_OTLP_…` and `OTEL_BSP_…`."""
 
 import gzip
 import random
@@ -12,7 +12,9 @@ from urllib.parse import urlsplit
 import httpx2
 import structlog
 from opentelemetry.exporter.otlp.proto.common.metrics_encoder import encode_metrics
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, InstrumentationScope, KeyValue
+from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, ResourceLogs, ScopeLogs, SeverityNumber
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource as ResourceMessage
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans
 from opentelemetry.sdk.metrics.export import MetricsData
@@ -20,9 +22,13 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope as Scope
 from opentelemetry.util.re import parse_env_headers
 
+from dogubako._version import __version__
+
 log = structlog.get_logger("dogubako.telemetry")
 
 _PREFIX: Final = "OTEL_EXPORTER_OTLP_"
+_NAME: Final = "dogubako"
+SCOPE: Final = Scope(_NAME, __version__)
 _TRY_AGAIN: Final = frozenset({429, 502, 503, 504})
 _LONGEST_WAIT: Final = 4.0
 _QUIET_SECONDS: Final = 60.0
@@ -31,6 +37,14 @@ _LAST_SECONDS: Final = 10.0
 _SPANS, _SCOPE_SPANS, _RESOURCE_SPANS = b"\x12", b"\x12", b"\x0a"
 
 Measured = Callable[..., MetricsData | None]
+
+
+def server_resource() -> Resource:
+    """What every span, measurement and log record says of this server."""
+    resource = Resource.create({"service.version": __version__}).merge(Resource.create())
+    if str(resource.attributes.get("service.name", "")).startswith("unknown_service"):
+        resource = resource.merge(Resource({"service.name": _NAME}))
+    return resource
 
 
 class OtlpSender:
@@ -104,10 +118,8 @@ class OtlpExport:
         preferred = environ.get(f"{_PREFIX}METRICS_TEMPORALITY_PREFERENCE") or ""
         self._delta = preferred.strip().lower() in ("delta", "lowmemory")
         self._disabled = (environ.get("OTEL_SDK_DISABLED") or "").strip().lower() == "true"
-        sender = ResourceMessage(attributes=[_key_value(*pair) for pair in resource.attributes.items()])
-        self._resource = ResourceSpans(resource=sender).SerializeToString()
-        named = InstrumentationScope(name=scope.name, version=scope.version or "")
-        self._scope = ScopeSpans(scope=named).SerializeToString()
+        self._resource = ResourceSpans(resource=_message(resource)).SerializeToString()
+        self._scope = ScopeSpans(scope=_scope(scope)).SerializeToString()
         self._waiting: list[bytes] = []
         self._dropped = 0
         self._queue = threading.Lock()
@@ -167,6 +179,46 @@ class OtlpExport:
         data = measured(delta=self._delta)
         if data is not None:
             self._metrics.send(encode_metrics(data).SerializeToString())
+
+
+class OtlpLogs:
+    """Sends lines of the audit log as log records, in the thread of the caller."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._stopping = threading.Event()
+        self._sender = OtlpSender("logs", environ, self._stopping)
+        self._resource = _message(server_resource())
+
+    def send(self, lines: Sequence[tuple[str, bytes, int, bool]]) -> bool:
+        """Whether the collector took them: each has an id, a text, a time in nanoseconds, and may have failed."""
+        scoped = ScopeLogs(scope=_scope(SCOPE), log_records=[_record(*line) for line in lines])
+        logs = ResourceLogs(resource=self._resource, scope_logs=[scoped])
+        return self._sender.send(ExportLogsServiceRequest(resource_logs=[logs]).SerializeToString())
+
+    def close(self) -> None:
+        self._stopping.set()
+        self._sender.close()
+
+
+def _record(id_: str, raw: bytes, nanoseconds: int, failed: bool) -> LogRecord:
+    return LogRecord(
+        time_unix_nano=nanoseconds,
+        observed_time_unix_nano=time.time_ns(),
+        severity_number=SeverityNumber.SEVERITY_NUMBER_WARN if failed else SeverityNumber.SEVERITY_NUMBER_INFO,
+        severity_text="WARN" if failed else "INFO",
+        body=AnyValue(string_value=raw.decode()),
+        # Records with the same id are the same one.
+        attributes=[_key_value("log.record.uid", id_)],
+        event_name="dogubako.audit",
+    )
+
+
+def _message(resource: Resource) -> ResourceMessage:
+    return ResourceMessage(attributes=[_key_value(*pair) for pair in resource.attributes.items()])
+
+
+def _scope(scope: Scope) -> InstrumentationScope:
+    return InstrumentationScope(name=scope.name, version=scope.version or "")
 
 
 def field(tag: bytes, value: bytes) -> bytes:

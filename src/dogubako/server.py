@@ -89,6 +89,7 @@ def build_app() -> HttpApp:
     # Logs come first: objects that are built earlier would keep unconfigured loggers.
     logs.configure(settings.log_level, settings.log_dir, redactor)
     box = build(sources, redactor=redactor, sole_process=False)
+    box.gate.ship_audit(stdout=True)
     door = HttpApp(box, stateless=True)
     settle()
     return door
@@ -253,6 +254,7 @@ def serve(box: Toolbox, *, workers: int = 1, allow_unauthenticated: bool = False
     if workers > 1:
         _serve_many(box, workers)
         return
+    box.gate.ship_audit(stdout=True)
     door = HttpApp(box)
     settle()
     GracefulServer(door, _options(settings)).run()

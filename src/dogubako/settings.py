@@ -23,6 +23,9 @@ from dogubako.settings_checks import (
     checked_origins,
     checked_redis,
     checked_search_words,
+    checked_sinks,
+    instance_variable,
+    phrases_by_name,
     settings_sentence,
     suggest,
     suggest_variable,
@@ -42,6 +45,8 @@ _SERVICES = "services"
 # The instance that `REDMINE_URL` or `url` in `[redmine]` configures, beside instances with names.
 DEFAULT_INSTANCE = "default"
 
+# Settings that are lists, separated by commas in the environment.
+_LISTS = ("allowed_hosts", "audit_sinks", "cors_origin", "files", "packs", "pinned_tools", "search_words", "tools")
 _INSTANCE = re.compile(r"[a-z][a-z0-9_]{0,31}")
 
 
@@ -137,6 +142,12 @@ class Settings(BaseModel):
         "DOGUBAKO_AUDIT",
         "Whether every call is recorded in the data folder; without it, as soon as DOGUBAKO_AUTH is on.",
     )
+    audit_sinks: tuple[str, ...] = setting(
+        (),
+        "DOGUBAKO_AUDIT_SINKS",
+        "Where recorded calls are sent besides, comma-separated: stdout (not with stdio), otlp (extra otel, OTEL_*), "
+        "syslog:///dev/log, syslog+udp://HOST:514, syslog+tcp://HOST:601.",
+    )
     discovery: Literal["auto", "full", "light", "search"] = setting(
         "auto",
         "DOGUBAKO_DISCOVERY",
@@ -203,13 +214,18 @@ class Settings(BaseModel):
         "DOGUBAKO_SHARED_LIMITS",
         "Limits while it does not answer: open (each process counts for itself) or closed (calls are refused).",
     )
+    shared_audit_lines: int = setting(
+        100_000,
+        "DOGUBAKO_SHARED_AUDIT_LINES",
+        "How many lines of the audit logs of all processes it keeps, encrypted; 0 for none.",
+        ge=0,
+        le=10_000_000,
+    )
     shutdown_grace: float = setting(
         10.0, "DOGUBAKO_SHUTDOWN_GRACE", "Seconds that running calls get to finish when the server stops.", ge=0, le=600
     )
 
-    @field_validator(
-        "allowed_hosts", "cors_origin", "packs", "pinned_tools", "search_words", "tools", "files", mode="before"
-    )
+    @field_validator(*_LISTS, mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
@@ -221,15 +237,12 @@ class Settings(BaseModel):
     _words = field_validator("search_words")(checked_search_words)
     _secrets = field_validator("request_state_key", "credentials_key")(checked_length)
     _redis = field_validator("shared")(checked_redis)
+    _sinks = field_validator("audit_sinks")(checked_sinks)
 
     @property
     def words_by_tool(self) -> dict[str, list[str]]:
         """The phrases of `search_words`, by the name of a tool or a pack."""
-        found: dict[str, list[str]] = {}
-        for value in self.search_words:
-            name, _, words = value.partition("=")
-            found.setdefault(name.strip(), []).extend(one.strip() for one in words.split(";") if one.strip())
-        return found
+        return phrases_by_name(self.search_words)
 
     @model_validator(mode="after")
     def _knows_whom_to_trust(self) -> Self:
@@ -239,6 +252,8 @@ class Settings(BaseModel):
             raise ValueError("DOGUBAKO_OAUTH_CLIENT_SECRET needs DOGUBAKO_OAUTH_CLIENT_ID")
         if self.shared and not self.request_state_key:
             raise ValueError("DOGUBAKO_SHARED needs DOGUBAKO_REQUEST_STATE_KEY, the same in every process")
+        if self.audit_sinks and not self.audited:
+            raise ValueError("DOGUBAKO_AUDIT_SINKS needs DOGUBAKO_AUDIT=true or DOGUBAKO_AUTH")
         return self
 
     @property
@@ -324,7 +339,7 @@ class Sources:
             instance = self._merged(pack.settings, {**inherited, **own}, {}, (pack.name, name))
             if (missing := pack.unconfigured(instance)) is not None:
                 raise SettingsError(
-                    f"[{pack.name}.{name}]: {missing.reason} Set {_of_instance(missing.setting, pack.name, name)}."
+                    f"[{pack.name}.{name}]: {missing.reason} Set {instance_variable(missing.setting, pack.name, name)}."
                 )
             instances[name] = instance
         return instances
@@ -349,7 +364,7 @@ class Sources:
                 raise SettingsError(f"{self.file_name}: unknown key '{key}'.{suggest(key, fields)}")
         variables = {env_name(model, name): name for name in fields if not has_tables(model, name)}
         if instance is not None:
-            variables = {_of_instance(variable, *instance): name for variable, name in variables.items()}
+            variables = {instance_variable(variable, *instance): name for variable, name in variables.items()}
         values = {name: self.environ[variable] for variable, name in variables.items() if variable in self.environ}
         try:
             return model.model_validate({**table, **values, **overrides})
@@ -368,12 +383,6 @@ class Sources:
         for key in self.environ:
             if key.startswith(PREFIX) and key not in known:
                 raise SettingsError(f"Unknown setting {key}.{suggest_variable(key, known)}")
-
-
-def _of_instance(variable: str, pack: str, instance: str) -> str:
-    """The variable of an instance: `REDMINE_URL` becomes `REDMINE_HQ_URL`."""
-    prefix = f"{pack.upper()}_"
-    return f"{prefix}{instance.upper()}_{variable.removeprefix(prefix)}"
 
 
 def _read_file(config_file: Path | None) -> dict[str, Any]:

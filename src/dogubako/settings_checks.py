@@ -101,3 +101,34 @@ def checked_redis(value: str | None) -> str | None:
     if not parts.hostname or "," in parts.netloc or port == 0:
         raise ValueError("must name one host; addresses of a cluster and of Sentinel are not supported yet")
     return value
+
+
+def phrases_by_name(settings: Iterable[str]) -> dict[str, list[str]]:
+    """`create_issue=raise a card; 起票` as a name and its phrases."""
+    found: dict[str, list[str]] = {}
+    for value in settings:
+        name, _, words = value.partition("=")
+        found.setdefault(name.strip(), []).extend(one.strip() for one in words.split(";") if one.strip())
+    return found
+
+
+def instance_variable(variable: str, pack: str, instance: str) -> str:
+    """The variable of an instance: `REDMINE_URL` becomes `REDMINE_HQ_URL`."""
+    prefix = f"{pack.upper()}_"
+    return f"{prefix}{instance.upper()}_{variable.removeprefix(prefix)}"
+
+
+def checked_sinks(value: tuple[str, ...]) -> tuple[str, ...]:
+    """Validate where lines of the audit log are sent."""
+    for sink in value:
+        if sink in ("stdout", "otlp"):
+            continue
+        try:
+            parts = urlsplit(sink)
+            named = bool(parts.hostname) and parts.port != 0 and parts.path in ("", "/")
+        except ValueError:
+            parts, named = urlsplit(""), False
+        local = parts.scheme == "syslog" and not parts.netloc and len(parts.path) > 1
+        if not local and not (named and parts.scheme in ("syslog+udp", "syslog+tcp")):
+            raise ValueError("must be stdout, otlp, syslog:///dev/log, syslog+udp://HOST:514 or syslog+tcp://HOST:601")
+    return value

@@ -27,20 +27,15 @@ from opentelemetry.sdk.metrics.export import (
     ResourceMetrics,
     ScopeMetrics,
 )
-from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.sampling import Decision
-from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import SpanKind
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from dogubako._version import __version__
 from dogubako.contract.call_steps import CallStep
 from dogubako.engine.events import EndedCall
-from dogubako.otlp import OtlpExport, field
+from dogubako.otlp import SCOPE, OtlpExport, field, server_resource
 
-_NAME: Final = "dogubako"
-SCOPE: Final = InstrumentationScope(_NAME, __version__)
 _GOOD: Final = frozenset({"OK", "NO_RESULTS", "INPUT_REQUIRED"})
 _TRANSPORTS: Final = {"stdio": "pipe", "http": "tcp", "rest": "tcp", "console": "tcp"}
 _READS: Final = frozenset({"resources/read", "prompts/get", "completion/complete"})
@@ -270,9 +265,7 @@ class ExportedTelemetry(Telemetry):
     """Telemetry that is exported over OTLP, as the variables of OpenTelemetry say."""
 
     def __init__(self, is_tool: Callable[[str], bool]) -> None:
-        resource = Resource.create({"service.version": __version__}).merge(Resource.create())
-        if str(resource.attributes.get("service.name", "")).startswith("unknown_service"):
-            resource = resource.merge(Resource({"service.name": _NAME}))
+        resource = server_resource()
         self._export = OtlpExport(resource, SCOPE, os.environ)
         super().__init__(TracerProvider(resource=resource), is_tool, self._export.add)
         self._export.start(self.measured)

@@ -11,6 +11,7 @@ import redis.asyncio as redis_client
 import structlog.testing
 
 from dogubako.contract.errors import BusyError
+from dogubako.contract.storage import KeptBounds
 from dogubako.outbound import shared_store
 from dogubako.outbound.shared_redis import SharedRedis
 from dogubako.outbound.shared_store import RedisStore
@@ -192,3 +193,39 @@ async def test_while_redis_is_away_nothing_is_locked_stored_or_read(redis: Redis
             assert await store.get("report") is None
         finally:
             redis.signal(signal.SIGCONT)
+
+
+async def test_entries_of_a_name_are_bounded_in_number_size_and_time(
+    stores: tuple[RedisStore, RedisStore], redis: RedisProcess
+) -> None:
+    here, there = stores
+    bounds = KeptBounds(most=3, most_bytes=1_000, ttl=LONG)
+    for number in range(5):
+        assert await here.keep("backups", f"{number}", b"%d" % number, bounds=bounds)
+    few = await there.kept("backups")
+    # An entry has 28 bytes more than its value.
+    assert await there.keep("backups", "5", b"x" * 920, bounds=bounds)
+    small = await here.kept("backups")
+    assert await there.keep("backups", "6", b"x" * 2_000, bounds=bounds)
+    large = await here.kept("backups")
+    await there.drop("backups", "6")
+    async with redis_client.from_url(redis.url) as client:
+        await here.keep("backups", "7", b"secret", bounds=bounds)
+        (key,) = await client.keys("dogubako:kept:*")
+        stored, expires = await client.hgetall(key), await client.pttl(key)
+
+    assert few == {"2": b"2", "3": b"3", "4": b"4"}
+    assert small is not None and sorted(small) == ["4", "5"]
+    assert large is not None and sorted(large) == ["6"], "the newest is kept, however large"
+    assert await there.kept("backups") == {"7": b"secret"}
+    assert b"secret" not in stored[b"7"] and 0 < expires <= LONG * 1000
+
+
+async def test_entries_are_unknown_while_redis_is_away(
+    stores: tuple[RedisStore, RedisStore], redis: RedisProcess
+) -> None:
+    redis.kill()
+
+    assert await stores[0].kept("backups") is None
+    assert not await stores[0].keep("backups", "1", b"1", bounds=KeptBounds(most=1, most_bytes=10, ttl=LONG))
+    await stores[0].drop("backups", "1")

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -36,6 +36,8 @@ class Replicas:
     servers: Sequence[Command]
     redis: RedisProcess
     key: str
+    # Starts one of them again, at its address.
+    again: Callable[[int], AbstractContextManager[Command]]
 
     @property
     def urls(self) -> list[str]:
@@ -77,18 +79,49 @@ def replicas(
         redis = stack.enter_context(RedisProcess(folder / "redis"))
         allow_user(redis)
         secret, _ = KeyStore(folder / "keys").create("ann", ("admin",))
-        servers = [
-            stack.enter_context(
-                _server(
-                    folder / str(number), folder / "keys", between(number, redis.url), config, settings or {}, tools
-                )
-            )
-            for number in range(COUNT)
-        ]
+        plans = []
+        for number in range(COUNT):
+            home = folder / str(number)
+            # Keys are not shared yet: every machine has a copy.
+            shutil.copytree(folder / "keys", home / "data")
+            (home / "dogubako.toml").write_text(config)
+            plans.append(Plan(folder=home, redis=between(number, redis.url), settings=settings or {}, tools=tools))
+        servers = [stack.enter_context(plan.serving()) for plan in plans]
         for server in servers:
             server.stderr.first(lambda line: b"Application startup complete" in line)
-        url = stack.enter_context(nginx(folder, [server.url() for server in servers]))
-        yield Replicas(url=url, servers=servers, redis=redis, key=secret)
+        urls = [server.url() for server in servers]
+        url = stack.enter_context(nginx(folder, urls))
+
+        def again(number: int) -> AbstractContextManager[Command]:
+            return plans[number].serving("--port", urls[number].rpartition(":")[2])
+
+        yield Replicas(url=url, servers=servers, redis=redis, key=secret, again=again)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """How one replica is started."""
+
+    folder: Path
+    redis: str
+    settings: Mapping[str, str]
+    tools: Sequence[Path]
+
+    @contextmanager
+    def serving(self, *words: str) -> Iterator[Command]:
+        settings = {
+            "DOGUBAKO_SHARED": self.redis.replace("redis://", "redis://dogubako:s3cret-of-redis@") + _PATIENT,
+            "DOGUBAKO_REQUEST_STATE_KEY": KEY,
+            "DOGUBAKO_DATA_DIR": str(self.folder / "data"),
+            "DOGUBAKO_AUTH": "keys",
+            "DOGUBAKO_CALLER_CONCURRENCY": str(CONCURRENCY),
+            "RATE_LIMIT_TOOL_MAX": str(TOOL_MAX),
+            "RATE_LIMIT_WINDOW": "3600",
+            **self.settings,
+        }
+        files = (WORKBENCH, SHED, HERE / "worker_pack.py", *self.tools)
+        with serving(*files, folder=self.folder, words=words, settings=settings) as server:
+            yield server
 
 
 def allow_user(redis: RedisProcess) -> None:
@@ -96,27 +129,6 @@ def allow_user(redis: RedisProcess) -> None:
     port = redis.url.rpartition(":")[2].partition("/")[0]
     for command in (_ACL + _MAY, "ACL SETUSER default on nopass ~* &* +@all"):
         subprocess.run(["redis-cli", "-p", port, *command.split()], check=True, stdout=subprocess.DEVNULL, timeout=60)
-
-
-@contextmanager
-def _server(
-    folder: Path, keys: Path, redis: str, config: str, more: Mapping[str, str], tools: Sequence[Path]
-) -> Iterator[Command]:
-    # Keys are not shared yet: every machine has a copy.
-    shutil.copytree(keys, folder / "data")
-    (folder / "dogubako.toml").write_text(config)
-    settings = {
-        "DOGUBAKO_SHARED": redis.replace("redis://", "redis://dogubako:s3cret-of-redis@") + _PATIENT,
-        "DOGUBAKO_REQUEST_STATE_KEY": KEY,
-        "DOGUBAKO_DATA_DIR": str(folder / "data"),
-        "DOGUBAKO_AUTH": "keys",
-        "DOGUBAKO_CALLER_CONCURRENCY": str(CONCURRENCY),
-        "RATE_LIMIT_TOOL_MAX": str(TOOL_MAX),
-        "RATE_LIMIT_WINDOW": "3600",
-        **more,
-    }
-    with serving(WORKBENCH, SHED, HERE / "worker_pack.py", *tools, folder=folder, settings=settings) as server:
-        yield server
 
 
 @contextmanager

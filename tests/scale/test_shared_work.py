@@ -125,3 +125,16 @@ def test_edits_of_one_workflow_at_all_servers_lose_nothing(box: Replicas) -> Non
 
     assert answers == ["OK"] * EDITS
     assert [number for number in range(EDITS) if f"Step {number}" not in shown] == []
+
+
+def test_a_backup_of_one_server_is_listed_and_restored_by_others(box: Replicas) -> None:
+    here, there, elsewhere = box.urls
+    made = json.loads(_text(box.call("create_workflow", {"name": "as it was", "nodes": [], "connections": {}})))["data"]
+    changed = box.call("update_workflow", {"id": made["id"], "name": "overwritten"}, url=here)
+    backup = json.loads(_text(changed))["data"]["backup"]
+    listed = json.loads(_text(box.call("list_workflow_backups", {"id": made["id"]}, url=there)))["data"]["backups"]
+    restored = box.call("restore_workflow", {"id": made["id"], "backup": backup}, url=elsewhere)
+
+    assert [one["backup"] for one in listed] == [backup]
+    assert not _failed(restored), _text(restored)
+    assert "as it was" in _text(box.call("get_workflow", {"id": made["id"]}))

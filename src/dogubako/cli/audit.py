@@ -1,24 +1,28 @@
 """`dogubako audit tail|report`."""
 
+import asyncio
 import os
 import time
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import IO, Annotated, Any, Final, Self
 
 import click
 
+from dogubako._lazy import load
 from dogubako.cli.commands import Commands, option
 from dogubako.cli.keys import read_moment, span_text
 from dogubako.cli.options import AsJson, Chosen, Config, friendly
 from dogubako.cli.terminal import fail, print_json, print_table
 from dogubako.contract.redaction import visible
 from dogubako.gate.audit import FILE, AuditLine, read_line, whole_lines
+from dogubako.gate.audit_files import in_order
 from dogubako.gate.audit_query import AuditFilter
-from dogubako.settings import SettingsError
+from dogubako.settings import Settings, SettingsError
 
 # The log and the one before it: a server notices a rotation a moment later, and writes to the old file until then.
 _KEPT: Final = 2
@@ -77,7 +81,14 @@ def open_log(path: Path) -> IO[bytes] | None:
 
 app = Commands(help="Read the audit log.")
 
+Local = Annotated[
+    bool,
+    option("--local", help="Read the file of this data folder, not the lines of all processes in DOGUBAKO_SHARED."),
+]
+
 _LOOK_AGAIN_SECONDS = 0.5
+# Lines that would be noticed if they were delivered again.
+_MOST_KNOWN: Final = 200_000
 _EMPTY = "No calls have been recorded. Recording begins with DOGUBAKO_AUTH, or with DOGUBAKO_AUDIT=true."
 _NONE_FIT = "No recorded calls fit."
 
@@ -87,17 +98,39 @@ _NONE_FIT = "No recorded calls fit."
 def tail(
     lines: Annotated[int, option("--lines", "-n", min=0, max=100_000, help="Number of lines.")] = 20,
     follow: Annotated[bool, option("--follow", "-f", help="Follow the log as lines are added.")] = False,
+    local: Local = False,
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the last calls."""
-    with Following(_path(config)) as log:
+    settings = _settings(config)
+    if _is_shared(settings, local):
+        asyncio.run(_tail_shared(settings, lines, follow, as_json))
+        return
+    with Following(settings.data_dir / FILE) as log:
         _print_all(deque(log.lines(), maxlen=lines), as_json)
         if not log.found and not follow:
             click.echo(_EMPTY, err=True)
         while follow:
             time.sleep(_LOOK_AGAIN_SECONDS)
             _print_all(log.lines(), as_json)
+
+
+async def _tail_shared(settings: Settings, lines: int, follow: bool, as_json: bool) -> None:
+    """The last calls of all processes; then those that are delivered, each once."""
+    async with load("dogubako.gate.audit_stream").stream_reader(settings) as reader:
+        read = await reader.read_on()
+        if not read and not follow:
+            click.echo(_EMPTY, err=True)
+        _print_all(deque(in_order(read), maxlen=lines), as_json)
+        known = dict.fromkeys(line.id for line in read)
+        while follow:
+            await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+            new = [line for line in await reader.read_on() if line.id not in known]
+            known.update(dict.fromkeys(line.id for line in new))
+            for id_ in [*islice(known, max(0, len(known) - _MOST_KNOWN))]:
+                del known[id_]
+            _print_all(in_order(new), as_json)
 
 
 @app.register()
@@ -108,16 +141,22 @@ def report(
     ] = None,
     caller: Annotated[str | None, option(help="Only calls of this caller.")] = None,
     tool: Annotated[str | None, option(help="Only calls of this tool, or of all that fit list_*.")] = None,
+    local: Local = False,
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
     """Count calls by caller and tool, with failures and times, and name the changes that started and never ended."""
     wanted = AuditFilter(since=_since(since), caller=caller, tool=tool)
     counted = Report(wanted)
-    with open_log(_path(config)) or nullcontext() as file:
-        for raw in file or ():
-            if raw.strip():
-                counted.add(read_line(raw))
+    settings = _settings(config)
+    if _is_shared(settings, local):
+        for raw in asyncio.run(_read_shared(settings)):
+            counted.add(read_line(raw))
+    else:
+        with open_log(settings.data_dir / FILE) or nullcontext() as file:
+            for raw in file or ():
+                if raw.strip():
+                    counted.add(read_line(raw))
     if as_json:
         print_json({"calls": counted.rows(), "unfinished": counted.unfinished(), "damagedLines": counted.damaged})
         return
@@ -207,8 +246,18 @@ def _print_unfinished(unfinished: list[dict[str, Any]]) -> None:
     print_table(header, [[visible(cell) for cell in row] for row in rows], empty="")
 
 
-def _path(config: Config) -> Path:
-    return Chosen(config=config).sources().load().data_dir / FILE
+def _settings(config: Config) -> Settings:
+    return Chosen(config=config).sources().load()
+
+
+def _is_shared(settings: Settings, local: bool) -> bool:
+    """Whether the lines of all processes are read from the shared Redis."""
+    return settings.shared is not None and settings.shared_audit_lines > 0 and not local
+
+
+async def _read_shared(settings: Settings) -> list[bytes]:
+    async with load("dogubako.gate.audit_stream").stream_reader(settings) as reader:
+        return in_order(await reader.read_on())
 
 
 def _since(text: str | None) -> str:

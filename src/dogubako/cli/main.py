@@ -64,6 +64,7 @@ def stdio(
     """Speak MCP over stdin and stdout; this is what an agent's client starts."""
     work_in(directory)
     box = Chosen(tools=tools, packs=packs, read_only=read_only, sandbox=sandbox, config=config).open()
+    box.gate.ship_audit(stdout=False)
     run_to_the_end(serve_stdio(box))
 
 

@@ -7,6 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
 from dogubako.contract.errors import BusyError
@@ -85,6 +86,24 @@ class SharedStore(Protocol):
     async def take(self, name: str) -> bytes | None: ...
 
     def lock(self, name: str, *, wait: float) -> AbstractAsyncContextManager[None]: ...
+
+    async def keep(self, name: str, entry: str, value: bytes, *, bounds: "KeptBounds") -> bool:
+        """Add an entry to those of a name; the first by name are dropped for it. False if it could not be stored."""
+
+    async def kept(self, name: str) -> dict[str, bytes] | None:
+        """All entries of a name; None if nobody can tell."""
+
+    async def drop(self, name: str, entry: str) -> None:
+        """Remove an entry, if it is there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeptBounds:
+    """How much is kept under one name, and for how many seconds after the last entry."""
+
+    most: int
+    most_bytes: int
+    ttl: float
 
 
 class NotDelivered(Exception):  # noqa: N818 - a signal to whoever can go another way

@@ -39,13 +39,16 @@ _MOST_OWED: Final = 10_000
 class AuditFile:
     """Appends lines, and keeps those that cannot be written until they can."""
 
-    def __init__(self, data_dir: Path, *, carry_over: Callable[[], Iterable[bytes]] = tuple) -> None:
+    def __init__(
+        self, data_dir: Path, *, carry_over: Callable[[], Iterable[bytes]] = tuple, salt: bytes | None = None
+    ) -> None:
         # The first lines of a new file, after the old one was rotated.
         self._carry_over = carry_over
         self.path = data_dir / FILE
         # Used until the salt in the folder can be read: a hash without a salt could be guessed by trying.
-        self.salt = secrets.token_bytes(_SALT_BYTES)
-        self._salt_path = data_dir / _SALT
+        self.salt = salt or secrets.token_bytes(_SALT_BYTES)
+        # None with a salt that several machines share.
+        self._salt_path = data_dir / _SALT if salt is None else None
         self._file = AppendFile(self.path, private=True)
         self._owed: deque[bytes] = deque(maxlen=_MOST_OWED)
         self._lost = 0
@@ -112,7 +115,8 @@ class AuditFile:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             # Stored beside the log, so that equal arguments have equal hashes, which cannot be guessed by trying.
-            self.salt = load_or_create_secret(self._salt_path)
+            if self._salt_path is not None:
+                self.salt = load_or_create_secret(self._salt_path)
             replaced = self._file.open()
         except OSError as error:
             self._failed(error)
@@ -211,11 +215,11 @@ class _Event(NamedTuple):
 class AuditLog(CallObserver):
     """A call observer that makes the lines, and writes them to the file in the order in which things happened."""
 
-    def __init__(self, data_dir: Path, redactor: Redactor | None = None) -> None:
+    def __init__(self, data_dir: Path, redactor: Redactor | None = None, *, salt: bytes | None = None) -> None:
         self._redactor = redactor or Redactor()
         # The lines of changes that have started and not ended, by call id.
         self._running: dict[str, bytes] = {}
-        self._file = AuditFile(data_dir, carry_over=self._running.values)
+        self._file = AuditFile(data_dir, carry_over=self._running.values, salt=salt)
         self._waiting: list[_Event] = []
         self._soon = Debounce(self.flush, _WAIT_SECONDS)
         # The same names repeat.

@@ -20,6 +20,7 @@ from dogubako.contract.storage import MemoryOnceStore, OnceStore
 from dogubako.engine.policy import Policy
 from dogubako.gate.api_keys import KeyStore
 from dogubako.gate.audit import AuditLog
+from dogubako.gate.audit_shipping import AuditShipping, AuditSink, PositionedSink
 from dogubako.gate.authentication import Authenticator, KeyAuthentication, NoAuthentication
 from dogubako.gate.files import FileOnceStore, why_not_writable
 from dogubako.gate.rate_limits import ConcurrencyLimits, RateLimits
@@ -83,7 +84,10 @@ class Gate:
     def __init__(
         self, settings: Settings, redactor: Redactor | None = None, shared: "SharedRedis | None" = None
     ) -> None:
-        self.audit = AuditLog(settings.data_dir, redactor) if settings.audited else None
+        self._settings, self._shared = settings, shared
+        self._shipping: AuditShipping | None = None
+        salt = load("dogubako.gate.audit_stream").shared_salt(shared) if shared is not None else None
+        self.audit = AuditLog(settings.data_dir, redactor, salt=salt) if settings.audited else None
         self.authenticator = _authenticator(settings)
         self.once = _once(settings, shared)
         self._rates = _rates(settings, shared)
@@ -100,11 +104,28 @@ class Gate:
             audit=self.audit,
         )
 
+    def ship_audit(self, *, stdout: bool) -> None:
+        """Deliver the audit log to the sinks of the settings while the gate runs. `stdout` may be one of them."""
+        settings = self._settings
+        if self.audit is None:
+            return
+        sinks: list[AuditSink] = []
+        if settings.audit_sinks:
+            found = load("dogubako.gate.audit_sinks").outputs(settings, stdout=stdout)
+            sinks += [PositionedSink(one, settings.data_dir) for one in found]
+        if self._shared is not None and settings.shared_audit_lines:
+            stream = load("dogubako.gate.audit_stream")
+            sinks.append(stream.StreamSink(self._shared, settings.data_dir, settings.shared_audit_lines))
+        self._shipping = AuditShipping(settings.data_dir, sinks) if sinks else None
+
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Run the background work of the gate."""
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self.authenticator.running())
+            if self._shipping is not None:
+                # Entered before the log, so that the log is closed when the last lines are delivered.
+                await stack.enter_async_context(self._shipping.running())
             if self.audit is not None:
                 # Warn the operator at the start, not when the first change is refused.
                 _warn_of(_recording(self.audit))
@@ -120,6 +141,8 @@ class Gate:
         findings = await self.authenticator.check()
         if self.audit is not None:
             findings.append(_recording(self.audit))
+        if self._shipping is not None:
+            findings += self._shipping.check()
         if self._rates is not None:
             findings += await self._rates.check()
         return findings

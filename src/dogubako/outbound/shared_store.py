@@ -4,7 +4,7 @@ import asyncio
 import random
 import secrets
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from hashlib import blake2b
 from typing import Any, Final
@@ -12,6 +12,7 @@ from typing import Any, Final
 import structlog
 
 from dogubako.contract.errors import BusyError
+from dogubako.contract.storage import KeptBounds
 from dogubako.outbound.redis_cache import Unavailable
 from dogubako.outbound.shared_cipher import SharedCipher
 from dogubako.outbound.shared_redis import SharedRedis, end_tasks
@@ -32,6 +33,20 @@ _RENEW: Final = """
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 return 0
 """
+# Adds a field, drops the first ones by name as long as there are too many or too large ones, and starts the time anew.
+_KEEP: Final = """
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+local names, size = redis.call('HKEYS', KEYS[1]), 0
+table.sort(names)
+for _, name in ipairs(names) do size = size + redis.call('HSTRLEN', KEYS[1], name) end
+for i = 1, #names - 1 do
+  if #names - i < tonumber(ARGV[3]) and size <= tonumber(ARGV[4]) then break end
+  size = size - redis.call('HSTRLEN', KEYS[1], names[i])
+  redis.call('HDEL', KEYS[1], names[i])
+end
+redis.call('PEXPIRE', KEYS[1], ARGV[5])
+return 1
+"""
 _AWAY: Final = "The Redis that all processes share does not answer: nothing was changed."
 _HELD: Final = "Others change the same thing at this moment: nothing was changed."
 
@@ -44,6 +59,7 @@ class RedisStore:
         self._cipher = SharedCipher(shared, _PURPOSE)
         self._release = shared.client.register_script(_RELEASE)
         self._renew = shared.client.register_script(_RENEW)
+        self._keep_script = shared.client.register_script(_KEEP)
 
     async def put(self, name: str, value: bytes, *, ttl: float) -> bool:
         """Store a value for `ttl` seconds. False if it could not be stored."""
@@ -71,6 +87,32 @@ class RedisStore:
         except Unavailable:
             return None
         return self._cipher.open(key, sealed) if isinstance(sealed, bytes) else None
+
+    async def keep(self, name: str, entry: str, value: bytes, *, bounds: KeptBounds) -> bool:
+        """Add an entry to those of a name. Those that come first by name are dropped where there are too many."""
+        key = self._key("kept", name)
+        sealed = self._cipher.seal(f"{key} {entry}", value)
+        limits = (bounds.most, bounds.most_bytes, round(bounds.ttl * 1000))
+        try:
+            await self._shared.run_script(self._keep_script, [key], entry, sealed, *limits)
+        except Unavailable:
+            return False
+        return True
+
+    async def kept(self, name: str) -> dict[str, bytes] | None:
+        """All entries of a name; None if nobody can tell."""
+        key = self._key("kept", name)
+        try:
+            stored = await self._shared.run(lambda: self._shared.client.hgetall(key))
+        except Unavailable:
+            return None
+        opened = ((entry, self._cipher.open(f"{key} {entry}", sealed)) for entry, sealed in _named(stored))
+        return {entry: value for entry, value in opened if value is not None}
+
+    async def drop(self, name: str, entry: str) -> None:
+        """Remove an entry. One that is still there for want of an answer ends with its time."""
+        with suppress(Unavailable):
+            await self._shared.run(lambda: self._shared.client.hdel(self._key("kept", name), entry))
 
     @asynccontextmanager
     async def lock(self, name: str, *, wait: float) -> AsyncIterator[None]:
@@ -113,3 +155,7 @@ class RedisStore:
     def _key(self, kind: str, name: str) -> str:
         """Names may hold what should not be stored, such as addresses."""
         return self._shared.name(kind, blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest())
+
+
+def _named(stored: Mapping[bytes, bytes]) -> Iterator[tuple[str, bytes]]:
+    return ((field.decode("utf-8", "replace"), value) for field, value in stored.items())

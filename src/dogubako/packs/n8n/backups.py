@@ -1,10 +1,13 @@
-"""Backups of workflows from before a change: the newest of each, in the server's data folder."""
+"""Backups of workflows from before a change: the newest of each, in the data folder, and shared by all processes."""
 
 import hashlib
 import re
 import secrets
 import threading
 import time
+import zlib
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -14,7 +17,8 @@ import anyio.to_thread
 import msgspec
 import structlog
 
-from dogubako.contract.errors import NotFoundError, NotFoundErrorContext, ToolExecutionError
+from dogubako.contract.errors import BusyError, NotFoundError, NotFoundErrorContext, ToolExecutionError
+from dogubako.contract.storage import KeptBounds, SharedStore
 from dogubako.contract.timestamps import utc_text
 
 log = structlog.get_logger("dogubako.n8n")
@@ -22,6 +26,13 @@ log = structlog.get_logger("dogubako.n8n")
 KEPT: Final = 20
 _SAFE = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _LONGEST_SHOWN: Final = 100
+# Of what processes share: one backup, all backups of one workflow (compressed), and workflows of one n8n.
+_MOST_BYTES: Final = 2 * 1024 * 1024
+_MOST_BYTES_OF_A_WORKFLOW: Final = 4 * 1024 * 1024
+_MOST_WORKFLOWS: Final = 500
+_DAY_SECONDS: Final = 86_400
+_AWAY: Final = "The Redis that all processes share does not answer."
+_TRY_AGAIN: Final = "Try again in a moment; `dogubako doctor` says more."
 _NAME = re.compile(r"\d{8}T\d{9}Z-[0-9a-f]{8}")
 
 
@@ -37,24 +48,38 @@ class Backup:
 
 
 class Backups:
-    """A folder per instance and workflow, a file per backup."""
+    """A folder per instance and workflow, a file per backup. Several processes share copies of them."""
 
-    def __init__(self, folder: Path, instance: str) -> None:
+    def __init__(self, folder: Path, instance: str, shared: "SharedBackups | None" = None) -> None:
         self._folder = folder / "n8n-backups" / hashlib.sha256(instance.encode()).hexdigest()[:12]
+        self._shared = shared
         self._lock = threading.Lock()
         self._last_ms = 0
 
     async def save(self, workflow: dict[str, Any], reason: str) -> Backup:
         """Store a backup. If that fails, the workflow must not be changed."""
-        return await anyio.to_thread.run_sync(self._save, workflow, reason)
+        backup = await anyio.to_thread.run_sync(self._save, workflow, reason)
+        if self._shared is not None:
+            try:
+                await self._shared.save(backup)
+            except BusyError:
+                await anyio.to_thread.run_sync(self._discard, backup)
+                raise
+        return backup
 
     async def discard(self, backup: Backup) -> None:
         """Remove the backup of a change that was refused."""
         await anyio.to_thread.run_sync(self._discard, backup)
+        if self._shared is not None:
+            await self._shared.discard(backup)
 
     async def of(self, workflow_id: str | None = None) -> list[Backup]:
         """Backups, newest first; of one workflow, or of all."""
-        return await anyio.to_thread.run_sync(self._list, workflow_id)
+        found = await anyio.to_thread.run_sync(self._list, workflow_id)
+        if self._shared is None:
+            return found
+        known = {backup.id: backup for backup in [*await self._shared.of(workflow_id), *found]}
+        return _newest(known.values())
 
     async def get(self, workflow_id: str, backup_id: str | None) -> Backup:
         """The backup with this id, or the newest."""
@@ -128,4 +153,70 @@ def _read(file: Path) -> Backup | None:
     try:
         return msgspec.json.decode(file.read_bytes(), type=Backup)
     except (OSError, ValueError):
+        return None
+
+
+def _newest(backups: Iterable[Backup]) -> list[Backup]:
+    """The newest of each workflow, the newest first."""
+    kept: list[Backup] = []
+    counted: Counter[str] = Counter()
+    for backup in sorted(backups, key=lambda one: one.id, reverse=True):
+        counted[backup.workflow_id] += 1
+        if counted[backup.workflow_id] <= KEPT:
+            kept.append(backup)
+    return kept
+
+
+class SharedBackups:
+    """Copies of backups that all processes of the server see, so that any of them can bring a workflow back."""
+
+    def __init__(self, store: SharedStore, instance: str, days: float) -> None:
+        self._store = store
+        self._name = f"n8n backups {instance}"
+        ttl = days * _DAY_SECONDS
+        self._bounds = KeptBounds(most=KEPT, most_bytes=_MOST_BYTES_OF_A_WORKFLOW, ttl=ttl)
+        self._workflows = KeptBounds(most=_MOST_WORKFLOWS, most_bytes=_MOST_BYTES_OF_A_WORKFLOW, ttl=ttl)
+
+    async def save(self, backup: Backup) -> None:
+        """Store a copy. Without it the next process could not bring the workflow back, so nothing may be changed."""
+        packed = await anyio.to_thread.run_sync(_packed, backup)
+        if len(packed) > _MOST_BYTES:
+            log.warning("A backup is too large to be shared, and only in the data folder", backup=backup.id)
+            return
+        id_, entry = backup.workflow_id, hashlib.sha256(backup.workflow_id.encode()).hexdigest()[:32]
+        if not (
+            await self._store.keep(self._name_of(id_), backup.id, packed, bounds=self._bounds)
+            and await self._store.keep(self._name, entry, id_.encode(), bounds=self._workflows)
+        ):
+            raise BusyError(f"The workflow was not changed: no backup could be saved. {_AWAY}", hint=_TRY_AGAIN)
+
+    async def discard(self, backup: Backup) -> None:
+        await self._store.drop(self._name_of(backup.workflow_id), backup.id)
+
+    async def of(self, workflow_id: str | None) -> list[Backup]:
+        """Copies of one workflow, or of all."""
+        ids = [workflow_id] if workflow_id else [one.decode() for one in (await self._kept(self._name)).values()]
+        entries = [entry for id_ in ids for entry in (await self._kept(self._name_of(id_))).values()]
+        unpacked = await anyio.to_thread.run_sync(lambda: [_unpacked(entry) for entry in entries])
+        return [backup for backup in unpacked if backup is not None]
+
+    async def _kept(self, name: str) -> dict[str, bytes]:
+        kept = await self._store.kept(name)
+        if kept is None:
+            # A list without those of other processes would be wrong.
+            raise BusyError(f"The backups of all processes cannot be read. {_AWAY}", hint=_TRY_AGAIN)
+        return kept
+
+    def _name_of(self, workflow_id: str) -> str:
+        return f"{self._name} {workflow_id}"
+
+
+def _packed(backup: Backup) -> bytes:
+    return zlib.compress(msgspec.json.encode(backup))
+
+
+def _unpacked(entry: bytes) -> Backup | None:
+    try:
+        return msgspec.json.decode(zlib.decompress(entry), type=Backup)
+    except (zlib.error, ValueError):
         return None

@@ -22,7 +22,7 @@ from dogubako.packs.n8n.api.executions import ExecutionsApi, WebhooksApi
 from dogubako.packs.n8n.api.mcp_endpoint import McpEndpoint
 from dogubako.packs.n8n.api.service import LookupsApi, N8nService
 from dogubako.packs.n8n.api.workflows import LARGEST_WORKFLOW, WorkflowsApi
-from dogubako.packs.n8n.backups import Backups
+from dogubako.packs.n8n.backups import Backups, SharedBackups
 from dogubako.packs.n8n.nodes.mcp_source import McpNodes
 from dogubako.packs.n8n.nodes.seen import SeenNodes
 from dogubako.packs.n8n.nodes.sources import InstalledNodeTypes, NodeKnowledge
@@ -128,13 +128,15 @@ async def connect(settings: N8nSettings, host: Host) -> AsyncIterator[N8nClient]
             workflows, lookups = WorkflowsApi(service), LookupsApi(service)
             mcp = None if owner else shared_mcp
             seen = SeenNodes(workflows, executions)
+            instance = f"{url} {owner}".strip()
+            shared_backups = SharedBackups(host.shared, instance, settings.backup_days) if host.shared else None
             return N8nClient(
                 executions=executions,
                 workflows=workflows,
                 lookups=lookups,
                 administration=AdministrationApi(service),
                 webhooks=WebhooksApi(service),
-                backups=Backups(host.data_dir, f"{url} {owner}".strip()),
+                backups=Backups(host.data_dir, instance, shared_backups),
                 locks=locks,
                 files=WorkflowFiles(OpenFolders(host.files)),
                 nodes=NodeKnowledge(lookups, seen, McpNodes(mcp) if mcp else None, node_types),

@@ -47,6 +47,13 @@ class N8nSettings(ServiceSettings):
         "N8N_NODE_TYPES",
         "Folder of your own n8n installation, to read its node types from. They are read at run time.",
     )
+    backup_days: int = setting(
+        30,
+        "N8N_BACKUP_DAYS",
+        "Days for which all processes share backups of a workflow after its last change, with DOGUBAKO_SHARED.",
+        ge=1,
+        le=3650,
+    )
     ca_bundle: Path | None = setting(None, "N8N_CA_BUNDLE", "File with the CA of n8n's certificate, if it is your own.")
     credentials: CredentialMode = setting(
         "shared",

@@ -1,0 +1,143 @@
+"""The audit log of all processes as one stream in the shared Redis. Its lines are encrypted.
+
+Lines and the position up to which a data folder was delivered are written in one step. So a line is added once, even
+if an answer of Redis was lost, and a Redis that was emptied, or is an older copy, gets the lines that it lacks: it has
+no position, or an older one.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from dogubako.gate.audit_files import Position, SentLine
+from dogubako.gate.audit_shipping import SinkAway
+from dogubako.gate.files import load_or_create_secret
+from dogubako.outbound.redis_cache import Unavailable, close, failures
+from dogubako.outbound.shared_cipher import SharedCipher
+from dogubako.outbound.shared_redis import SharedRedis
+from dogubako.settings import Settings, SettingsError
+
+_PURPOSE: Final = b"dogubako audit stream"
+_SALT_PURPOSE: Final = b"dogubako audit salt"
+# Names the data folder in Redis.
+_SOURCE: Final = "audit.source"
+_SOURCE_DIGITS: Final = 32
+_POSITION_SECONDS: Final = 30 * 24 * 3600
+_PAGE: Final = 1_000
+_BEGINNING: Final = b"-"
+
+# Adds lines if the position is still the one from which they were read.
+_ADD: Final = """
+if (redis.call('GET', KEYS[2]) or '') ~= ARGV[1] then return 0 end
+for i = 5, #ARGV, 2 do
+  redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[4], '*', 'id', ARGV[i], 'line', ARGV[i + 1])
+end
+redis.call('SET', KEYS[2], ARGV[2], 'EX', ARGV[3])
+return 1
+"""
+
+
+def shared_salt(shared: SharedRedis) -> bytes:
+    """The salt of the hashes of arguments, the same on all machines."""
+    return shared.derived_key(_SALT_PURPOSE)
+
+
+class StreamSink:
+    """Delivers the lines of a data folder to the stream."""
+
+    def __init__(self, shared: SharedRedis, data_dir: Path, most: int) -> None:
+        self.name = f"shared Redis at {shared.place}"
+        self._shared = shared
+        self._source = data_dir / _SOURCE
+        self._key: str | None = None
+        self._most = most
+        self._stream = shared.name("audit")
+        self._cipher = SharedCipher(shared, _PURPOSE)
+        self._add = shared.client.register_script(_ADD)
+
+    async def position(self) -> Position | None:
+        key = self._position_key()
+        try:
+            # Asked for again and again, which also notices a Redis that was emptied.
+            held = await self._shared.run(lambda: self._shared.client.getex(key, ex=_POSITION_SECONDS))
+        except Unavailable:
+            raise SinkAway("it does not answer") from None
+        return Position.parse(held.decode("ascii", "replace")) if held else None
+
+    async def deliver(self, lines: Sequence[SentLine], before: Position | None, after: Position) -> None:
+        keys = [self._stream, self._position_key()]
+        sealed = [
+            part for line in lines for part in (line.id, self._cipher.seal(_bound(self._stream, line.id), line.raw))
+        ]
+        arguments = (str(before or ""), str(after), _POSITION_SECONDS, self._most, *sealed)
+        try:
+            # If the position is another one by now, the next look reads from there.
+            await self._shared.run_script(self._add, keys, *arguments)
+        except Unavailable:
+            raise SinkAway("it does not answer") from None
+
+    async def close(self) -> None:
+        """The connection belongs to the server."""
+
+    def _position_key(self) -> str:
+        if self._key is None:
+            try:
+                source = load_or_create_secret(self._source).hex()[:_SOURCE_DIGITS]
+            except OSError as error:
+                raise SinkAway(f"{self._source.name}: {error.strerror}") from error
+            self._key = self._shared.name("audit", "position", source)
+        return self._key
+
+
+class StreamReader:
+    """Reads the lines of all processes. Lines that were delivered twice come twice, with the same id."""
+
+    def __init__(self, shared: SharedRedis) -> None:
+        self._shared = shared
+        self._stream = shared.name("audit")
+        self._cipher = SharedCipher(shared, _PURPOSE)
+        self._last = _BEGINNING
+        self._failures: tuple[type[Exception], ...] = (OSError, *failures())
+        self._client: Any = shared.waiting_client()
+
+    async def read_on(self) -> list[SentLine]:
+        """All lines since the last call, in the order of their delivery."""
+        found: list[SentLine] = []
+        while True:
+            try:
+                page = await self._client.xrange(self._stream, min=self._last, count=_PAGE)
+            except self._failures:
+                raise SettingsError(
+                    f"The shared Redis at {self._shared.place} does not answer; --local reads the file of this machine."
+                ) from None
+            found += [line for _, fields in page if (line := self._opened(fields)) is not None]
+            if page:
+                # An open interval: the entry after this one.
+                self._last = b"(" + page[-1][0]
+            if len(page) < _PAGE:
+                return found
+
+    async def aclose(self) -> None:
+        await close(self._client)
+
+    def _opened(self, fields: dict[bytes, bytes]) -> SentLine | None:
+        id_ = fields.get(b"id", b"").decode("ascii", "replace")
+        raw = self._cipher.open(_bound(self._stream, id_), fields.get(b"line", b""))
+        return SentLine(id_, raw) if raw is not None else None
+
+
+def _bound(stream: str, id_: str) -> str:
+    return f"{stream} {id_}"
+
+
+@asynccontextmanager
+async def stream_reader(settings: Settings) -> AsyncIterator[StreamReader]:
+    """A reader with a connection of its own, for commands."""
+    shared = SharedRedis(settings)
+    reader = StreamReader(shared)
+    try:
+        yield reader
+    finally:
+        await reader.aclose()
+        await close(shared.client)
