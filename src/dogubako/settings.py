@@ -20,6 +20,7 @@ from dogubako.settings_checks import (
     checked_encryption,
     checked_host_names,
     checked_length,
+    checked_lengths,
     checked_origins,
     checked_redis,
     checked_search_words,
@@ -187,10 +188,16 @@ class Settings(BaseModel):
     request_state_key: SecretStr | None = setting(
         None, "DOGUBAKO_REQUEST_STATE_KEY", "Shared by several servers behind one address; at least 32 characters."
     )
+    request_state_keys_old: tuple[SecretStr, ...] = setting(
+        (),
+        "DOGUBAKO_REQUEST_STATE_KEYS_OLD",
+        "More keys that open what they sealed, comma-separated; for changing the key (docs/scale.md).",
+    )
     shared: str | None = setting(
         None,
         "DOGUBAKO_SHARED",
-        "Redis or Valkey that makes several processes one server: redis://… or rediss://… (docs/scale.md).",
+        "Redis or Valkey that makes several processes one server: redis://…, redis+cluster://… or "
+        "redis+sentinel://…, rediss for TLS (docs/scale.md).",
     )
     shared_prefix: str = setting(
         "dogubako",
@@ -208,7 +215,9 @@ class Settings(BaseModel):
     )
 
     @field_validator(
-        "allowed_hosts", "cors_origin", "packs", "pinned_tools", "search_words", "tools", "files", mode="before"
+        *("allowed_hosts", "cors_origin", "packs", "pinned_tools", "search_words", "tools", "files"),
+        "request_state_keys_old",
+        mode="before",
     )
     @classmethod
     def _split(cls, value: Any) -> Any:
@@ -220,6 +229,7 @@ class Settings(BaseModel):
     _origins = field_validator("cors_origin")(checked_origins)
     _words = field_validator("search_words")(checked_search_words)
     _secrets = field_validator("request_state_key", "credentials_key")(checked_length)
+    _old_secrets = field_validator("request_state_keys_old")(checked_lengths)
     _redis = field_validator("shared")(checked_redis)
 
     @property
@@ -237,6 +247,8 @@ class Settings(BaseModel):
             raise ValueError("DOGUBAKO_AUTH=oauth needs DOGUBAKO_OAUTH_ISSUER and DOGUBAKO_OAUTH_AUDIENCE")
         if self.oauth_client_secret and not self.oauth_client_id:
             raise ValueError("DOGUBAKO_OAUTH_CLIENT_SECRET needs DOGUBAKO_OAUTH_CLIENT_ID")
+        if self.request_state_keys_old and not self.request_state_key:
+            raise ValueError("DOGUBAKO_REQUEST_STATE_KEYS_OLD needs DOGUBAKO_REQUEST_STATE_KEY, which seals")
         if self.shared and not self.request_state_key:
             raise ValueError("DOGUBAKO_SHARED needs DOGUBAKO_REQUEST_STATE_KEY, the same in every process")
         return self
