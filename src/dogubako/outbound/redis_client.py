@@ -49,7 +49,7 @@ def _master(address: RedisAddress, given: dict[str, Any]) -> Any:
         name.removeprefix(_SENTINEL_PREFIX): value for name, value in given.items() if name.startswith(_SENTINEL_PREFIX)
     }
     options = {name: value for name, value in given.items() if not name.startswith(_SENTINEL_PREFIX)}
-    own |= {name: value for name, value in options.items() if name.startswith(("socket_", "ssl"))}
+    own |= {name: value for name, value in options.items() if name.startswith(("socket_", "ssl", "retry"))}
     sentinel: Any = redis.Sentinel
     return sentinel(address.nodes, sentinel_kwargs=own, **options).master_for(address.master)
 
