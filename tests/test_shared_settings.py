@@ -26,6 +26,10 @@ def load(**values: Any) -> Settings:
         "redis://user:password@redis.example.com:6380/2",
         "rediss://user:password@redis.example.com/0?ssl_ca_certs=/etc/ca.pem",
         "redis://[::1]:6379/0",
+        "redis+cluster://user:password@a:7000,b:7001,[::1]:7002",
+        "rediss+cluster://a,b/0?ssl_ca_certs=/etc/ca.pem",
+        "redis+sentinel://user:password@a:26379,b/mymaster/2",
+        "rediss+sentinel://a/mymaster?sentinel_username=u&sentinel_password=p",
     ],
 )
 def test_an_address_with_a_user_a_database_and_tls_is_taken(address: str) -> None:
@@ -35,14 +39,17 @@ def test_an_address_with_a_user_a_database_and_tls_is_taken(address: str) -> Non
 @pytest.mark.parametrize(
     ("address", "sentence"),
     [
-        ("memcached://host", "must be one address like redis://user:password@host:6379/0"),
-        ("localhost:6379", "must be one address like"),
-        ("unix:///run/redis.sock", "must be one address like"),
-        ("redis+sentinel://host/mymaster", "must be one address like"),
-        ("redis://", "must name one host"),
-        ("redis://a:6379,b:6379", "must be one address like"),
-        ("redis://a,b", "must name one host; addresses of a cluster and of Sentinel are not supported yet"),
-        ("redis://host:port", "must be one address like"),
+        ("memcached://host", "must be an address like redis://user:password@host:6379/0"),
+        ("localhost:6379", "must be an address like"),
+        ("unix:///run/redis.sock", "must be an address like"),
+        ("redis://", "must be an address like"),
+        ("redis://host:0", "must be an address like"),
+        ("redis://host:port", "must be an address like"),
+        ("redis+cluster://a:1,:2", "must be an address like"),
+        ("redis+ring://a:1", "must be an address like"),
+        ("redis://s3cr3t-a,b", "must name one host; several are an address of redis+cluster:// or redis+sentinel://"),
+        ("redis+cluster://a,b/2", "must name no database"),
+        ("redis+sentinel://s3cr3t-a,b", "must end with the name of the master that Sentinel watches"),
     ],
 )
 def test_any_other_address_is_refused_with_a_sentence_that_does_not_repeat_it(address: str, sentence: str) -> None:
@@ -50,6 +57,7 @@ def test_any_other_address_is_refused_with_a_sentence_that_does_not_repeat_it(ad
         load(shared=address)
 
     assert str(refused.value).startswith(f"Invalid setting: DOGUBAKO_SHARED: {sentence}")
+    assert "s3cr3t" not in str(refused.value)
     assert address not in str(refused.value).replace("redis://user:password@host:6379/0", "")
 
 
@@ -68,6 +76,32 @@ def test_names_of_keys_begin_with_the_prefix() -> None:
     shared = SharedRedis(shared_settings("redis://localhost", shared_prefix="team-a"))
 
     assert shared.name("running", "x") == "team-a:running:x"
+
+
+def test_in_a_cluster_the_prefix_is_the_hash_tag_of_all_names() -> None:
+    shared = SharedRedis(shared_settings("redis+cluster://localhost", shared_prefix="team-a"))
+
+    assert shared.name("running", "x") == "{team-a}:running:x"
+
+
+@pytest.mark.parametrize(
+    ("address", "place"),
+    [
+        ("redis://user:s3cr3t@host", "host:6379"),
+        ("redis+cluster://user:s3cr3t@a:7000,[::1]", "cluster a:7000, [::1]:6379"),
+        ("redis+sentinel://user:s3cr3t@a,b:5/mymaster/1", "mymaster, by Sentinel a:26379, b:5"),
+    ],
+)
+def test_people_are_told_where_it_is_without_the_password(address: str, place: str) -> None:
+    assert SharedRedis(shared_settings(address)).place == place
+
+
+def test_a_key_that_only_opens_needs_one_that_seals_and_the_same_length() -> None:
+    with pytest.raises(SettingsError, match="KEYS_OLD needs DOGUBAKO_REQUEST_STATE_KEY"):
+        Sources.only({"request_state_keys_old": KEY.replace(",", "")}).load()
+    with pytest.raises(SettingsError, match="KEYS_OLD: each must have at least 32 characters"):
+        load(request_state_keys_old=f"{'x' * 32}, short")
+    assert len(load(request_state_keys_old=f"{'x' * 32}, {'y' * 32}").request_state_keys_old) == 2
 
 
 def test_config_shows_it_without_the_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

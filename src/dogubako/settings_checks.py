@@ -9,6 +9,7 @@ from pydantic import BaseModel, SecretStr, ValidationError
 
 from dogubako.contract.netaddr import crosses_a_network_unencrypted, is_host_name, is_origin
 from dogubako.contract.pack import env_name, has_tables
+from dogubako.contract.redis_address import parse_redis_address
 
 PREFIX = "DOGUBAKO_"
 # Options of one start of the server, not settings.
@@ -87,19 +88,16 @@ def checked_length(value: SecretStr | None) -> SecretStr | None:
     return value
 
 
+def checked_lengths(values: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
+    if any(len(value.get_secret_value()) < 32 for value in values):
+        raise ValueError("each must have at least 32 characters; a key with a comma needs a list in dogubako.toml")
+    return values
+
+
 def checked_redis(value: str | None) -> str | None:
     """Validate the address of a Redis. It may hold a password, so it is not repeated."""
-    if value is None:
-        return None
-    try:
-        parts = urlsplit(value)
-        port = parts.port
-    except ValueError:
-        parts, port = None, None
-    if parts is None or parts.scheme not in ("redis", "rediss"):
-        raise ValueError("must be one address like redis://user:password@host:6379/0, or rediss:// for TLS")
-    if not parts.hostname or "," in parts.netloc or port == 0:
-        raise ValueError("must name one host; addresses of a cluster and of Sentinel are not supported yet")
+    if value is not None:
+        parse_redis_address(value)
     return value
 
 

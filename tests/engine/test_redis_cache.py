@@ -10,6 +10,7 @@ import pytest
 import structlog.testing
 
 from dogubako import Effect, tool
+from dogubako.key_ring import KeyRing
 from dogubako.outbound import redis_cache
 from dogubako.outbound.redis_cache import MOST_BYTES, RedisCache
 from dogubako.output import Json
@@ -78,7 +79,7 @@ KEY: Final = "k" * 32
 
 @asynccontextmanager
 async def cache_at(url: str, key: bytes = b"one") -> AsyncIterator[RedisCache]:
-    cache = RedisCache(url, lambda: key)
+    cache = RedisCache(url, lambda: KeyRing([key]))
     try:
         yield cache
     finally:

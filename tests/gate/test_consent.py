@@ -162,6 +162,35 @@ async def test_where_used_states_cannot_be_recorded_nothing_is_destroyed(tmp_pat
     )
 
 
+async def test_a_question_that_was_sealed_with_an_old_key_is_answered_until_that_key_is_dropped(tmp_path: Path) -> None:
+    new = "another key of all processes, 32+"
+    secret = key_of(tmp_path, "ann")
+
+    def person(web: Client) -> Person:
+        return Person(web, secret, tmp_path / "log")
+
+    async with (
+        opened(HttpApp(box_in(tmp_path))) as before,
+        opened(HttpApp(box_in(tmp_path, request_state_key=new, request_state_keys_old=(STATE_KEY,)))) as during,
+        opened(HttpApp(box_in(tmp_path, request_state_key=new))) as after,
+    ):
+        answered = await person(during).agree(await person(before).question())
+        refused = await Speaker(after, {"x-api-key": secret}, "2026", FORMS).ask(
+            "tools/call",
+            {
+                "name": "shred",
+                "arguments": {"log": str(tmp_path / "log")},
+                "inputResponses": FORGED,
+                "requestState": await person(before).question(),
+            },
+            "shred",
+        )
+
+    assert answered["content"][0]["text"] == "shredded"
+    assert refused.response["error"]["code"] == -32602
+    assert person(before).shredded == 1
+
+
 @pytest.mark.parametrize("key", [None, STATE_KEY], ids=["in memory", "in files"])
 async def test_when_too_many_states_are_remembered_new_answers_wait_and_old_ones_stay_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str | None

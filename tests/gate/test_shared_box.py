@@ -16,6 +16,7 @@ from dogubako.contract.call import Caller, ToolCall
 from dogubako.contract.errors import BusyError, ReadOnlyError
 from dogubako.engine.catalog import CatalogChange
 from dogubako.engine.registry import RegistryChange
+from dogubako.key_ring import KeyRing
 from dogubako.tools import ToolResult
 from tests.doors.waiting import says, until
 from tests.redis_server import INSTALLED, RedisProcess
@@ -140,14 +141,34 @@ async def test_doctor_and_readyz_know_where_it_is_shared_without_the_password(
     async with box_at(redis, tmp_path).running() as box:
         ok, message = await shared_state(box)
 
-    assert ok and message.startswith("shared at 127.0.0.1:") and message.endswith("as dogubako")
+    [sealing] = KeyRing([KEY.encode()]).ids
+    assert ok and message.startswith("shared at 127.0.0.1:")
+    assert message.endswith(f"as dogubako, sealed with the key {sealing}")
 
 
 async def test_a_process_with_another_key_is_reported(redis: RedisProcess, tmp_path: Path) -> None:
     async with two(redis, tmp_path) as (one, _), box_at(redis, tmp_path, request_state_key="x" * 32).running() as odd:
         mine, theirs = await shared_state(one), await shared_state(odd)
 
-    assert mine[0] and not theirs[0] and "another DOGUBAKO_REQUEST_STATE_KEY" in theirs[1]
+    ids = [KeyRing([key.encode()]).sealing.id for key in (KEY, "x" * 32)]
+    assert not mine[0] and f"seals with the key {ids[1]}, which this one does not have (it has {ids[0]})" in mine[1]
+    assert not theirs[0] and f"seals with the key {ids[0]}" in theirs[1]
+
+
+async def test_a_process_that_seals_with_the_next_key_is_no_stranger(redis: RedisProcess, tmp_path: Path) -> None:
+    new = "x" * 32
+    before = box_at(redis, tmp_path / "before", request_state_keys_old=[new])
+    after = box_at(redis, tmp_path / "after", request_state_key=new, request_state_keys_old=[KEY])
+    async with before.running() as one, after.running() as other:
+        states = [await shared_state(box) for box in (one, other, one)]
+        assert one.store is not None and other.store is not None
+        for here, there in ((one.store, other.store), (other.store, one.store)):
+            await here.put("a", b"value", ttl=60)
+            assert await there.take("a") == b"value"
+
+    ids = [KeyRing([key.encode()]).sealing.id for key in (KEY, new)]
+    assert [ok for ok, _ in states] == [True] * 3
+    assert states[2][1].endswith(f"sealed with the key {ids[0]}; other processes with {ids[1]}")
 
 
 @pytest.mark.parametrize("limits", ["open", "closed"])

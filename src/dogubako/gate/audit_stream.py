@@ -39,8 +39,8 @@ return 1
 
 
 def shared_salt(shared: SharedRedis) -> bytes:
-    """The salt of the hashes of arguments, the same on all machines."""
-    return shared.derived_key(_SALT_PURPOSE)
+    """The salt of the hashes of arguments, the same on all machines until the key that seals is replaced."""
+    return shared.ring.sealing.derive(_SALT_PURPOSE)
 
 
 class StreamSink:

@@ -155,9 +155,10 @@ class _SharedCounter:
         self.checked_elsewhere = shared is not None
         # `limits` has no public way to its client.
         self._client: Any = limiter.storage.bridge.storage  # type: ignore[attr-defined]
-        # A call is counted, and a refused one also asks for the time to wait.
-        seconds = 2 * operation_seconds(self._client)
-        self._breaker = CircuitBreaker("rate limits", seconds=seconds, failures=failures())
+        if shared is None:
+            # A call is counted, and a refused one also asks for the time to wait.
+            seconds = 2 * operation_seconds(self._client)
+            self._breaker = CircuitBreaker("rate limits", seconds=seconds, failures=failures())
         self._refusals = refusals()
         self._refused = ThrottledLog("The shared counter refused a command; calls are counted here")
         self._leases: dict[tuple[str, ...], _Lease] = {}
@@ -229,8 +230,12 @@ def _counter_in(shared: "SharedRedis") -> "RedisStorage":
     """A counter that uses the connections of the shared Redis."""
     from limits.aio.storage import RedisStorage  # noqa: PLC0415
 
-    options: Any = {"connection_pool": shared.client.connection_pool}
-    return RedisStorage("async+redis://", implementation="redispy", key_prefix=shared.name("calls"), **options)
+    storage = RedisStorage("async+redis://", implementation="redispy", key_prefix=shared.name("calls"))
+    # `limits` takes a connection pool, which a cluster does not have.
+    bridge: Any = storage.bridge
+    bridge.storage = shared.client
+    bridge.register_scripts()
+    return storage
 
 
 def too_many_calls(most: int) -> BusyError:

@@ -19,7 +19,7 @@ from dogubako.contract import storage
 from dogubako.contract.errors import BusyError, ReadOnlyError
 from dogubako.gate.rate_limits import UNCOUNTED, too_many_calls
 from dogubako.outbound.redis_cache import Unavailable
-from dogubako.outbound.shared_redis import SharedRedis, end_tasks
+from dogubako.outbound.shared_redis import NOW, SharedRedis, end_tasks
 
 log = structlog.get_logger("dogubako.gate")
 
@@ -29,11 +29,9 @@ SPARE_SECONDS: Final = 1.0
 # A caller is far from its limit while it runs less than an eighth of it.
 _FAR: Final = 8
 
-_NOW: Final = "local time = redis.call('TIME'); local now = time[1] * 1000 + math.floor(time[2] / 1000)\n"
-
 # Returns 1 for the first use, 0 for any other, -1 where too many ids are remembered.
 _USE: Final = (
-    _NOW
+    NOW
     + """
 for i = 1, 2 do redis.call('ZREMRANGEBYSCORE', KEYS[i], '-inf', now) end
 if redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 0 end
@@ -72,7 +70,7 @@ class SharedOnceStore:
 
 # Returns how many calls run with this one, or 0 where there is no place.
 _TAKE: Final = (
-    _NOW
+    NOW
     + """
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end
@@ -83,7 +81,7 @@ return redis.call('ZCARD', KEYS[1])
 )
 # It also enters again what an emptied Redis has lost.
 _RENEW: Final = (
-    _NOW
+    NOW
     + """
 for i = 2, #ARGV do redis.call('ZADD', KEYS[1], now + ARGV[1], ARGV[i]) end
 redis.call('PEXPIRE', KEYS[1], ARGV[1])

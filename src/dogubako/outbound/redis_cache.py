@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar
 import structlog
 
 from dogubako.contract.storage import Cache, MemoryCache, NoCache
+from dogubako.key_ring import KeyRing, RingKey
 from dogubako.settings import Settings, SettingsError
 
 log = structlog.get_logger("dogubako.outbound")
@@ -122,9 +123,9 @@ def operation_seconds(client: Any) -> float:
 
 def failures() -> tuple[type[Exception], ...]:
     """Errors that mean that no usable Redis answers."""
-    from redis.exceptions import RedisError  # noqa: PLC0415
+    from redis.exceptions import RedisClusterException, RedisError  # noqa: PLC0415
 
-    return (RedisError, *_GARBLED)
+    return (RedisError, RedisClusterException, *_GARBLED)
 
 
 def refusals() -> tuple[type[Exception], ...]:
@@ -139,6 +140,9 @@ async def close(client: Any) -> None:
     with suppress(OSError, *failures()):
         async with asyncio.timeout(_CLOSE_SECONDS):
             await client.aclose()
+            pool = getattr(client, "connection_pool", None)
+            if (sentinels := getattr(pool, "sentinel_manager", None)) is not None:
+                await sentinels.aclose()
 
 
 class ThrottledLog:
@@ -157,6 +161,7 @@ class ThrottledLog:
             self._times, self._silent_until = 0, now + _LOG_INTERVAL_SECONDS
 
 
+_PURPOSE: Final = b"dogubako cache values"
 _TAG_BYTES: Final = 32
 OVERHEAD_BYTES: Final = _TAG_BYTES
 
@@ -164,10 +169,9 @@ OVERHEAD_BYTES: Final = _TAG_BYTES
 class ValueSigner:
     """Signs values together with their names, with one key."""
 
-    def __init__(self, key: bytes) -> None:
-        self._key = key
-        # Identifies the key without revealing it.
-        self.key_id = blake2b(b"key id", key=key, digest_size=8).hexdigest()
+    def __init__(self, key: RingKey) -> None:
+        self._key = key.derive(_PURPOSE)
+        self.key_id = key.id
 
     def sign(self, name: str, value: bytes) -> bytes:
         return self._tag(name, value) + value
@@ -193,10 +197,11 @@ class RedisCache:
     """A cache in Redis. When Redis fails, nothing is cached and every call still works.
 
     Values are signed, and the id of the key is part of their names: servers with different keys leave each other's
-    values alone. A value that is not ours, too large or of another type is a miss, and is deleted.
+    values alone. Old keys are looked at after the one that signs. A value that is not ours, too large or of another
+    type is a miss, and is deleted.
     """
 
-    def __init__(self, url: str, key: Callable[[], bytes], *, ttl_seconds: int = 300) -> None:
+    def __init__(self, url: str, ring: Callable[[], KeyRing], *, ttl_seconds: int = 300) -> None:
         try:
             # An optional dependency, needed only with Redis.
             from redis import asyncio as redis  # noqa: PLC0415
@@ -207,7 +212,7 @@ class RedisCache:
         except ValueError:
             # The URL may hold a password; it is not repeated.
             raise SettingsError("Invalid setting: DOGUBAKO_CACHE: not a valid redis:// address.") from None
-        self._key = key
+        self._ring = ring
         self._ttl = ttl_seconds
         self._breaker = CircuitBreaker("cache", seconds=operation_seconds(self._client), failures=failures())
         self._refusals = refusals()
@@ -215,37 +220,44 @@ class RedisCache:
         self._refused = ThrottledLog("Cache command refused")
 
     async def get(self, key: str) -> bytes | None:
-        name = self._name(key)
+        for signer in self._signers:
+            if (value := await self._get(key, signer)) is not None:
+                return value
+        return None
+
+    async def _get(self, key: str, signer: ValueSigner) -> bytes | None:
+        name = self._name(key, signer)
         try:
             signed = await self._breaker.run(lambda: self._read(name))
         except Unavailable:
             return None
         if signed == b"":
             return None
-        value = self._checked(name, signed)
+        value = self._checked(name, signed, signer)
         if value is None:
-            await self._delete(name)
+            await self._change(lambda: self._client.delete(name))
         return value
 
     async def put(self, key: str, value: bytes) -> None:
         if len(value) <= MOST_BYTES:
             name = self._name(key)
-            signed = self._signer.sign(name, value)
+            signed = self._signers[0].sign(name, value)
             await self._change(lambda: self._client.set(name, signed, ex=self._ttl))
 
     async def delete(self, key: str) -> None:
-        await self._delete(self._name(key))
+        names = [self._name(key, signer) for signer in self._signers]
+        await self._change(lambda: self._client.delete(*names))
 
     async def aclose(self) -> None:
         await close(self._client)
 
     @cached_property
-    def _signer(self) -> ValueSigner:
+    def _signers(self) -> list[ValueSigner]:
         # Created on first use: inspecting a server must not leave a key file behind.
-        return ValueSigner(self._key())
+        return [ValueSigner(key) for key in self._ring().keys]
 
-    def _name(self, key: str) -> str:
-        return f"dogubako:cache:{self._signer.key_id}:{key}"
+    def _name(self, key: str, signer: ValueSigner | None = None) -> str:
+        return f"dogubako:cache:{(signer or self._signers[0]).key_id}:{key}"
 
     async def _read(self, name: str) -> object:
         """The stored value, up to a little more than the size limit; b"" for none, None if it cannot be read."""
@@ -255,20 +267,17 @@ class RedisCache:
             self._refused.warn(error=type(error).__name__)
             return None
 
-    def _checked(self, name: str, signed: object) -> bytes | None:
+    def _checked(self, name: str, signed: object, signer: ValueSigner) -> bytes | None:
         if not isinstance(signed, bytes):
             reason = "type"
         elif len(signed) > MOST_BYTES + OVERHEAD_BYTES:
             reason = "size"
-        elif (value := self._signer.verified(name, signed)) is None:
+        elif (value := signer.verified(name, signed)) is None:
             reason = "signature"
         else:
             return value
         self._bad_value.warn(reason=reason)
         return None
-
-    async def _delete(self, name: str) -> None:
-        await self._change(lambda: self._client.delete(name))
 
     async def _change(self, command: Callable[[], Awaitable[object]]) -> None:
         try:
@@ -292,15 +301,16 @@ def answer_cache(settings: Settings, kept_secret: Callable[[Path], bytes]) -> Ca
         return NoCache()
     if settings.cache == "memory":
         return MemoryCache()
-    return RedisCache(settings.cache, lambda: _signing_key(settings, kept_secret))
+    return RedisCache(settings.cache, lambda: _signing_keys(settings, kept_secret))
 
 
-def _signing_key(settings: Settings, kept_secret: Callable[[Path], bytes]) -> bytes:
-    """The key that signs values in a shared cache: the servers' shared secret, else one of this data folder."""
-    shared = settings.request_state_key
+def _signing_keys(settings: Settings, kept_secret: Callable[[Path], bytes]) -> KeyRing:
+    """The keys that sign values in a shared cache: those that servers share, else one of this data folder."""
+    if (shared := KeyRing.of(settings)) is not None:
+        return shared
     try:
-        secret = shared.get_secret_value().encode() if shared else kept_secret(settings.data_dir / _CACHE_KEY_FILE)
+        secret = kept_secret(settings.data_dir / _CACHE_KEY_FILE)
     except OSError as error:
         log.warning("The cache key cannot be stored, so this process cannot share cached values", reason=error.strerror)
         secret = secrets.token_bytes(32)
-    return hmac.digest(secret, b"dogubako cache values", "sha256")
+    return KeyRing([secret])

@@ -15,6 +15,13 @@ from dogubako.outbound.shared_redis import SharedRedis
 _MOST: Final = 1_000
 _KINDS: Final[tuple[ChangeKind, ...]] = ("resources", "prompts", "updated")
 _BEGINNING: Final = b"0-0"
+# A script, because pipelines to a cluster cannot publish.
+_PUBLISH: Final = """
+for i = 3, #ARGV, 2 do
+  redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[1], '*', 'process', ARGV[2], 'kind', ARGV[i], 'uri', ARGV[i + 1])
+end
+redis.call('PUBLISH', KEYS[2], 'changes')
+"""
 
 
 class SharedNews:
@@ -23,6 +30,7 @@ class SharedNews:
     def __init__(self, shared: SharedRedis) -> None:
         self._shared = shared
         self._stream = shared.name("changes")
+        self._publish = shared.client.register_script(_PUBLISH)
         self._process = secrets.token_hex(8)
         self._waiting: deque[tuple[ChangeKind, str]] = deque(maxlen=_MOST)
         self._listener: ChangeListener = lambda kind, uri: None
@@ -61,13 +69,9 @@ class SharedNews:
         if not waiting:
             return
         self._waiting.clear()
-        pipe = self._shared.client.pipeline(transaction=False)
-        for kind, uri in waiting:
-            entry = {"process": self._process, "kind": kind, "uri": uri}
-            pipe.xadd(self._stream, entry, maxlen=_MOST, approximate=True)
-        pipe.publish(self._shared.name("news"), "changes")
+        keys, entries = [self._stream, self._shared.name("news")], [part for entry in waiting for part in entry]
         try:
-            await self._shared.run(pipe.execute)
+            await self._shared.run_script(self._publish, keys, _MOST, self._process, *entries)
         except Unavailable:
             self._waiting.extendleft(reversed(waiting))
             raise

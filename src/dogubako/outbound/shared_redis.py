@@ -8,21 +8,13 @@ also does so twice a second, so a message that was missed delays a change and do
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from hashlib import blake2b
 from typing import Any, Final, TypeVar
-from urllib.parse import urlsplit
 
 from dogubako.contract.pack import HealthCheck
-from dogubako.outbound.redis_cache import (
-    CircuitBreaker,
-    ThrottledLog,
-    Unavailable,
-    close,
-    connection_options,
-    failures,
-    operation_seconds,
-    refusals,
-)
+from dogubako.contract.redis_address import RedisAddress, parse_redis_address
+from dogubako.key_ring import KeyRing
+from dogubako.outbound.redis_cache import CircuitBreaker, ThrottledLog, Unavailable, close, failures, refusals
+from dogubako.outbound.redis_client import operation_limit, redis_client
 from dogubako.settings import Settings, SettingsError
 
 ResultT = TypeVar("ResultT")
@@ -33,18 +25,25 @@ SUBJECT: Final = "shared state"
 _LOOK_SECONDS: Final = 0.5
 # Background work probes a Redis that was away, so calls need not wait long for its return.
 _LONGEST_PAUSE_SECONDS: Final = 2.0
-_MOST_COMMANDS: Final = 3
 _SUBSCRIBED_SECONDS: Final = 30.0
 _CANCEL_AGAIN_SECONDS: Final = 0.1
 _WAITING_SECONDS: Final = 30.0
-_USUAL_PORT: Final = 6379
-_KEY_ID_SECONDS: Final = 60
-_SAME_KEY: Final = """
-local held = redis.call('GET', KEYS[1])
-if held and held ~= ARGV[1] then return 0 end
-redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[2])
-return 1
+# How long a key counts as in use after a process said that it seals with it, and how often processes say so.
+_IN_USE_SECONDS: Final = 60.0
+_SAY_SECONDS: Final = 15.0
+
+# The time of Redis in milliseconds, for scripts.
+NOW: Final = "local time = redis.call('TIME'); local now = time[1] * 1000 + math.floor(time[2] / 1000)\n"
+# Enters the id of the key that this process seals with. Returns those of all processes.
+_SEALS_WITH: Final = (
+    NOW
+    + """
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return redis.call('ZRANGE', KEYS[1], 0, -1)
 """
+)
 
 
 async def end_tasks(*tasks: "asyncio.Task[None]") -> None:
@@ -60,40 +59,38 @@ class SharedRedis:
     """The connection. `run` raises Unavailable while no usable Redis answers, at once if that is known."""
 
     def __init__(self, settings: Settings) -> None:
-        assert settings.shared is not None and settings.request_state_key is not None
-        self._url = settings.shared
-        self.client: Any = _client(self._url)
-        parts = urlsplit(settings.shared)
-        self.place = f"{parts.hostname}:{parts.port or _USUAL_PORT}"
+        ring = KeyRing.of(settings)
+        assert settings.shared is not None and ring is not None
+        self.ring = ring
+        self._address = parse_redis_address(settings.shared)
+        self.client: Any = _client(self._address)
+        self.place = self._address.place
         self.closes_limits = settings.shared_limits == "closed"
         self._prefix = settings.shared_prefix
-        self._secret = blake2b(settings.request_state_key.get_secret_value().encode()).digest()
-        # Identifies the key without revealing it.
-        self._key_id = blake2b(b"dogubako key id", key=self._secret, digest_size=8).hexdigest()
         self._breaker = CircuitBreaker(
             SUBJECT,
-            seconds=_MOST_COMMANDS * operation_seconds(self.client),
+            seconds=operation_limit(self._address),
             failures=failures(),
             longest_pause=_LONGEST_PAUSE_SECONDS,
         )
         self._failures = failures()
         self._refusals = refusals()
         self._refused = ThrottledLog("The shared Redis refused a command")
-        self._same_key = self.client.register_script(_SAME_KEY)
-        self._refreshers: list[Refresh] = []
+        self._seals_with = self.client.register_script(_SEALS_WITH)
+        # The ids of the keys that processes seal with.
+        self.sealing_ids = frozenset({ring.sealing.id})
+        self._said_at = float("-inf")
+        self._refreshers: list[Refresh] = [self._say_key]
         self._woken = asyncio.Event()
 
     def waiting_client(self) -> Any:
         """A further client, whose commands may wait for longer than an operation takes."""
-        return _client(self._url, socket_timeout=_WAITING_SECONDS)
-
-    def derived_key(self, purpose: bytes) -> bytes:
-        """A key of 32 bytes for one purpose, the same in all processes with this DOGUBAKO_REQUEST_STATE_KEY."""
-        return blake2b(purpose, key=self._secret, digest_size=32).digest()
+        return _client(self._address, socket_timeout=_WAITING_SECONDS)
 
     def name(self, *parts: str) -> str:
-        """The name of a key or channel of this server."""
-        return ":".join((self._prefix, *parts))
+        """The name of a key or channel of this server. In a cluster, all of them are in one slot, by their hash tag."""
+        prefix = f"{{{self._prefix}}}" if self._address.kind == "cluster" else self._prefix
+        return ":".join((prefix, *parts))
 
     async def run(self, work: Callable[[], Awaitable[ResultT]]) -> ResultT:
         """Run commands within the timeout, or raise Unavailable. What Redis refuses is unavailable, too."""
@@ -156,19 +153,39 @@ class SharedRedis:
                             self._woken.set()
             await asyncio.sleep(_LOOK_SECONDS)
 
+    async def _say_key(self) -> None:
+        now = asyncio.get_running_loop().time()
+        if now - self._said_at < _SAY_SECONDS:
+            return
+        key, lifetime = self.ring.sealing.id, round(_IN_USE_SECONDS * 1000)
+        ids = await self.run(lambda: self._seals_with(keys=[self.name("sealing")], args=[key, lifetime]))
+        self.sealing_ids = frozenset(id_.decode("ascii", "replace") for id_ in ids)
+        self._said_at = now
+
     async def check(self) -> list[HealthCheck]:
-        """Whether it answers, and whether all processes have the same key."""
+        """Whether it answers, and whether this process can open what others seal."""
         try:
-            same = await self.run_script(self._same_key, [self.name("key")], self._key_id, _KEY_ID_SECONDS)
+            self._said_at = float("-inf")
+            await self._say_key()
         except Unavailable:
             message = f"The Redis at {self.place} does not answer: {self._consequence}"
             advice = "Start it, or change DOGUBAKO_SHARED."
             return [HealthCheck(ok=False, subject=SUBJECT, message=message, advice=advice, severity="warning")]
-        if not same:
-            message = "Another process has another DOGUBAKO_REQUEST_STATE_KEY, so users are asked and sign in twice."
-            advice = "Give every process the same key, or each server a DOGUBAKO_SHARED_PREFIX of its own."
+        own = self.ring.sealing.id
+        if foreign := sorted(self.sealing_ids - set(self.ring.ids)):
+            message = (
+                f"Another process seals with the key {', '.join(foreign)}, which this one does not have (it has "
+                f"{', '.join(self.ring.ids)}), so users are asked and sign in twice."
+            )
+            advice = (
+                "Give every process that DOGUBAKO_REQUEST_STATE_KEY, or name it in DOGUBAKO_REQUEST_STATE_KEYS_OLD; "
+                "another server needs a DOGUBAKO_SHARED_PREFIX of its own."
+            )
             return [HealthCheck(ok=False, subject=SUBJECT, message=message, advice=advice, severity="warning")]
-        return [HealthCheck(ok=True, subject=SUBJECT, message=f"shared at {self.place} as {self._prefix}")]
+        others = sorted(self.sealing_ids - {own})
+        also = f"; other processes with {', '.join(others)}" if others else ""
+        message = f"shared at {self.place} as {self._prefix}, sealed with the key {own}{also}"
+        return [HealthCheck(ok=True, subject=SUBJECT, message=message)]
 
     @property
     def _consequence(self) -> str:
@@ -176,17 +193,11 @@ class SharedRedis:
         return f"tools cannot be switched, answers of users do not count, and {limits}."
 
 
-def _client(url: str, **options: Any) -> Any:
+def _client(address: RedisAddress, **options: Any) -> Any:
     try:
-        # An optional dependency, needed only with Redis.
-        from redis import asyncio as redis  # noqa: PLC0415
+        return redis_client(address, **options)
     except ImportError:
         raise SettingsError("DOGUBAKO_SHARED needs the extra redis: pip install 'dogubako[redis]'.") from None
-    try:
-        client = redis.from_url(url, **connection_options())
-    except ValueError:
+    except (ValueError, TypeError):
         # The URL may hold a password; it is not repeated.
         raise SettingsError("Invalid setting: DOGUBAKO_SHARED: not a valid redis:// address.") from None
-    # The address may name a timeout, which counts for short operations only.
-    client.connection_pool.connection_kwargs.update(options)
-    return client

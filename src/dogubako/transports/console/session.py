@@ -5,7 +5,6 @@ signs out, for every copy of it. Without authentication it only carries the rand
 """
 
 import hmac
-import os
 import secrets
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -16,14 +15,13 @@ import anyio.to_thread
 import jwt
 import msgspec
 import structlog
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from dogubako.contract.call import Caller
 from dogubako.contract.errors import AuthenticationError
 from dogubako.gate.authentication import Authenticator, KeyAuthentication, NoAuthentication
 from dogubako.gate.code_flow import SignInRequest
 from dogubako.gate.files import load_or_create_secret
+from dogubako.key_ring import KeyRing, RingCipher, RingKey
 from dogubako.settings import Settings
 from dogubako.transports.console.ended_sessions import EndedSessions
 
@@ -35,9 +33,9 @@ SESSION_SECONDS: Final = 12 * 3600
 # An access token may be withdrawn, and nobody tells us.
 TOKEN_SESSION_SECONDS: Final = 3600
 _LONGEST_COOKIE: Final = 4_000
-_NONCE_BYTES: Final = 12
 _KEY_FILE: Final = "console.key"
 _PURPOSE: Final = b"dogubako console sessions"
+_CSRF_PURPOSE: Final = b"dogubako console forms"
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -124,9 +122,8 @@ class Sessions:
         return signed_in and self._ended.includes(session.subject, session.id, session.begun)
 
     def seal(self, content: Session | PendingSignIn) -> str:
-        nonce = os.urandom(_NONCE_BYTES)
-        sealed = AESGCM(self._secret).encrypt(nonce, msgspec.json.encode(content), type(content).__name__.encode())
-        return urlsafe_b64encode(nonce + sealed).decode()
+        sealed = self._cipher.seal(type(content).__name__.encode(), msgspec.json.encode(content))
+        return urlsafe_b64encode(sealed).decode()
 
     def open(self, cookie: str | None) -> Session | None:
         """The session of a cookie; None if it was changed, has ended or was sealed with another key."""
@@ -141,35 +138,42 @@ class Sessions:
         if not cookie or len(cookie) > _LONGEST_COOKIE:
             return None
         try:
-            data = urlsafe_b64decode(cookie)
             # One kind of cookie must not be taken for the other.
-            text = AESGCM(self._secret).decrypt(data[:_NONCE_BYTES], data[_NONCE_BYTES:], kind.__name__.encode())
-            content = msgspec.json.decode(text, type=kind)
-        except (InvalidTag, ValueError, msgspec.DecodeError):
+            text = self._cipher.open(kind.__name__.encode(), urlsafe_b64decode(cookie))
+            content = None if text is None else msgspec.json.decode(text, type=kind)
+        except (ValueError, msgspec.DecodeError):
             return None
-        return content if content.until > time.time() else None
+        return content if content is not None and content.until > time.time() else None
 
     def csrf_token(self, session: Session) -> str:
         """The token that every form of this session carries."""
-        return hmac.digest(self._secret, f"csrf\n{session.id}".encode(), "sha256").hex()
+        return _csrf_token(self._ring.sealing, session)
 
     def check_csrf(self, session: Session | None, token: str) -> bool:
-        return session is not None and hmac.compare_digest(self.csrf_token(session).encode(), token.encode())
+        # The form may come from a process that seals with another key of the ring.
+        return session is not None and any(
+            hmac.compare_digest(_csrf_token(key, session).encode(), token.encode()) for key in self._ring.keys
+        )
 
     @cached_property
-    def _secret(self) -> bytes:
+    def _cipher(self) -> RingCipher:
+        return RingCipher(self._ring, _PURPOSE)
+
+    @cached_property
+    def _ring(self) -> KeyRing:
         """Shared by all processes of this server; a new one at every start where nothing can be written."""
-        shared = self._settings.request_state_key
+        if (shared := KeyRing.of(self._settings)) is not None:
+            return shared
         try:
-            secret = (
-                shared.get_secret_value().encode()
-                if shared
-                else load_or_create_secret(self._settings.data_dir / _KEY_FILE)
-            )
+            secret = load_or_create_secret(self._settings.data_dir / _KEY_FILE)
         except OSError as error:
             log.warning("The key of console sessions cannot be kept; they end with this process", reason=str(error))
             secret = secrets.token_bytes(32)
-        return hmac.digest(secret, _PURPOSE, "sha256")
+        return KeyRing([secret])
+
+
+def _csrf_token(key: RingKey, session: Session) -> str:
+    return hmac.digest(key.derive(_CSRF_PURPOSE), session.id.encode(), "sha256").hex()
 
 
 def _seconds_left(token: str) -> float:

@@ -20,6 +20,7 @@ from dogubako.contract.call import TRUSTED, Caller, Door, ToolCall, ToolResult
 from dogubako.contract.conversation import InputRequired
 from dogubako.contract.errors import DogubakoError, ToolNotFoundError, ValidationError
 from dogubako.contract.metadata import Effect
+from dogubako.key_ring import KeyRing
 from dogubako.transports.http.open_files import most_streams
 from dogubako.transports.http.request import caller_in
 from dogubako.transports.mcp import lists
@@ -306,9 +307,9 @@ class McpServer:
         return lists.annotated_schema(self._inside.registry, name)
 
     def _state_security(self) -> RequestStateSecurity:
-        key = self._inside.settings.request_state_key
-        secret = key.get_secret_value() if key else token_bytes(32)
-        return RequestStateSecurity(keys=[secret], ttl=STATE_SECONDS, bind_principal=_principal)
+        ring = KeyRing.of(self._inside.settings) or KeyRing([token_bytes(32)])
+        secrets = [key.secret for key in ring.keys]
+        return RequestStateSecurity(keys=secrets, ttl=STATE_SECONDS, bind_principal=_principal)
 
 
 def caller_of(ctx: Context) -> Caller:
