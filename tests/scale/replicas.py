@@ -30,12 +30,13 @@ _MAY: Final = "+@read +@write +@scripting +@pubsub +@connection +time"
 
 @dataclass(frozen=True, kw_only=True)
 class Replicas:
-    """The address of nginx, those behind it, and the key of a caller."""
+    """The address of nginx, those behind it, and the keys of two callers."""
 
     url: str
     servers: Sequence[Command]
     redis: RedisProcess
     key: str
+    other_key: str
 
     @property
     def urls(self) -> list[str]:
@@ -60,21 +61,24 @@ class Replicas:
 
 
 @contextmanager
-def replicas(folder: Path, *, config: str = "", settings: Mapping[str, str] | None = None) -> Iterator[Replicas]:
-    """`config` is the settings file of all of them; `settings` come on top of those that all replicas have."""
+def replicas(
+    folder: Path, *tools: Path, config: str = "", settings: Mapping[str, str] | None = None
+) -> Iterator[Replicas]:
+    """`config` is the settings file of all of them; `tools` and `settings` come on top of what all replicas have."""
     with ExitStack() as stack:
         (folder / "redis").mkdir()
         redis = stack.enter_context(RedisProcess(folder / "redis"))
         allow_user(redis)
         secret, _ = KeyStore(folder / "keys").create("ann", ("admin",))
+        other, _ = KeyStore(folder / "keys").create("bob", ("admin",))
         servers = [
-            stack.enter_context(_server(folder / str(number), folder / "keys", redis, config, settings or {}))
+            stack.enter_context(_server(folder / str(number), tools, folder / "keys", redis, config, settings or {}))
             for number in range(COUNT)
         ]
         for server in servers:
             server.stderr.first(lambda line: b"Application startup complete" in line)
         url = stack.enter_context(_nginx(folder, [server.url() for server in servers]))
-        yield Replicas(url=url, servers=servers, redis=redis, key=secret)
+        yield Replicas(url=url, servers=servers, redis=redis, key=secret, other_key=other)
 
 
 def allow_user(redis: RedisProcess) -> None:
@@ -85,7 +89,9 @@ def allow_user(redis: RedisProcess) -> None:
 
 
 @contextmanager
-def _server(folder: Path, keys: Path, redis: RedisProcess, config: str, more: Mapping[str, str]) -> Iterator[Command]:
+def _server(
+    folder: Path, tools: Sequence[Path], keys: Path, redis: RedisProcess, config: str, more: Mapping[str, str]
+) -> Iterator[Command]:
     # Keys are not shared yet: every machine has a copy.
     shutil.copytree(keys, folder / "data")
     (folder / "dogubako.toml").write_text(config)
@@ -99,7 +105,7 @@ def _server(folder: Path, keys: Path, redis: RedisProcess, config: str, more: Ma
         "RATE_LIMIT_WINDOW": "3600",
         **more,
     }
-    with serving(WORKBENCH, SHED, HERE / "worker_pack.py", folder=folder, settings=settings) as server:
+    with serving(WORKBENCH, SHED, HERE / "worker_pack.py", *tools, folder=folder, settings=settings) as server:
         yield server
 
 
