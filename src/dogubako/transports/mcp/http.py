@@ -294,7 +294,7 @@ class McpEndpoint:
                 check_initialize(message, body)
                 async with self._sessions.opening(caller, scope, said, message) as noted:
                     heard_again, answered = _replay(body, heard, noted, cancel)
-                    if self._shared is None or session:
+                    if self._shared is None or session or not shakes_hands(headers):
                         await self.manager.handle_request(scope, heard_again, answered)
                     else:
                         await self._shared.open(caller, scope, body, heard_again, answered)
