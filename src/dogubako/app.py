@@ -14,6 +14,7 @@ from dogubako.contract.call import NO_OPTIONS, TRUSTED, Caller, CallObserver, Ex
 from dogubako.contract.pack import HealthCheck, Host, Pack, ServiceState, secrets_of
 from dogubako.contract.redaction import Redactor
 from dogubako.contract.resources import Prompt
+from dogubako.contract.sessions import SessionStore
 from dogubako.contract.storage import ProcessMessages, SharedStore
 from dogubako.engine.catalog import Catalog, CatalogChange
 from dogubako.engine.discovery import Discovery
@@ -104,6 +105,7 @@ class Toolbox:
             load("dogubako.outbound.shared_parts").SharedParts(settings) if settings.shared else None
         )
         self.messages: ProcessMessages | None = self._shared.messages if self._shared else None
+        self.sessions: SessionStore | None = self._shared.sessions if self._shared else None
         self.store: SharedStore | None = self._shared.store if self._shared else None
         self.registry = ToolRegistry(search=search, switches=self._shared.switches if self._shared else None)
         self.cache = answer_cache(settings, load_or_create_secret)

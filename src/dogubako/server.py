@@ -83,14 +83,14 @@ def run(control: socket.socket, sockets: list[socket.socket], options: dict[str,
 
 
 def build_app() -> HttpApp:
-    """Build the ASGI app of a worker. It has no sessions, because a session would live in one worker only."""
+    """Build the ASGI app of a worker. Without a shared Redis it has no sessions: one would live in one worker only."""
     redactor, sources = Redactor(), shared_sources()
     settings = sources.load()
     # Logs come first: objects that are built earlier would keep unconfigured loggers.
     logs.configure(settings.log_level, settings.log_dir, redactor)
     box = build(sources, redactor=redactor, sole_process=False)
     box.gate.ship_audit(stdout=True)
-    door = HttpApp(box, stateless=True)
+    door = HttpApp(box, stateless=settings.shared is None)
     settle()
     return door
 

@@ -30,7 +30,7 @@ _MAY: Final = "+@read +@write +@scripting +@pubsub +@connection -@dangerous +tim
 
 @dataclass(frozen=True, kw_only=True)
 class Replicas:
-    """The address of nginx, those behind it, and the key of a caller."""
+    """The address of nginx, those behind it, and the keys of two callers."""
 
     url: str
     servers: Sequence[Command]
@@ -38,6 +38,7 @@ class Replicas:
     key: str
     # Starts one of them again, at its address.
     again: Callable[[int], AbstractContextManager[Command]]
+    other_key: str
 
     @property
     def urls(self) -> list[str]:
@@ -64,13 +65,12 @@ class Replicas:
 @contextmanager
 def replicas(
     folder: Path,
-    *,
+    *tools: Path,
     config: str = "",
     settings: Mapping[str, str] | None = None,
-    tools: Sequence[Path] = (),
     between: Callable[[int, str], str] = lambda number, address: address,
 ) -> Iterator[Replicas]:
-    """`config` is the settings file of all of them; `settings` come on top of those that all replicas have.
+    """`config` is the settings file of all of them; `tools` and `settings` come on top of what all replicas have.
 
     `between` gives each replica its address of the Redis, which may be that of something in between.
     """
@@ -79,6 +79,7 @@ def replicas(
         redis = stack.enter_context(RedisProcess(folder / "redis"))
         allow_user(redis)
         secret, _ = KeyStore(folder / "keys").create("ann", ("admin",))
+        other, _ = KeyStore(folder / "keys").create("bob", ("admin",))
         plans = []
         for number in range(COUNT):
             home = folder / str(number)
@@ -95,7 +96,7 @@ def replicas(
         def again(number: int) -> AbstractContextManager[Command]:
             return plans[number].serving("--port", urls[number].rpartition(":")[2])
 
-        yield Replicas(url=url, servers=servers, redis=redis, key=secret, again=again)
+        yield Replicas(url=url, servers=servers, redis=redis, key=secret, other_key=other, again=again)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -76,7 +76,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
             "RATE_LIMIT_TOOL_MAX": "1000000",
             "DOGUBAKO_CALLER_CONCURRENCY": "50",
         }
-        box = stack.enter_context(replicas(folder, settings=settings, tools=[LEDGER_TOOLS], between=between))
+        box = stack.enter_context(replicas(folder, LEDGER_TOOLS, settings=settings, between=between))
         yield World(box=box, ledger=ledger, folder=folder, wire=wires[0])
 
 

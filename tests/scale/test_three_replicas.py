@@ -14,7 +14,6 @@ import mcp
 import pytest
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.doors import messages
 from tests.doors.processes import PATIENCE
 from tests.doors.waiting import says
 from tests.redis_server import INSTALLED
@@ -113,20 +112,6 @@ async def test_running_calls_of_a_caller_are_counted_together(box: Replicas, tmp
     await eventually(lambda: box.code("picture", {}) == "OK", "places are free again")
 
     assert (refused, ended) == ("BUSY", ["OK"] * CONCURRENCY)
-
-
-def test_a_client_of_the_handshake_era_needs_no_session(box: Replicas) -> None:
-    headers = {**messages.legacy_headers(), "x-api-key": box.key}
-    with httpx2.Client(base_url=box.url, timeout=PATIENCE, headers=headers) as client:
-        opened = client.post("/mcp", json=messages.request("initialize", messages.initialize()))
-        calls = [
-            client.post("/mcp", json=messages.request("tools/call", messages.call("echo", {"text": "a"}, modern=False)))
-            for _ in range(COUNT)
-        ]
-
-    answered = [messages.response_in(one.headers["content-type"], one.content) for one in calls]
-    assert opened.status_code == 200 and "mcp-session-id" not in opened.headers
-    assert [_text(one) for one in answered] == ["a"] * COUNT
 
 
 async def test_redis_goes_comes_back_empty_and_nothing_that_was_switched_off_runs(box: Replicas) -> None:

@@ -7,7 +7,8 @@ from typing import Any, Protocol
 from dogubako.contract.call import Caller, Door
 from dogubako.contract.pack import HealthCheck, ServiceState
 from dogubako.contract.redaction import Redactor
-from dogubako.contract.storage import OnceStore
+from dogubako.contract.sessions import SessionStore
+from dogubako.contract.storage import OnceStore, ProcessMessages
 from dogubako.engine.catalog import Catalog
 from dogubako.engine.discovery import Discovery
 from dogubako.engine.events import EndedCall
@@ -77,6 +78,9 @@ class ServedToolbox(Protocol):
     switchboard: Switchboard
     authenticator: Authenticator
     once: OnceStore
+    # What several processes share; None where this one is alone.
+    sessions: SessionStore | None
+    messages: ProcessMessages | None
     redactor: Redactor
     audit: AuditLog | None
     keys: KeyAdministration

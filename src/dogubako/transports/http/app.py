@@ -69,8 +69,7 @@ class HttpApp:
         settings = inside.settings
         self._cors = settings.cors_enabled
         self._for_all_pages = settings.cors_enabled and "*" in settings.cors_origin
-        # A session would live in one of the processes only.
-        self.mcp = McpEndpoint(inside, stateless=stateless or settings.shared is not None)
+        self.mcp = McpEndpoint(inside, stateless=stateless)
         self._guard = HostGuard(
             settings.host, settings.allowed_hosts, settings.cors_origin if settings.cors_enabled else ()
         )

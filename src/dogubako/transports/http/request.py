@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
+import anyio
 import msgspec
 from starlette.types import Message, Receive, Scope, Send
 
@@ -257,3 +258,13 @@ def decode_object(body: bytes) -> dict[str, Any]:
     if not isinstance(decoded, dict):
         raise ValidationError.of("body", "The request body must be a JSON object.")
     return decoded
+
+
+async def never() -> Message:
+    """Receive nothing: a client that stays and says no more."""
+    await anyio.sleep_forever()
+    raise AssertionError("unreachable")
+
+
+async def into_nothing(message: Message) -> None:
+    """Send to nobody."""

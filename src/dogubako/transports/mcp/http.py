@@ -23,6 +23,8 @@ from dogubako.transports.http.request import (
     caller_in,
     decode_leniently,
     head_fact,
+    into_nothing,
+    never,
     read_body,
     send_json,
 )
@@ -57,6 +59,7 @@ from dogubako.transports.mcp.protocol import (
 from dogubako.transports.mcp.routing import Routing, headers_in, routing_of, shakes_hands
 from dogubako.transports.mcp.sdk_internals import MOST_SESSIONS, Sessions, check_initialize, user_of
 from dogubako.transports.mcp.server import McpServer
+from dogubako.transports.mcp.shared_sessions import SharedSessions
 from dogubako.transports.toolbox import ServedToolbox
 
 _PING: Final = b": ping\r\n\r\n"
@@ -147,13 +150,21 @@ class McpEndpoint:
             # Our own guard looks at Host and Origin of every request, not only of these.
             security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
-        self._sessions = Sessions(self.manager)
+        self._sessions = Sessions(self.manager, shared=inside.sessions is not None)
+        self._shared: SharedSessions | None = None
+        if inside.sessions is not None and inside.messages is not None and not stateless:
+            self._shared = SharedSessions(
+                inside.sessions, inside.messages, self._sessions, self.door.listeners, self.fast_path
+            )
+            self.door.shared = self._shared
         self._streams = 0
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         async with self.manager.run(), anyio.create_task_group() as tasks:
             await tasks.start(self.door.listeners.run)
+            if self._shared is not None:
+                tasks.start_soon(self._shared.run)
             try:
                 yield
             finally:
@@ -168,6 +179,8 @@ class McpEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         caller = caller_in(scope)
         if scope["method"] != "POST":
+            if self._shared is not None:
+                await self._share(self._shared, scope, caller)
             with self._listening(scope["method"]):
                 async with self._while_welcome(scope, receive, send) as (heard, said):
                     await self.manager.handle_request(_trimmed(scope, caller), heard, said)
@@ -175,6 +188,8 @@ class McpEndpoint:
         routing = head_fact(scope, routing_of)
         body = (await read_body(receive)).removeprefix(BYTE_ORDER_MARK)
         message, is_strict = _decoded(body)
+        if self._shared is not None and routing is not None and routing.session:
+            await self._join(self._shared, routing.session, scope, caller)
         if self._step_up.wanted:
             modern = not shakes_hands(headers_in(routing))
             if await self._step_up.answered(message, caller, send, modern=modern):
@@ -262,6 +277,19 @@ class McpEndpoint:
                 handle.cancel()
                 await asyncio.wait({running})
 
+    async def _join(self, shared: SharedSessions, session: str, scope: Scope, caller: Caller) -> None:
+        if not self._sessions.serves(session):
+            await shared.join(session, caller, _trimmed(scope, caller))
+
+    async def _share(self, shared: SharedSessions, scope: Scope, caller: Caller) -> None:
+        """Before a session is listened to or ended."""
+        found = (value for name, value in scope["headers"] if name == b"mcp-session-id")
+        session = next(found, b"").strip(b" \t").decode("latin-1")
+        if session:
+            await self._join(shared, session, scope, caller)
+            if scope["method"] == "DELETE" and self._sessions.touch(session, caller):
+                await shared.end(session)
+
     @contextmanager
     def _listening(self, method: str) -> Iterator[None]:
         """Limit the streams of sessions. Those of 2026-07-28 are limited by their handler."""
@@ -295,13 +323,19 @@ class McpEndpoint:
             return
         if _is(message, "notifications/cancelled"):
             self._stop(session, caller, message.get("params"))
+        if self._shared is not None and session and self._sessions.touch(session, caller):
+            await self._shared.route(session, message)
         watched = _is(message, "tools/call") and "id" in message
         cancel = (lambda: self._cancel(scope, message["id"])) if watched else None
         async with self._while_welcome(scope, receive, send) as (heard, said):
             if _is(message, "initialize"):
                 check_initialize(message, body)
                 async with self._sessions.opening(caller, scope, said, message) as noted:
-                    await self.manager.handle_request(scope, *_replay(body, heard, noted, cancel))
+                    heard_again, answered = _replay(body, heard, noted, cancel)
+                    if self._shared is None or session or not shakes_hands(headers):
+                        await self.manager.handle_request(scope, heard_again, answered)
+                    else:
+                        await self._shared.open(caller, scope, body, heard_again, answered)
             else:
                 await self.manager.handle_request(scope, *_replay(body, heard, said, cancel))
 
@@ -323,7 +357,7 @@ class McpEndpoint:
         """Send the cancel notification for a client of 2025-11-25 or older that disconnected without one."""
         notice = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": request_id}}
         with anyio.CancelScope(shield=True):
-            await self.manager.handle_request(scope, *_replay(encode_message(notice), _never, _into_nothing, None))
+            await self.manager.handle_request(scope, *_replay(encode_message(notice), never, into_nothing, None))
 
 
 def _is(message: Any, method: str) -> bool:
@@ -364,15 +398,6 @@ def _replay(body: bytes, receive: Receive, send: Send, on_leave: Callable[[], An
         return message
 
     return receive_again, response
-
-
-async def _never() -> Message:
-    await anyio.sleep_forever()
-    raise AssertionError("unreachable")
-
-
-async def _into_nothing(message: Message) -> None:
-    return None
 
 
 def _decoded(body: bytes) -> tuple[Any, bool]:

@@ -2,9 +2,10 @@
 
 import math
 from collections import Counter
-from collections.abc import AsyncIterator, Hashable, Iterator
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator
 from contextlib import asynccontextmanager
 from functools import lru_cache
+from itertools import count
 from typing import Any, Final
 
 import anyio
@@ -12,6 +13,7 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, authorizat
 from mcp.server.auth.provider import AccessToken
 from mcp.server.connection import Connection
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.streamable_http import StreamableHTTPServerTransport
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.subscriptions import (
     InMemorySubscriptionBus,
@@ -22,8 +24,11 @@ from mcp.server.subscriptions import (
     SubscriptionBus,
     ToolsListChanged,
 )
+from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
 from sse_starlette.sse import AppStatus
-from starlette.types import Message, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from dogubako.contract.call import Caller
 from dogubako.contract.errors import BusyError, PayloadTooLargeError
@@ -39,13 +44,19 @@ LONGEST_INITIALIZE: Final = 32 * 1024
 MOST_INITIALIZE_VALUES: Final = 1_000
 _SESSION_HEADER: Final = b"mcp-session-id"
 _ANYBODY: Final = object()
+# In the scope of an `initialize` request: the state of the session that another process opened with it.
+RESTORED: Final = "dogubako.restored_session"
 
 
 class Sessions:
-    """The sessions of clients that use `initialize`. A session that is used stays alive."""
+    """The sessions of clients that use `initialize`. A session that is used stays alive.
 
-    def __init__(self, manager: StreamableHTTPSessionManager) -> None:
+    With `shared`, other processes know them, too: one that is ended here to make room is opened again when it is used.
+    """
+
+    def __init__(self, manager: StreamableHTTPSessionManager, *, shared: bool = False) -> None:
         self._manager = manager
+        self._shared = shared
         # Who opened a session: a caller, or an address. Sessions that are over are removed when the next one is opened.
         self._holders: dict[str, Hashable] = {}
         # The capabilities that its client declared.
@@ -66,6 +77,46 @@ class Sessions:
         if scope is not None and timeout is not None and not scope.cancel_called:
             scope.deadline = max(scope.deadline, anyio.current_time() + timeout)
         return True
+
+    def serves(self, session_id: str) -> bool:
+        """Whether this process has the session."""
+        return session_id in self.declared and session_id in self._manager._server_instances
+
+    def last_uses(self) -> dict[str, float]:
+        """When each session was used last, by the clock of `anyio.current_time`."""
+        now, timeout = anyio.current_time(), self._manager.session_idle_timeout or 0
+        scopes = {one: transport.idle_scope for one, transport in self._manager._server_instances.items()}
+        return {one: min(now, scope.deadline - timeout) for one, scope in scopes.items() if scope is not None}
+
+    async def open(self, session_id: str, caller: Caller, scope: Scope, receive: Receive, send: Send) -> None:
+        """Open a session of this id with an `initialize` request, inside of `opening`."""
+        transport = self._manager._admit_session(_owner(caller))
+        if transport is None:
+            raise _all_in_use()
+        self._rename(transport, session_id)
+        await self._manager._serve_opening_request(transport, scope, receive, send)
+
+    def _rename(self, transport: StreamableHTTPServerTransport, session_id: str) -> None:
+        """The SDK draws the ids of sessions itself."""
+        drawn = transport.mcp_session_id
+        assert drawn is not None
+        transport.mcp_session_id = session_id
+        self._manager._server_instances[session_id] = self._manager._server_instances.pop(drawn)
+        if drawn in self._manager._session_owners:
+            self._manager._session_owners[session_id] = self._manager._session_owners.pop(drawn)
+
+    async def deliver(self, session_id: str, message: Any) -> None:
+        """Pass on a message of the client that another process received."""
+        transport = self._manager._server_instances.get(session_id)
+        if transport is not None and transport._read_stream_writer is not None:
+            parsed = jsonrpc_message_adapter.validate_python(message, by_name=False)
+            await transport._read_stream_writer.send(SessionMessage(parsed))
+
+    async def end(self, session_id: str) -> None:
+        """End a session in this process."""
+        transport = self._manager._server_instances.get(session_id)
+        if transport is not None:
+            await self._manager._discard_session(session_id, transport)
 
     @asynccontextmanager
     async def opening(self, caller: Caller, scope: Scope, send: Send, request: Any) -> AsyncIterator[Send]:
@@ -97,7 +148,7 @@ class Sessions:
         self._opening = +self._opening
         held = self._opening + Counter(self._holders.values())
         if held[holder] >= MOST_SESSIONS_EACH:
-            if known:
+            if known and not self._shared:
                 raise _too_many_of_caller(held[holder])
             await self._end_oldest_idle(held, holder)
         elif held.total() >= MOST_SESSIONS:
@@ -107,10 +158,9 @@ class Sessions:
         """End the session that was idle for the longest time, of this holder or else of those that hold the most."""
         idle = [(-held[self._holders[one]], since, one) for one, since in self._idle_sessions(holder)]
         if not idle:
-            message = "Too many sessions are open, and all of them are in use."
-            raise BusyError(message, hint="End those that you no longer use (DELETE /mcp), or try again later.")
+            raise _all_in_use()
         _, _, session_id = min(idle)
-        await self._manager._discard_session(session_id, self._manager._server_instances[session_id])
+        await self.end(session_id)
 
     def _idle_sessions(self, holder: Hashable) -> Iterator[tuple[str, float]]:
         """Sessions on which no request runs and no stream is open, with the time at which they would expire."""
@@ -145,6 +195,11 @@ def _has_more_values(value: Any, most: int) -> bool:
         count += 1
         left.extend(one.values() if isinstance(one, dict) else one if isinstance(one, list) else ())
     return count > most
+
+
+def _all_in_use() -> BusyError:
+    message = "Too many sessions are open, and all of them are in use."
+    return BusyError(message, hint="End those that you no longer use (DELETE /mcp), or try again later.")
 
 
 def _too_many_of_caller(held: int) -> BusyError:
@@ -182,6 +237,8 @@ class Listeners:
 
     def __init__(self, inside: ServedToolbox, bus: SubscriptionBus | None = None) -> None:
         self.bus = bus or InMemorySubscriptionBus()
+        # The process that requests to clients name in their ids, where several serve one session.
+        self._process = inside.messages.process if inside.messages is not None else None
         self._connections: dict[int, Connection] = {}
         self._send, self._receive = anyio.create_memory_object_stream[ServerEvent](_MOST_WAITING)
         self._waiting: set[ServerEvent] = set()
@@ -199,14 +256,29 @@ class Listeners:
                     await _notify(connection, event)
 
     async def remember(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        """Middleware: notify a client from `notifications/initialized` on, until its session ends."""
+        """Middleware: notify a client from `notifications/initialized` on, until its session ends.
+
+        Where several processes serve a session, another one may get that notification.
+        """
         result = await call_next(ctx)
-        if ctx.method == "notifications/initialized":
+        if ctx.method == "initialize" and self._process is not None and ctx.request is not None:
             connection = ctx.session._connection
-            if connection.has_standalone_channel and id(connection) not in self._connections:
-                self._connections[id(connection)] = connection
-                connection.exit_stack.callback(self._forget, id(connection))
+            connection.state.update(ctx.request.scope.get(RESTORED, {}))
+            _name_requests(connection, self._process)
+            self._add(connection)
+        elif ctx.method == "notifications/initialized":
+            self._add(ctx.session._connection)
         return result
+
+    def state_of(self, session_id: str) -> dict[str, Any] | None:
+        """What is known of a session; None if nobody has it open here."""
+        found = (one.state for one in self._connections.values() if one.session_id == session_id)
+        return next(found, None)
+
+    def _add(self, connection: Connection) -> None:
+        if connection.has_standalone_channel and id(connection) not in self._connections:
+            self._connections[id(connection)] = connection
+            connection.exit_stack.callback(self._forget, id(connection))
 
     def _forget(self, key: int) -> None:
         self._connections.pop(key, None)
@@ -221,6 +293,19 @@ class Listeners:
         except (anyio.WouldBlock, anyio.BrokenResourceError, anyio.ClosedResourceError):
             # Nobody is served right now, or a thousand changes wait already: who lists later sees them all.
             return
+
+
+def session_of(ctx: ServerRequestContext[Any, Any]) -> str | None:
+    """The id of the session in which a client of 2025-11-25 or older asks something over HTTP."""
+    return ctx.session._connection.session_id
+
+
+def _name_requests(connection: Connection, process: str) -> None:
+    """Begin the ids of requests to the client with the name of this process: any process may get the answer."""
+    if isinstance(connection.outbound, JSONRPCDispatcher):
+        numbers = count(1)
+        draw: Callable[[], Any] = lambda: f"{process}.{next(numbers)}"  # noqa: E731 - it replaces a method
+        connection.outbound._allocate_id = draw  # type: ignore[method-assign]
 
 
 async def _notify(connection: Connection, event: ServerEvent) -> None:

@@ -37,7 +37,8 @@ from dogubako.transports.mcp.protocol import (
     trace_context,
 )
 from dogubako.transports.mcp.question_state import STATE_SECONDS, Answers
-from dogubako.transports.mcp.sdk_internals import SUBSCRIPTIONS_KEY, Listeners
+from dogubako.transports.mcp.sdk_internals import SUBSCRIPTIONS_KEY, Listeners, session_of
+from dogubako.transports.mcp.shared_sessions import SharedSessions
 from dogubako.transports.toolbox import SERVER_NAME, ServedToolbox
 
 Handler = Callable[[Context, Any], Awaitable[dict[str, Any]]]
@@ -84,8 +85,7 @@ class McpServer:
     """One MCP server for all connections of a process.
 
     With `announces_changes=False` its capabilities name no list changes, and nobody can subscribe: a change in one
-    worker process is not heard in the others, and without sessions there is no stream to tell it on. With
-    `DOGUBAKO_SHARED` it is heard, so clients of 2026-07-28 may listen.
+    worker process is not heard in the others, and without sessions there is no stream to tell it on.
     """
 
     def __init__(
@@ -99,9 +99,9 @@ class McpServer:
         # Calls over stdio that run already, by the id of their request.
         self._handovers = {} if handovers is None else handovers
         self._announces_changes = announces_changes
-        # With a shared Redis a change is heard in every process. Streams of 2026-07-28 need no session.
-        self._listens = announces_changes or inside.settings.shared is not None
         self.listeners = Listeners(inside)
+        # Tells other processes of changes in a session.
+        self.shared: SharedSessions | None = None
         self.listen = ListenHandler(self.listeners.bus, max_subscriptions=most_streams() // 2)
         self.server = self._build()
 
@@ -112,7 +112,7 @@ class McpServer:
             # One text for all callers of a process, written for whoever may see the most.
             instructions=lists.instructions(self._inside, TRUSTED),
             get_tool_input_schema=self._annotated_schema,
-            on_subscriptions_listen=self._listen if self._listens else None,
+            on_subscriptions_listen=self._listen if self._announces_changes else None,
             cache_hints=dict.fromkeys(lists.CACHEABLE_METHODS, _HINT),
         )
         server.announces_changes = self._announces_changes
@@ -280,6 +280,8 @@ class McpServer:
     async def _subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> dict[str, Any]:
         uris = connection_state(ctx).setdefault(SUBSCRIPTIONS_KEY, set())
         self._check_subscriptions(uris | {str(params.uri)}, caller_of(ctx))
+        if self.shared is not None and (session := session_of(ctx)) is not None:
+            await self.shared.subscribe(session, str(params.uri))
         uris.add(str(params.uri))
         return {}
 
@@ -295,10 +297,14 @@ class McpServer:
             self._inside.catalog.watch(uri, caller)
 
     async def _unsubscribe(self, ctx: Context, params: types.UnsubscribeRequestParams) -> dict[str, Any]:
+        if self.shared is not None and (session := session_of(ctx)) is not None:
+            await self.shared.unsubscribe(session, str(params.uri))
         connection_state(ctx).setdefault(SUBSCRIPTIONS_KEY, set()).discard(str(params.uri))
         return {}
 
     async def _set_level(self, ctx: Context, params: types.SetLevelRequestParams) -> dict[str, Any]:
+        if self.shared is not None and (session := session_of(ctx)) is not None:
+            await self.shared.set_log_level(session, params.level)
         connection_state(ctx)[LOG_LEVEL_KEY] = params.level
         return {}
 
