@@ -14,7 +14,7 @@ from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT, UNKNOWN
 from dogubako.packs.n8n.diagnosis.names import CODE_TYPES
 from dogubako.packs.n8n.diagnosis.references import Reference, Step, references
 from dogubako.packs.n8n.diagnosis.scene import Cause
-from dogubako.packs.n8n.diagnosis.trace import joined_texts, shown_value, trace_missing, trace_value
+from dogubako.packs.n8n.diagnosis.trace import joined_texts, shown_value, swallowed_before, trace_missing, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
 
@@ -92,6 +92,9 @@ def refused_by_guard(failure: Failure) -> Cause | None:
 def blamed_for(failure: Failure, read: Iterable[Read]) -> Cause | None:
     """Who made the field that decided it; the code itself, if there were several."""
     reads = _deciding(read)
+    for one in reads:
+        if one.path[0] == "error" and (swallowed := swallowed_before(failure.scene, one.place)) is not None:
+            return swallowed
     return _blamed(failure, reads[0]) if len(reads) == 1 else _own(failure, reads) if reads else None
 
 

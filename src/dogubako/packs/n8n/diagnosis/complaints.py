@@ -21,6 +21,7 @@ _LONGEST_BODY: Final = 100_000
 _LONGEST_VALUE: Final = 2_000
 _MOST_NAMES: Final = 20
 _MOST_ANSWERS: Final = 20
+_MOST_KEYS: Final = 200
 _LONGEST_WRITTEN: Final = 20_000
 _MOST_SHOWN: Final = 3
 # Other statuses are not about what was sent.
@@ -34,6 +35,12 @@ _NAMED = re.compile(
     r"(?<![\w$.-])['\"`]?([^\W\d][\w$]{1,60}+)['\"`]?\s(?:field\s|parameter\s|value\s|property\s)?"
     r"(?:is|are|was|must|should|has|cannot|can't|can\snot|may|needs|does|doesn't|isn't|already)\b"
     r"|\b[Ii]nvalid\s(?:value\s)?(?:for\s|of\s)?(?:the\s)?(?:field\s|parameter\s|property\s)?['\"`]?([^\W\d][\w$]{1,60}+)"
+)
+_NOT_WRONG = re.compile(
+    r"already|duplicate|exists|\btaken\b|unique|in use|reserved|unknown (?:field|param|prop|key|attribute|column)"
+    r"|unexpected (?:field|param|prop|key)|unrecogni[sz]ed|not (?:allowed|permitted|supported)|read[- ]?only"
+    r"|additional propert|extra fields",
+    re.IGNORECASE,
 )
 _KEY = re.compile(r"['\"]([^'\"\n]{1,100}+)['\"]\s*+:|(?<![\w$.?])([^\W\d][\w$]{0,100}+)\s*+:")
 _OPENS: Final = "([{"
@@ -78,6 +85,9 @@ def complained_about(failure: Failure, words: str) -> Cause | None:
     read = {(one.node, one.pick, one.names): one for one in references_in(written)}
     tail = f"and the service complains about {name}: {words}"
     traced = _traced(failure, name, next(iter(read.values())), tail) if len(read) == 1 else None
+    if traced is not None and traced.node != failure.node and _is_good(failure):
+        shown = f"{name} as {shown_value(_sent(failure, name))}, from '{traced.node}'"
+        return Cause(node=failure.node, problem=f"it sends {shown}, {tail}")
     if traced is not None:
         return traced if sure or traced.node == failure.node else replace(traced, certain=False)
     value = _sent(failure, name)
@@ -85,6 +95,13 @@ def complained_about(failure: Failure, words: str) -> Cause | None:
         return None
     made = _made_from(failure, list(read.values()))
     return Cause(node=failure.node, problem=f"it sends {name} as {shown_value(value)}{made}, {tail}")
+
+
+def _is_good(failure: Failure) -> bool:
+    """Whether the answer says that the value is known already, or that the field is not: then no data are wrong."""
+    return failure.http_code == "409" or any(
+        _NOT_WRONG.search(text) for text in islice(answers(failure), _MOST_ANSWERS)
+    )
 
 
 def _made_from(failure: Failure, read: list[Reference]) -> str:
@@ -187,7 +204,7 @@ def _written(failure: Failure, name: str) -> str | None:
     for setting in ("jsonBody", "jsonQuery", "body"):
         text = failure.settings.get(setting)
         if isinstance(text, str) and len(text) <= _LONGEST_WRITTEN:
-            found += islice(_values_in(text, name), 2)
+            found += islice((value for key, value in written_in(text) if key == name), 2)
     if not found and sends_item(failure) and name in keys_of(failure.scene.json(failure.places[0])):
         return f"$json[{json.dumps(name)}]"
     return found[0] if len(found) == 1 else None
@@ -203,11 +220,10 @@ def keys_of(data: Any) -> list[str]:
     return [str(key) for key in data] if isinstance(data, Mapping) else []
 
 
-def _values_in(text: str, name: str) -> Iterator[str]:
-    """What stands behind `name:` in an object that is written as JSON or as JavaScript."""
-    for match in _KEY.finditer(text):
-        if name in (match[1], match[2]):
-            yield _value_from(text, match.end())
+def written_in(text: str) -> Iterator[tuple[str, str]]:
+    """The names of an object that is written as JSON or as JavaScript, and what stands behind each."""
+    for match in islice(_KEY.finditer(text[:_LONGEST_WRITTEN]), _MOST_KEYS):
+        yield match[1] or match[2], _value_from(text, match.end())
 
 
 def _value_from(text: str, start: int) -> str:

@@ -9,7 +9,7 @@ from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.code_rules import read_from_nothing, refused_by_guard
 from dogubako.packs.n8n.diagnosis.counts import too_few
 from dogubako.packs.n8n.diagnosis.failures import OF_NOTHING, Failure
-from dogubako.packs.n8n.diagnosis.format_rules import FORMAT_RULES
+from dogubako.packs.n8n.diagnosis.format_rules import FORMAT_RULES, parsed_and_caught
 from dogubako.packs.n8n.diagnosis.methods import METHODS, without_method
 from dogubako.packs.n8n.diagnosis.references import Reference, Step, references_in
 from dogubako.packs.n8n.diagnosis.replay_rules import failed_again, thrown_again
@@ -260,6 +260,14 @@ def got_nothing(failure: Failure) -> Cause | None:
     return failure.trace_gap(*next(iter(found.values()))) if len(found) == 1 else None
 
 
+# For messages that the author of the code wrote: only what his conditions tested can explain them.
+THROWN_RULES: Final[tuple[Callable[[Failure], Cause | None], ...]] = (
+    refused_by_guard,
+    thrown_again,
+    parsed_and_caught,
+    thrown_for_field,
+)
+
 DATA_RULES: Final[tuple[Callable[[Failure], Cause | None], ...]] = (
     failed_again,
     value_missing,
@@ -275,9 +283,7 @@ DATA_RULES: Final[tuple[Callable[[Failure], Cause | None], ...]] = (
     read_from_nothing,
     found_nothing,
     reduced_nothing,
-    refused_by_guard,
-    thrown_again,
-    thrown_for_field,
+    *THROWN_RULES,
     value_refused,
     only_hole,
 )

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
-from dogubako.packs.n8n.diagnosis.data_rules import DATA_RULES
-from dogubako.packs.n8n.diagnosis.failures import Failure
+from dogubako.packs.n8n.diagnosis.data_rules import DATA_RULES, THROWN_RULES
+from dogubako.packs.n8n.diagnosis.failures import LANGUAGE_ERRORS, Failure
 from dogubako.packs.n8n.diagnosis.flow_rules import FORKS, way_of
 from dogubako.packs.n8n.diagnosis.format_rules import JSON_FAILED, value_quoted
 from dogubako.packs.n8n.diagnosis.names import near_names
@@ -28,8 +29,10 @@ _OWN_MISTAKE = re.compile(
 _NETWORK = re.compile(r"E(?!RR_)[A-Z_]+|ERR_INVALID_URL")
 _BEGINS_WITH_VALUE = re.compile(r"=\s*+\{\{")
 _NAMED_NODE: Final = ("paired_item", "pairedItem")
-_JS_ERRORS: Final = ("TypeError", "ReferenceError", "SyntaxError", "RangeError")
 _CALLS: Final = ("executeWorkflow", "toolWorkflow")
+# An address up to its query.
+_IN_PATH = re.compile(r"(?:\{\{(?:[^}]++|\}(?!\}))*+\}\}|[^?])*+")
+_LONGEST_SAID: Final = 160
 _BAD_REQUEST: Final = frozenset({"400", "404", "405", "410", "422", "ENOTFOUND", "ERR_INVALID_URL"})
 
 
@@ -43,6 +46,9 @@ def pairing_lost(failure: Failure) -> Cause | None:
         return None
     if "multiple" in kind.lower():
         return _pairs_joined(failure, name)
+    if "no_connection" in kind:
+        problem = f"it reads the item of '{name}', from which no connection leads to it: .first() or .all() need none"
+        return Cause(node=failure.node, problem=problem)
     problem = "its items do not say which input item they were made from (pairedItem), so '{}' cannot find its pair"
     return Cause(node=name, problem=problem.format(failure.node), place=_first_output(failure, name))
 
@@ -91,9 +97,17 @@ def service_failed(failure: Failure) -> Cause | None:
         return None
     if code in _BAD_REQUEST and (cause := _request_from_nothing(failure)) is not None:
         return cause
-    if code.startswith("4") and (cause := refused_request(failure, _service_words(code))) is not None:
+    words = f"{_service_words(code)}{_said(failure)}"
+    if code.startswith("4") and (cause := refused_request(failure, words)) is not None:
         return cause
-    return Cause(node=failure.node, problem=f"{_service_words(code)}{_address_made_from(failure, code)}")
+    return Cause(node=failure.node, problem=f"{words}{_address_made_from(failure, code)}")
+
+
+def _said(failure: Failure) -> str:
+    """The service's own words, where n8n gives them beside its own."""
+    told = failure.raw.get("description")
+    shown = told if isinstance(told, str) and told not in failure.message and "<" not in told else ""
+    return f' and says "{shortened(shown, _LONGEST_SAID)}"' if shown.strip() else ""
 
 
 def _address_made_from(failure: Failure, code: str) -> str:
@@ -137,11 +151,11 @@ def _service_words(code: str) -> str:
 
 
 def _request_from_nothing(failure: Failure) -> Cause | None:
-    """The address of the request has an expression that met null or nothing."""
+    """The address of the request has an expression that met null or nothing; what follows the ? may be optional."""
     url = failure.settings.get("url")
     if not isinstance(url, str):
         return None
-    for reference in references_in(url):
+    for reference in references_in(_IN_PATH.match(url)[0] if failure.http_code else url):  # type: ignore[index]
         for place, path in failure.missing(reference):
             cause = trace_missing(failure.scene, failure.node, reference, place, path)
             answer = f" ({_service_words(failure.http_code)})" if failure.http_code else ""
@@ -169,6 +183,8 @@ def own_fault(failure: Failure) -> Cause | None:
     if failure.kind in _CALLS:
         # Its message is of a node in the sub-workflow: nothing about this one is known.
         return None
+    if failure.is_thrown:
+        return _own(failure, f"its code throws this itself{f' in line {failure.line}' if failure.line else ''}")
     if re.search(r"credential|not authorized|authentication", message, re.IGNORECASE):
         return _own(failure, "its credentials are missing or not accepted")
     if _NO_ITEMS.search(f"{message} {description}"):
@@ -185,7 +201,7 @@ def own_fault(failure: Failure) -> Cause | None:
         return _own(failure, f"its code cannot work like this, whatever the data: {shortened(mistake[0], 120)}")
     if re.search(r"timed? ?out", message, re.IGNORECASE):
         return _own(failure, f"it took too long: {shortened(message, 120)}")
-    if failure.is_code and description not in _JS_ERRORS and "throw" in failure.code:
+    if failure.is_code and description not in LANGUAGE_ERRORS and "throw" in failure.code:
         return _own(failure, f"its code throws this itself{f' in line {failure.line}' if failure.line else ''}")
     return None
 
@@ -242,12 +258,14 @@ def _own(failure: Failure, problem: str) -> Cause:
 
 
 def error_passed_on(failure: Failure) -> Cause | None:
-    """The failing item is an error that an earlier node passed on as data."""
+    """The failing item is an error that an earlier node passed on as data. A mistake in the code would fail anyway."""
     if failure.item_index is None and len(failure.places) > 1:
+        return None
+    if failure.raw.get("description") in ("ReferenceError", "SyntaxError") or _OWN_MISTAKE.search(failure.plain):
         return None
     for place in failure.places[:1]:
         if (cause := swallowed_before(failure.scene, place)) is not None:
-            return cause
+            return replace(cause, certain=False)
     return None
 
 
@@ -255,15 +273,16 @@ FAILURE_RULES: Final[tuple[Callable[[Failure], Cause | None], ...]] = (
     node_missing,
     pairing_lost,
     service_failed,
-    error_passed_on,
     *DATA_RULES,
+    error_passed_on,
     own_fault,
 )
 
 
 def cause_of(failure: Failure) -> Cause | None:
-    """The cause that the surest rule names."""
-    return next((cause for rule in FAILURE_RULES if (cause := rule(failure)) is not None), None)
+    """The cause that the surest rule names. Rules that read messages know those of n8n, services and the language."""
+    rules = (*THROWN_RULES, error_passed_on, own_fault) if failure.is_thrown else FAILURE_RULES
+    return next((cause for rule in rules if (cause := rule(failure)) is not None), None)
 
 
 def _first_output(failure: Failure, name: str) -> Place | None:

@@ -14,6 +14,10 @@ from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 FORKS: Final = frozenset({"if", "filter", "switch"})
 _MOST_NAMES: Final = 4
 _MOST_ITEMS: Final = 200
+_MOST_CONDITIONS: Final = 10
+_MOST_KEYS: Final = 3
+_ONLY_FORM: Final = "they differ only in"
+_ASKS_WHETHER_THERE: Final = frozenset({"exists", "notExists", "empty", "notEmpty"})
 
 
 def dried_up(scene: Scene) -> Cause | None:
@@ -66,8 +70,7 @@ def one_way(scene: Scene) -> Cause | None:
         if len(taken) == 1 and idle and sum(counts):
             way = way_of(scene, name, taken[0])
             head = f"all {sum(counts)} items went to {way}" if sum(counts) > 1 else f"its only item went to {way}"
-            cause = _with_reason(scene, RunPlace(node=name, index=0, run=runs[0]), head, _consequence(idle, []))
-            return replace(cause, certain=False)
+            return _with_reason(scene, RunPlace(node=name, index=0, run=runs[0]), head, _consequence(idle, []))
     return None
 
 
@@ -85,21 +88,31 @@ def _consequence(idle: list[str], merges: list[str]) -> str:
 
 
 def _with_reason(scene: Scene, at: RunPlace, head: str, tail: str) -> Cause:
-    """The consequence, and the values that the condition compared."""
+    """The consequence, and the values that the condition compared.
+
+    That nothing is left over may be what is wanted. It is certain to be wrong only if the node reads what is not there,
+    or compares values that differ in nothing but their form.
+    """
     place = next(iter(scene.input_places(at.run)), None)
     shown = Place(node=at.node, run=at.index, output=0, item=0)
-    plain = Cause(node=at.node, problem=f"{head}{tail}", place=shown, walk=(place,) if place else ())
-    for condition in conditions_of(scene.settings.get(at.node, {})):
-        for reference in references_in(str(condition.get("leftValue"))):
-            for where in scene.places_read(reference, place, at.run)[:1]:
-                return _with_condition(scene, at, plain, condition, reference, where)
+    plain = Cause(node=at.node, problem=f"{head}{tail}", place=shown, walk=(place,) if place else (), certain=False)
+    tested = [
+        _with_condition(scene, at, plain, condition, reference, where)
+        for condition in conditions_of(scene.settings.get(at.node, {}))[:_MOST_CONDITIONS]
+        for reference in references_in(str(condition.get("leftValue")))
+        for where in scene.places_read(reference, place, at.run)[:1]
+    ]
+    if tested:
+        return next((one for one in tested if one.certain), tested[0])
     field = scene.settings.get(at.node, {}).get("fieldToSplitOut")
     if isinstance(field, str) and place is not None and is_absent(scene.value(place, tuple(field.split(".")))):
-        return plain.with_problem(f"{plain.problem}; it splits {field}, which the items do not have")
+        told = f"{plain.problem}; it splits {field}, which the items do not have"
+        return replace(plain, problem=told, certain=True)
     if isinstance(field, str) and place is not None and scene.value(place, tuple(field.split("."))) == []:
         maker = trace_value(scene, place, tuple(field.split(".")), "").node
         return plain.with_problem(f"{plain.problem}; it splits {field}, an empty list, from '{maker}'")
-    return plain.with_problem(f"{plain.problem}{_merge_reason(scene, at)}")
+    reason = _merge_reason(scene, at)
+    return replace(plain, problem=f"{plain.problem}{reason}", certain=_ONLY_FORM in reason)
 
 
 def _with_condition(
@@ -112,11 +125,20 @@ def _with_condition(
         cause = trace_missing(scene, at.node, reference, where, path)
         if cause.lost:
             return cause.with_problem(f"{cause.problem}; '{at.node}' tests it: {plain.problem}")
-        return plain.with_problem(f"{plain.problem}; it tests {reference.written}, which the items do not have")
+        misread = cause.node == at.node and not _asks_whether_there(condition)
+        hint = f": {cause.problem}" if misread else ""
+        told = f"{plain.problem}; it tests {reference.written}, which the items do not have{hint}"
+        return replace(plain, problem=told, certain=misread)
     if (wanted := _swallowed_type(scene, at, value, condition)) is not None:
         described = f"where '{at.node}' expected a {wanted}; it went on after that error: {plain.problem}"
         return trace_value(scene, where, reference.names, described)
-    return plain.with_problem(f"{plain.problem}; {_compared(reference, value, condition)}")
+    compared = _compared(reference, value, condition)
+    return replace(plain, problem=f"{plain.problem}; {compared}", certain=_ONLY_FORM in compared)
+
+
+def _asks_whether_there(condition: Mapping[str, Any]) -> bool:
+    operator = condition.get("operator")
+    return isinstance(operator, Mapping) and operator.get("operation") in _ASKS_WHETHER_THERE
 
 
 def _swallowed_type(scene: Scene, at: RunPlace, value: Any, condition: Mapping[str, Any]) -> str | None:
@@ -146,9 +168,9 @@ def _compared(reference: Reference, value: Any, condition: Mapping[str, Any]) ->
 
 def _small_difference(value: Any, right: Any) -> str:
     if type(value) is not type(right):
-        return ": they differ only in type" if str(value) == str(right) else ""
+        return f": {_ONLY_FORM} type" if str(value) == str(right) else ""
     if isinstance(value, str) and value != right and value.strip().casefold() == right.strip().casefold():
-        return ": they differ only in case or spaces"
+        return f": {_ONLY_FORM} case or spaces"
     return ""
 
 
@@ -157,8 +179,13 @@ def _merge_reason(scene: Scene, at: RunPlace) -> str:
     sides = scene.inputs(at.run) if scene.kind(at.node) == "merge" else []
     keys = _merge_keys(scene.settings.get(at.node, {}))
     if keys is not None and len(sides) > 1:
-        shown = [_key_values(scene, side, key) for side, key in zip(sides, keys, strict=False)]
-        return f"; no keys match: {shortened('; '.join(shown), 300)}"
+        values = [_key_values(scene, side, key) for side, key in zip(sides, keys, strict=False)]
+        shown = [
+            f"{key} from '{side.node}': {', '.join(map(_shown, held))}"
+            for side, key, held in zip(sides, keys, values, strict=False)
+        ]
+        alike = next((told for one in values[0] for other in values[1] if (told := _small_difference(one, other))), "")
+        return f"; no keys match: {shortened('; '.join(shown), 300)}{alike}"
     return "".join(f"; input {one.number + 1} from '{one.node}' had {len(one.items)} items" for one in sides)
 
 
@@ -174,13 +201,15 @@ def _merge_keys(settings: Mapping[str, Any]) -> tuple[str, str] | None:
     return (str(pair.get("field1")), str(pair.get("field2"))) if pair is not None else None
 
 
-def _key_values(scene: Scene, side: Input, key: str) -> str:
-    """Some values of the key on one side, with their types."""
-    numbers = range(min(3, len(side.items)))
+def _key_values(scene: Scene, side: Input, key: str) -> list[Any]:
+    """Some values of the key on one side."""
+    numbers = range(min(_MOST_KEYS, len(side.items)))
     places = (Place(node=side.node, run=side.run, output=side.output, item=number) for number in numbers)
-    values = [scene.value(place, tuple(key.split("."))) for place in places]
-    shown = ("absent" if is_absent(value) else f"{value!r} ({type_name(value)})" for value in values)
-    return f"{key} from '{side.node}': {', '.join(shown)}"
+    return [scene.value(place, tuple(key.split("."))) for place in places]
+
+
+def _shown(value: Any) -> str:
+    return "absent" if is_absent(value) else f"{value!r} ({type_name(value)})"
 
 
 def condition_on_nothing(scene: Scene) -> Cause | None:
@@ -198,7 +227,8 @@ def condition_on_nothing(scene: Scene) -> Cause | None:
                         if path is not None and len(path) < len(reference.names):
                             cause = trace_missing(scene, at.node, reference, where, path)
                             told = f"so the condition of '{at.node}' fails for it, and counts as not met"
-                            return cause.with_problem(f"{cause.problem}, {told}")
+                            wrong = cause.lost or cause.node == at.node
+                            return replace(cause, problem=f"{cause.problem}, {told}", certain=wrong)
     return None
 
 
@@ -228,7 +258,7 @@ def merge_side_empty(scene: Scene) -> Cause | None:
         empty = next((one for one in inputs if not one.items), None)
         if empty is not None and any(one.items for one in inputs):
             problem = f"it gave no items to '{at.node}', which got only those of its other inputs"
-            return Cause(node=empty.node, problem=problem)
+            return Cause(node=empty.node, problem=problem, certain=False)
     return None
 
 

@@ -101,6 +101,11 @@ def unreadable_json(failure: Failure) -> Cause | None:
     return None
 
 
+def parsed_and_caught(failure: Failure) -> Cause | None:
+    """A text that `JSON.parse` could not read, in code that catches the error and throws its words again."""
+    return unreadable_json(failure) if "catch" in failure.code and _PARSED.search(failure.code) else None
+
+
 def bad_date(failure: Failure) -> Cause | None:
     """A date that does not parse."""
     if _BAD_DATE.search(f"{failure.message} {failure.raw.get('description') or ''}") is None:

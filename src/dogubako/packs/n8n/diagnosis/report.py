@@ -81,15 +81,22 @@ class Diagnosis:
             "workflowName": execution.workflow.name,
             "status": execution.status,
             "failure": self._told_failure(),
-            "origin": self._told_origin(),
+            "origin" if self._is_claimed() else "noticed": self._told_origin(),
             "path": self._path(),
             "explanation": self._explanation(),
-            "alsoNoticed": []
-            if child
-            else [f"'{one.node}': {_cut(one.problem)}" for one in self._causes[1 : _MOST_OTHERS + 1]],
+            "alsoNoticed": [] if child else self._told_others(),
             "childExecution": _told_child(child) if child else None,
         }
         return {key: value for key, value in facts.items() if value not in (None, [])}
+
+    def _is_claimed(self) -> bool:
+        """Whether something is known to be wrong. What is only unusual in a success is noticed, and no origin."""
+        return self._failure is not None or self._found is None or self._found[1].certain
+
+    def _told_others(self) -> list[str]:
+        """Further remarks, one for each node."""
+        others = {one.node: one for one in reversed(self._causes) if self.cause and one.node != self.cause.node}
+        return [f"'{one.node}': {_cut(one.problem)}" for one in reversed(others.values())][:_MOST_OTHERS]
 
     def guidance(self) -> Guidance:
         """Where to repair it, or where to look if no cause was found."""
@@ -112,7 +119,8 @@ class Diagnosis:
             return []
         passed_on = self._passed_on()
         found = [cause for rule in (*TEXT_RULES, *FLOW_RULES) if (cause := rule(self._scene)) is not None]
-        return [*([passed_on] if passed_on else []), *found]
+        # What is known to be wrong comes before what is only unusual.
+        return [*([passed_on] if passed_on else []), *sorted(found, key=lambda one: not one.certain)]
 
     def _passed_on(self) -> Cause | None:
         """The first error that was passed on as data, traced to its cause."""
@@ -196,9 +204,11 @@ class Diagnosis:
         if cause is not None and failure is not None:
             return self._failure_words(cause, failure) + self._inside_words()
         if cause is not None:
-            look = "but look at" if cause.certain else "and no node failed. If more was expected, look at"
+            known = (
+                "but look at" if cause.certain else "and nothing is known to be wrong. If more was expected, look at"
+            )
             inside = self._inside_words()
-            return f"The execution counts as a success, {look} '{cause.node}': {_cut(cause.problem)}.{inside}"
+            return f"The execution counts as a success, {known} '{cause.node}': {_cut(cause.problem)}.{inside}"
         if failure is not None:
             message = shortened(failure.message, _LONGEST_TEXT)
             which = self._which_item(failure)

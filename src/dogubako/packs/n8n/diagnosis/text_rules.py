@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.assignments import assigned
@@ -79,8 +80,14 @@ def refused_in_data(scene: Scene) -> Cause | None:
             data = scene.json(place)
             said = _refusal(data) if isinstance(data, Mapping) else None
             if said is not None:
-                return Cause(node=at.node, problem=f"its answer says {said}{_sent_hole(scene, at, place)}", place=place)
+                problem = f"its answer says {said}{_sent_hole(scene, at, place)}"
+                # A workflow that tests the answer expects it to be either.
+                return Cause(node=at.node, problem=problem, place=place, certain=not _is_tested(scene, at.node))
     return None
+
+
+def _is_tested(scene: Scene, node: str) -> bool:
+    return any(scene.kind(one) in ("if", "switch", "filter") for one in scene.behind(node))
 
 
 def _refusal(data: Mapping[str, Any]) -> str | None:
@@ -126,8 +133,9 @@ def _broken_in(data: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[st
 
 
 def _was_there(scene: Scene, at: RunPlace, text: str, word: str) -> bool:
-    """Whether the word came in with the items, or stands as it is in the parameters."""
-    if any(text in written for written in texts(scene.settings.get(at.node, {}))):
+    """Whether the word came in with the items, or stands as it is in the parameters, perhaps in quotes."""
+    quoted = [f"{sign}{word}{sign}" for sign in "'\"`"]
+    if any(one in written for written in texts(scene.settings.get(at.node, {})) for one in (text, *quoted)):
         return True
     return any(word.encode() in bytes(item) for one in scene.inputs(at.run) for item in one.items[:_MOST_ITEMS])
 
@@ -198,7 +206,9 @@ def _why_null(scene: Scene, at: RunPlace, place: Place, field: str, written: str
                 return None
             cause = trace_missing(scene, at.node, reference, where, path)
             if cause.node != at.node and not cause.lost:
-                return _made(at, place, f"{field} is null: its expression reads {'.'.join(path)}, and {cause.problem}")
+                problem = f"{field} is null: its expression reads {'.'.join(path)}, and {cause.problem}"
+                # A field that is only copied may be optional.
+                return replace(_made(at, place, problem), certain=whole is None)
             return cause.with_problem(f"{cause.problem}, so {field} becomes null in '{at.node}'")
     if whole is not None:
         return None
@@ -307,8 +317,10 @@ def _always_missing(scene: Scene, at: RunPlace, reference: Reference) -> Cause |
     cause = trace_missing(scene, at.node, reference, places[0], path)
     if cause.lost:
         return cause.with_problem(f"{cause.problem}, so '{at.node}' writes a text without it")
-    problem = f"it writes a text with {reference.written}, which no item has, so nothing stands there"
-    return Cause(node=at.node, problem=problem, place=places[0], walk=(places[0],))
+    misread = cause.node == at.node
+    hint = f": {cause.problem}" if misread else ""
+    problem = f"it writes a text with {reference.written}, which no item has, so nothing stands there{hint}"
+    return Cause(node=at.node, problem=problem, place=places[0], walk=(places[0],), certain=misread)
 
 
 TEXT_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (

@@ -30,7 +30,8 @@ _OF_TEXTS: Final = frozenset({"length"})
 def trace_missing(scene: Scene, reader: str, reference: Reference, place: Place, path: Path, depth: int = 0) -> Cause:
     """Who made this field null or lost it, or who reads a name that does not exist."""
     value = scene.value(place, path)
-    if (swallowed := swallowed_before(scene, place)) is not None:
+    # Who reads the error itself expects one.
+    if path[0] != "error" and (swallowed := swallowed_before(scene, place)) is not None:
         return swallowed
     if not is_absent(value):
         return trace_value(scene, place, path, "null", depth)
