@@ -20,6 +20,7 @@ _LONGEST_TEXT: Final = 200
 _LONGEST_PROBLEM: Final = 600
 _PATH_END: Final = 8
 _MOST_OTHERS: Final = 2
+_NOTHING_WRONG: Final = "nothing is known to be wrong"
 
 
 class Diagnosis:
