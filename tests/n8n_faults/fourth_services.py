@@ -1,5 +1,4 @@
 """Fourth cases of services: requests that are refused although their data are good, and ones whose data are not."""
-# ruff: noqa: E501 - one case per line reads best here
 
 from collections.abc import Iterator
 

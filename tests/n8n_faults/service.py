@@ -45,6 +45,7 @@ _SAID: Final[Mapping[str, str]] = {
     "stock": '{"message": "SKU A-1 is out of stock"}',
     "priority": '{"error": "priority must be one of low, normal, high"}',
     "absent": '{"success": true, "found": false, "message": "no such record"}',
+    "fine": '{"status": "done", "error": null, "errors": [], "message": "all good"}',
     "team": '{"error": "team name is reserved"}',
 }
 

@@ -216,7 +216,7 @@ def _was_computed(failure: Failure, cause: Cause, name: str) -> bool:
 
 
 def _own(failure: Failure, reads: list[Read]) -> Cause:
-    shown = " and ".join(f"{'.'.join(read.path)} is {shown_value(read.value)}" for read in reads[:3])
+    shown = " and ".join(_told(failure, read) for read in reads[:3])
     if len(failure.places) > 1 and _FIRST_ITEM.search(failure.code) and not _runs_for_each(failure):
         shown = f"{shown}; $json is only the first of its {len(failure.places)} items"
     walk = failure.scene.walk(reads[0].place) if reads else []
@@ -225,6 +225,13 @@ def _own(failure: Failure, reads: list[Read]) -> Cause:
     )
     tail = f"; '{off}' before it is disabled" if off else ""
     return Cause(node=failure.node, problem=f"its code throws this itself{_line(failure)}, because {shown}{tail}")
+
+
+def _told(failure: Failure, read: Read) -> str:
+    """The value of a field, and who made it."""
+    value = f"{'.'.join(read.path)} is {'missing' if is_absent(read.value) else shown_value(read.value)}"
+    maker = traced_to(failure, read).node
+    return f"{value}, from '{maker}'" if maker != failure.node else value
 
 
 def _line(failure: Failure) -> str:

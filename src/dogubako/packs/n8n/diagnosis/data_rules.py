@@ -119,7 +119,8 @@ def wrong_field(failure: Failure) -> Cause | None:
     message = _FIELD_TYPE.search(failure.message)
     if message is None:
         return None
-    for reference in failure.references:
+    written = assigned(failure.scene, failure.node).get(message[1])
+    for reference in references_in(written) if written else failure.references:
         for place, value in failure.values(reference):
             if isinstance(value, (str, int, float)) and str(value) == message[3]:
                 return failure.trace(reference, place, f"where a {message[2]} was expected")

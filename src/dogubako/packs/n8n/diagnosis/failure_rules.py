@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.contrast import is_contradicted
 from dogubako.packs.n8n.diagnosis.data_rules import DATA_RULES, THROWN_RULES
 from dogubako.packs.n8n.diagnosis.failures import LANGUAGE_ERRORS, Failure
 from dogubako.packs.n8n.diagnosis.flow_rules import FORKS, way_of
@@ -95,10 +96,11 @@ def service_failed(failure: Failure) -> Cause | None:
         return _request_from_nothing(failure) or value_quoted(failure) or _no_scheme(failure)
     if code is None or not (_NETWORK.fullmatch(code) or (code.isdecimal() and 400 <= int(code) <= 599)):
         return None
-    if code in _BAD_REQUEST and (cause := _request_from_nothing(failure)) is not None:
-        return cause
     words = f"{_service_words(code)}{_said(failure)}"
-    if code.startswith("4") and (cause := refused_request(failure, words)) is not None:
+    cause = _request_from_nothing(failure) if code in _BAD_REQUEST else None
+    if cause is None and code.startswith("4"):
+        cause = refused_request(failure, words)
+    if cause is not None and not is_contradicted(failure, cause):
         return cause
     return Cause(node=failure.node, problem=f"{words}{_address_made_from(failure, code)}")
 
@@ -282,7 +284,9 @@ FAILURE_RULES: Final[tuple[Callable[[Failure], Cause | None], ...]] = (
 def cause_of(failure: Failure) -> Cause | None:
     """The cause that the surest rule names. Rules that read messages know those of n8n, services and the language."""
     rules = (*THROWN_RULES, error_passed_on, own_fault) if failure.is_thrown else FAILURE_RULES
-    return next((cause for rule in rules if (cause := rule(failure)) is not None), None)
+    found = (cause for rule in rules if (cause := rule(failure)) is not None)
+    # Code that was run again proves its claim; it may treat items with the same value in different ways.
+    return next((cause for cause in found if failure.is_code or not is_contradicted(failure, cause)), None)
 
 
 def _first_output(failure: Failure, name: str) -> Place | None:

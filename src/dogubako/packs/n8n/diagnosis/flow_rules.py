@@ -7,7 +7,7 @@ from typing import Any, Final
 from dogubako.packs.n8n.diagnosis.names import NO_FIELD_HINT, near_names
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references_in
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene, conditions_of
-from dogubako.packs.n8n.diagnosis.trace import gap, trace_missing, trace_value, type_name
+from dogubako.packs.n8n.diagnosis.trace import gap, shown_value, trace_missing, trace_value, type_name
 from dogubako.packs.n8n.formatters.flow import Input, Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
@@ -156,13 +156,13 @@ def _compared(reference: Reference, value: Any, condition: Mapping[str, Any]) ->
     operator = condition.get("operator")
     operation = operator.get("operation") if isinstance(operator, Mapping) else "?"
     right = condition.get("rightValue")
-    words = f"{reference.written} is {shortened(repr(value), 60)} ({type_name(value)}), tested by '{operation}'"
+    words = f"{reference.written} is {shown_value(value)}, tested by '{operation}'"
     if only_reference(written := condition.get("leftValue")) is None:
         # Not the field is compared, but what the expression makes of it.
-        told = f"it tests {shortened(str(written), 80)} by '{operation}' with {shortened(repr(right), 60)}"
-        return f"{told}, and {reference.written} is {shortened(repr(value), 60)} ({type_name(value)})"
+        told = f"it tests {shortened(str(written), 80)} by '{operation}' with {shown_value(right)}"
+        return f"{told}, and {reference.written} is {shown_value(value)}"
     return (
-        words if right in ("", None) else f"{words} with {shortened(repr(right), 60)}{_small_difference(value, right)}"
+        words if right in ("", None) else f"{words} with {shown_value(right)}{_small_difference(value, right)}"
     )
 
 
@@ -209,7 +209,7 @@ def _key_values(scene: Scene, side: Input, key: str) -> list[Any]:
 
 
 def _shown(value: Any) -> str:
-    return "absent" if is_absent(value) else f"{value!r} ({type_name(value)})"
+    return "absent" if is_absent(value) else shown_value(value)
 
 
 def condition_on_nothing(scene: Scene) -> Cause | None:

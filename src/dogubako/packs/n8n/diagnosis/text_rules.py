@@ -11,6 +11,7 @@ from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, r
 from dogubako.packs.n8n.diagnosis.replay_quiet import no_number_again
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.trace import (
+    CHOOSES_NULL,
     gap,
     is_numeric,
     joined_texts,
@@ -30,7 +31,6 @@ _MAKERS: Final = frozenset(
     {"set", "code", "function", "functionItem", "dateTime", "html", "markdown", "summarize", "aggregate", "itemLists"}
 )
 _ANSWERS: Final = frozenset({"httpRequest", "graphql"})
-_CHOOSES_NULL = re.compile(r"\bnull\b|\?\?|\|\||\?[^.]|\bundefined\b|isEmpty|ifEmpty|\$if\(")
 _CALCULATES = re.compile(r"[\w$)\]]\s*[*/%-]\s*[\w$(]")
 _BRACES = re.compile(r"\{\{[^{}]{1,300}+\}\}")
 # Code has no texts of this kind; conditions may ask for what is not there.
@@ -186,7 +186,7 @@ def expression_became_null(scene: Scene) -> Cause | None:
     """A Set node's expression that raised: n8n makes null of it and goes on."""
     for at in scene.runs:
         for field, written in assigned(scene, at.node).items():
-            if _CHOOSES_NULL.search(written):
+            if CHOOSES_NULL.search(written):
                 continue
             for place in _some(scene.outputs(at)):
                 value = scene.value(place, tuple(field.split(".")))
@@ -236,7 +236,7 @@ def calculated_from_nothing(scene: Scene) -> Cause | None:
 
 def _why_no_number(scene: Scene, at: RunPlace, place: Place, field: str, code: str) -> Cause | None:
     written = re.search(rf"(?<![\w$.]){re.escape(field)}\s*+:\s*+(?=[\w$(])([^,;{{}}\n]{{1,300}})", code)
-    if written is None or _CALCULATES.search(written[1]) is None or _CHOOSES_NULL.search(written[1]):
+    if written is None or _CALCULATES.search(written[1]) is None or CHOOSES_NULL.search(written[1]):
         return None
     source = next(iter(scene.parents(place)), None)
     line = code.count("\n", 0, written.start(1)) + 1

@@ -1,5 +1,6 @@
 """Trace a value back through the items that it was made from, to the node that made it null, lost or wrong."""
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -25,10 +26,16 @@ _LONGEST_VALUE: Final = 80
 _MOST_ELEMENTS: Final = 500
 _ADDS = re.compile(r"=\s*+\{\{[^{}+]{1,200}+(?:\+[^{}+]{1,200}+){1,9}+\}\}\s*+")
 _OF_TEXTS: Final = frozenset({"length"})
+# Signs of an expression that gives null or nothing on purpose.
+CHOOSES_NULL = re.compile(r"\bnull\b|\?\?|\|\||\?[^.]|\bundefined\b|isEmpty|ifEmpty|\$if\(")
 
 
 def trace_missing(scene: Scene, reader: str, reference: Reference, place: Place, path: Path, depth: int = 0) -> Cause:
     """Who made this field null or lost it, or who reads a name that does not exist."""
+    return replace(_trace_missing(scene, reader, reference, place, path, depth), read=(place, path))
+
+
+def _trace_missing(scene: Scene, reader: str, reference: Reference, place: Place, path: Path, depth: int) -> Cause:
     value = scene.value(place, path)
     # Who reads the error itself expects one.
     if path[0] != "error" and (swallowed := swallowed_before(scene, place)) is not None:
@@ -57,6 +64,10 @@ def trace_missing(scene: Scene, reader: str, reference: Reference, place: Place,
 
 def trace_value(scene: Scene, place: Place, path: Path, described: str, depth: int = 0) -> Cause:
     """The node that first gave out this value, which is bad for a reason that `described` names."""
+    return replace(_trace_value(scene, place, path, described, depth), read=(place, path))
+
+
+def _trace_value(scene: Scene, place: Place, path: Path, described: str, depth: int) -> Cause:
     value = scene.value(place, path)
     walk = _walk_while(scene, place, lambda one: _same(scene.value(one, path), value))
     made_at = walk[-1]
@@ -127,7 +138,8 @@ def type_name(value: Any) -> str:
 
 
 def shown_value(value: Any) -> str:
-    text = f'"{value}"' if isinstance(value, str) else str(value)
+    """The value as JSON has it, and its type; a text without escapes, so that it reads as it is."""
+    text = f'"{value}"' if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return f"{shortened(text, _LONGEST_VALUE)} ({type_name(value)})"
 
 
@@ -166,9 +178,9 @@ def _through_expression(
         if missing is not None:
             cause = trace_missing(scene, place.node, reference, *missing, depth + 1)
             return _extended(cause, walk)
-    problem = (
-        f"{path[0]} is null: its expression {shortened(written, _LONGEST_VALUE)} fails, and n8n makes null of that"
-    )
+    shown = shortened(written, _LONGEST_VALUE)
+    why = "chooses that" if CHOOSES_NULL.search(written) else "fails, and n8n makes null of that"
+    problem = f"{path[0]} is null: its expression {shown} {why}"
     return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk))
 
 
