@@ -30,6 +30,7 @@ _MOST_STEPS: Final = 3_000
 LONGEST_CODE_FOLLOWED: Final = 12_000
 _FIRST_ITEM = re.compile(r"(?<![\w$.])\$json\b")
 _MOST_PLACES: Final = 1_000
+_MOST_EMPTY: Final = 4
 
 
 @dataclass
@@ -95,7 +96,19 @@ def blamed_for(failure: Failure, read: Iterable[Read]) -> Cause | None:
     for one in reads:
         if one.path[0] == "error" and (swallowed := swallowed_before(failure.scene, one.place)) is not None:
             return swallowed
-    return _blamed(failure, reads[0]) if len(reads) == 1 else _own(failure, reads) if reads else None
+    if len(reads) == 1:
+        return _blamed(failure, reads[0])
+    return _all_empty(failure, reads) or _own(failure, reads) if reads else None
+
+
+def _all_empty(failure: Failure, reads: list[Read]) -> Cause | None:
+    """One earlier node that gave out several empty fields."""
+    causes = [traced_to(failure, read) for read in reads[:_MOST_EMPTY] if read.is_empty]
+    nodes = {one.node for one in causes}
+    if len(causes) != len(reads) or len(nodes) != 1 or failure.node in nodes:
+        return None
+    told = f"{' and '.join(one.problem for one in causes)}, so '{failure.node}' throws this{_line(failure)}"
+    return causes[0].with_problem(told)
 
 
 def _decided(failure: Failure, guard: Guard) -> Value | None:
@@ -224,7 +237,14 @@ def _own(failure: Failure, reads: list[Read]) -> Cause:
         (one.node for one in walk if (at := failure.scene.nodes.get(one.node)) is not None and at.disabled), None
     )
     tail = f"; '{off}' before it is disabled" if off else ""
-    return Cause(node=failure.node, problem=f"its code throws this itself{_line(failure)}, because {shown}{tail}")
+    problem = f"its code throws this itself{_line(failure)}, because {shown}{tail}"
+    return Cause(node=failure.node, problem=problem, place=one_item(failure, reads))
+
+
+def one_item(failure: Failure, reads: Iterable[Read]) -> Place | None:
+    """The item that all of these fields are of, if it is one that the node received."""
+    places = {read.place for read in reads}
+    return next(iter(places)) if len(places) == 1 and places <= set(failure.places) else None
 
 
 def _told(failure: Failure, read: Read) -> str:

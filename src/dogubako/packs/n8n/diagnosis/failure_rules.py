@@ -33,6 +33,8 @@ _NAMED_NODE: Final = ("paired_item", "pairedItem")
 _CALLS: Final = ("executeWorkflow", "toolWorkflow")
 # An address up to its query.
 _IN_PATH = re.compile(r"(?:\{\{(?:[^}]++|\}(?!\}))*+\}\}|[^?])*+")
+# n8n writes it so.
+_NO_OUTPUT = re.compile(r"ou?t?put (-?\d{1,9}) is not allowed")
 _LONGEST_SAID: Final = 160
 _BAD_REQUEST: Final = frozenset({"400", "404", "405", "410", "422", "ENOTFOUND", "ERR_INVALID_URL"})
 
@@ -259,6 +261,21 @@ def _own(failure: Failure, problem: str) -> Cause:
     return Cause(node=failure.node, problem=problem)
 
 
+def no_such_output(failure: Failure) -> Cause | None:
+    """A Switch whose expression gives the number of an output that it does not have."""
+    told = _NO_OUTPUT.search(failure.message) if failure.kind == "switch" else None
+    if told is None:
+        return None
+    values = [
+        f"{one.written}, which is {_shown(value)}, from '{trace_value(failure.scene, place, one.names, '').node}'"
+        for one in references_in(str(failure.settings.get("output")))
+        for place, value in failure.values(one)
+    ]
+    made = f", made from {' and '.join(values[:3])}" if values else ""
+    outputs = failure.settings.get("numberOutputs", 4)
+    return _own(failure, f"its expression gives output {told[1]}{made}; it has {outputs} outputs, counted from 0")
+
+
 def error_passed_on(failure: Failure) -> Cause | None:
     """The failing item is an error that an earlier node passed on as data. A mistake in the code would fail anyway."""
     if failure.item_index is None and len(failure.places) > 1:
@@ -275,6 +292,7 @@ FAILURE_RULES: Final[tuple[Callable[[Failure], Cause | None], ...]] = (
     node_missing,
     pairing_lost,
     service_failed,
+    no_such_output,
     *DATA_RULES,
     error_passed_on,
     own_fault,

@@ -127,7 +127,7 @@ def unreadable_json(failure: Failure) -> Cause | None:
     if JSON_FAILED.search(f"{failure.message} {failure.raw.get('description') or ''}") is None:
         return None
     parsed = [one for text in _PARSED.findall(failure.code) for one in _resolved(failure, text)]
-    for reference in parsed or failure.on_line():
+    for reference in parsed or _only_one(failure):
         for place, value in failure.values(reference):
             if isinstance(value, str) and not _is_json(value):
                 what = "HTML, not JSON" if is_html(value) else "which is not valid JSON"
@@ -137,6 +137,12 @@ def unreadable_json(failure: Failure) -> Cause | None:
             if parsed and isinstance(value, (dict, list)):
                 return failure.trace(reference, place, "already parsed: JSON.parse wants a text")
     return None
+
+
+def _only_one(failure: Failure) -> list[Reference]:
+    """The reference on the line of the error, if it is the only one: of several it is not known which is meant."""
+    found = {(one.node, one.pick, one.names): one for one in failure.on_line()}
+    return list(found.values()) if len(found) == 1 else []
 
 
 def parsed_and_caught(failure: Failure) -> Cause | None:
@@ -149,7 +155,7 @@ def bad_date(failure: Failure) -> Cause | None:
     if _BAD_DATE.search(f"{failure.message} {failure.raw.get('description') or ''}") is None:
         return None
     dated = [one for text in _DATE_READ.findall(failure.code) for one in _resolved(failure, text)]
-    for reference in dated or failure.on_line():
+    for reference in dated or _only_one(failure):
         for place, value in failure.values(reference):
             if dated and (is_absent(value) or value is None):
                 return failure.trace_gap(reference, place)

@@ -138,6 +138,9 @@ def _explained(failure: Failure, thrown: Thrown, culprit: Val) -> Cause | None:
     (read,) = reads
     if read.value is None or is_absent(read.value):
         return traced_to(failure, read)
+    if (lacking := found_nothing(failure, only_tables=True)) is not None:
+        # The table may be too small as well as the value wrong.
+        return lacking
     if not _is_odd(failure, read):
         return found_nothing(failure) or _looked_up(failure, thrown, read)
     return trace_value(

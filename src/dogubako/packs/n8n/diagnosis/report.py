@@ -11,6 +11,7 @@ from dogubako.packs.n8n.diagnosis.flow_rules import FLOW_RULES, ended_empty
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
 from dogubako.packs.n8n.diagnosis.text_rules import TEXT_RULES
 from dogubako.packs.n8n.diagnosis.trace import went_on
+from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import shortened, small_json, smaller, tokens_of
 from dogubako.packs.n8n.models import Execution
 
@@ -225,13 +226,20 @@ class Diagnosis:
             probably = "" if cause.certain else "probably "
             return f"{failed} {probably}because of what '{cause.node}' gave out: {_cut(cause.problem)}."
         if cause.certain:
-            which = self._which_item(failure)
-            return f"{failed}: {_cut(cause.problem)}. No earlier cause was found in the data{which}."
+            return f"{failed}: {_cut(cause.problem)}.{self._without_earlier(cause, failure)}"
         return f"{failed}. No earlier cause was found in the data."
 
-    def _which_item(self, failure: Failure) -> str:
-        if failure.item_index is not None and failure.places:
-            return f"; it was working on item {failure.item_index}"
+    def _without_earlier(self, cause: Cause, failure: Failure) -> str:
+        """That nobody before is to blame, if the problem does not tell already who made the values; and the item."""
+        which = self._which_item(failure, cause.place)
+        if any(f"'{name}'" in cause.problem for name in self._scene.nodes if name != failure.node):
+            return which.replace("; it", " It", 1) + "." if which else ""
+        return f" No earlier cause was found in the data{which}."
+
+    def _which_item(self, failure: Failure, shown: Place | None = None) -> str:
+        index = shown.item if shown is not None and shown in failure.places else failure.item_index
+        if index is not None and failure.places:
+            return f"; it was working on item {index}"
         count = len(failure.places)
         return f"; it had {count} items, and n8n does not tell which one" if count > 1 else ""
 
