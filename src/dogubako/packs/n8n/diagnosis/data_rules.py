@@ -15,7 +15,7 @@ from dogubako.packs.n8n.diagnosis.references import Reference, Step, references_
 from dogubako.packs.n8n.diagnosis.replay_rules import failed_again, thrown_again
 from dogubako.packs.n8n.diagnosis.scene import Cause, conditions_of
 from dogubako.packs.n8n.diagnosis.searches import found_nothing, reduced_nothing
-from dogubako.packs.n8n.diagnosis.trace import is_numeric, trace_missing, type_name
+from dogubako.packs.n8n.diagnosis.trace import is_numeric, trace_missing, trace_type, type_name
 from dogubako.packs.n8n.formatters.truncation import is_absent
 
 _DESTRUCTURED = re.compile(r"Cannot destructure property '([^']+)' of '([^']+)'")
@@ -76,7 +76,7 @@ def wrong_kind(failure: Failure) -> Cause | None:
         if is_absent(value) or value is None:
             return failure.trace_gap(reference, place)
         if method is None and not isinstance(value, (list, str)):
-            return failure.trace(reference, place, "which is no list")
+            return trace_type(failure.scene, failure.node, place, reference.names, "which is no list")
         if method is not None and method not in METHODS.get(type_name(value), ()):
             return without_method(failure, place, reference.names, method)
     return None
@@ -100,7 +100,8 @@ def wrong_condition(failure: Failure) -> Cause | None:
             for place, value in failure.values(reference):
                 told = _is_told(value, message) if message else type_name(value) != wanted and value is not None
                 if not is_absent(value) and told:
-                    return failure.trace(reference, place, f"where a {wanted} was expected")
+                    described = f"where a {wanted} was expected"
+                    return trace_type(failure.scene, failure.node, place, reference.names, described)
         if message is not None and str(one.get("rightValue")) == message[1]:
             problem = (
                 f"its condition {number} compares with {message[1]!r}, a {message[2]}, where a {wanted} was expected"

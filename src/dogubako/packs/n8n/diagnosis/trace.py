@@ -80,6 +80,21 @@ def _trace_value(scene: Scene, place: Place, path: Path, described: str, depth: 
     return Cause(node=made_at.node, problem=problem, place=made_at, walk=tuple(walk), path=path)
 
 
+def trace_type(scene: Scene, reader: str, place: Place, path: Path, described: str) -> Cause:
+    """The node that gave out a value of the wrong type; the reader, if all items came in with this type.
+
+    A text in all items may still be what a number or a date was written as.
+    """
+    cause = trace_value(scene, place, path, described)
+    kind, others = type_name(scene.value(place, path)), scene.siblings(place)
+    alike = others and kind != "string" and all(type_name(scene.value(one, path)) == kind for one in others)
+    before = scene.walk(cause.place)[1:] if cause.place is not None else []
+    if not alike or any(not is_absent(scene.value(one, path)) for one in before):
+        return cause
+    problem = f"{cause.problem}; it is a {kind} in all {len(others) + 1} items, from '{cause.node}'"
+    return replace(cause, node=reader, problem=problem, walk=())
+
+
 def joined_texts(scene: Scene, place: Place, path: Path) -> Cause | None:
     """A number that a Set node's `a + b` made of texts: they were joined, not added."""
     value, run = scene.value(place, path), scene.run_of(place)
