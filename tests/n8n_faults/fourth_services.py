@@ -288,7 +288,7 @@ def _guilty() -> Iterator[Case]:
                 headerParameters=_table(Authorization="=Bearer {{ $json.access_token }}"),
             ),
         ],
-        truth("Login", "Me", "access_token"),
+        truth("Login", "Me", "access_token", also=("Me",)),
     )
     yield case(
         "date in german for a service",

@@ -90,6 +90,8 @@ def complained_about(failure: Failure, words: str) -> Cause | None:
         return Cause(node=failure.node, problem=f"it sends {shown}, {tail}")
     if traced is not None:
         return traced if sure or traced.node == failure.node else replace(traced, certain=False)
+    if len(read) == 1 and (emptied := _made_empty(failure, next(iter(read.values())), f"{name} is made from it, {tail}")):
+        return emptied
     value = _sent(failure, name)
     if is_absent(value) or isinstance(value, (Mapping, list)):
         return None
@@ -139,6 +141,16 @@ def _traced(failure: Failure, name: str, reference: Reference, tail: str) -> Cau
     if reference.called or isinstance(value, (Mapping, list)):
         return None
     return failure.trace(reference, place, f"which is sent as {name}, {tail}")
+
+
+def _made_empty(failure: Failure, reference: Reference, tail: str) -> Cause | None:
+    """Who made the empty list from which the field was made, if that is not how it came in."""
+    field = replace(reference, path=reference.path[:-1], called=False) if reference.called else reference
+    found = list(failure.values(field)) if failure.item_index is not None or len(failure.places) == 1 else []
+    if len(found) != 1 or found[0][1] != []:
+        return None
+    cause = failure.trace(field, found[0][0], f"an empty list; {tail}")
+    return cause if cause.place is not None and failure.scene.parents(cause.place) else None
 
 
 def _beyond_list(failure: Failure, reference: Reference, place: Place, tail: str) -> Cause | None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
-from dogubako.packs.n8n.diagnosis.contrast import is_contradicted
+from dogubako.packs.n8n.diagnosis.contrast import is_contradicted, reconsidered
 from dogubako.packs.n8n.diagnosis.data_rules import DATA_RULES, THROWN_RULES
 from dogubako.packs.n8n.diagnosis.failures import LANGUAGE_ERRORS, Failure
 from dogubako.packs.n8n.diagnosis.flow_rules import FORKS, way_of
@@ -201,6 +201,11 @@ def own_fault(failure: Failure) -> Cause | None:
         return _own(failure, f"one of its expressions cannot be read{_closed_early(failure)}")
     if "JSON in response body" in message:
         return _own(failure, "the service says that it sends JSON, but its answer is not valid JSON")
+    if "access to env vars denied" in message:
+        return _own(failure, "its expression reads $env, and this n8n does not let workflows read the environment")
+    if "Unused Respond to Webhook node" in message:
+        told = "its responseMode does not wait for the Respond to Webhook node that the workflow has"
+        return _own(failure, f"{told}: set it to responseNode, or remove that node")
     if (mistake := _OWN_MISTAKE.search(message)) is not None:
         return _own(failure, f"its code cannot work like this, whatever the data: {shortened(mistake[0], 120)}")
     if re.search(r"timed? ?out", message, re.IGNORECASE):
@@ -233,8 +238,24 @@ def _stopped(failure: Failure) -> Cause:
                 return wrong
             if isinstance(value, (str, int, float)) and made.node != failure.node:
                 told.append(f"{reference.written} is {shown_value(value)}, from '{made.node}'")
+    if (led := _led_here(failure)) is not None:
+        return led
     shown = f"; {'; '.join(told[:3])}" if told else ""
     return _own(failure, f"it stops the workflow on purpose with this message{shown}{_sent_here(failure)}")
+
+
+def _led_here(failure: Failure) -> Cause | None:
+    """The fault for which a field is not there that the branch before tests: a misread name, or a node that lost it."""
+    for place in failure.places[:1] if len(failure.places) == 1 or failure.item_index is not None else ():
+        conditions = conditions_of(failure.scene.settings.get(place.node, {}))
+        read = [one for each in conditions for text in texts(each) for one in references_in(text)]
+        for reference in (*read, *failure.references):
+            value = failure.scene.value(place, reference.names)
+            if reference.node is None and (is_absent(value) or value is None) and not reference.called:
+                cause = trace_missing(failure.scene, place.node, reference, place, reference.names)
+                if cause.misread or cause.lost:
+                    return cause.with_problem(f"{cause.problem}, so '{failure.node}' stops the workflow on purpose")
+    return None
 
 
 def _sent_here(failure: Failure) -> str:
@@ -304,7 +325,8 @@ def cause_of(failure: Failure) -> Cause | None:
     rules = (*THROWN_RULES, error_passed_on, own_fault) if failure.is_thrown else FAILURE_RULES
     found = (cause for rule in rules if (cause := rule(failure)) is not None)
     # Code that was run again proves its claim; it may treat items with the same value in different ways.
-    return next((cause for cause in found if failure.is_code or not is_contradicted(failure, cause)), None)
+    cause = next((one for one in found if failure.is_code or not is_contradicted(failure, one)), None)
+    return reconsidered(failure, cause) if cause is not None else None
 
 
 def _first_output(failure: Failure, name: str) -> Place | None:

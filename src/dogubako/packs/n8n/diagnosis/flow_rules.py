@@ -119,13 +119,13 @@ def _with_condition(
     scene: Scene, at: RunPlace, plain: Cause, condition: Mapping[str, Any], reference: Reference, where: Place
 ) -> Cause:
     """What the condition met: a field that was lost before, a wrong type, or two values to compare."""
-    value = scene.value(where, reference.names)
+    value = _tested_value(scene, where, reference.names)
     if is_absent(value):
         path = gap(scene.json(where), reference) or reference.names
         cause = trace_missing(scene, at.node, reference, where, path)
         if cause.lost:
             return cause.with_problem(f"{cause.problem}; '{at.node}' tests it: {plain.problem}")
-        misread = cause.node == at.node and not _asks_whether_there(condition)
+        misread = cause.misread and not _asks_whether_there(condition)
         hint = f": {cause.problem}" if misread else ""
         told = f"{plain.problem}; it tests {reference.written}, which the items do not have{hint}"
         return replace(plain, problem=told, certain=misread)
@@ -134,6 +134,12 @@ def _with_condition(
         return trace_value(scene, where, reference.names, described)
     compared = _compared(reference, value, condition)
     return replace(plain, problem=f"{plain.problem}; {compared}", certain=_ONLY_FORM in compared)
+
+
+def _tested_value(scene: Scene, where: Place, names: tuple[str, ...]) -> Any:
+    """What a reference finds; lists and texts have a length."""
+    held = scene.value(where, names[:-1]) if names[-1:] == ("length",) else None
+    return len(held) if isinstance(held, (list, str)) else scene.value(where, names)
 
 
 def _asks_whether_there(condition: Mapping[str, Any]) -> bool:
@@ -227,7 +233,7 @@ def condition_on_nothing(scene: Scene) -> Cause | None:
                         if path is not None and len(path) < len(reference.names):
                             cause = trace_missing(scene, at.node, reference, where, path)
                             told = f"so the condition of '{at.node}' fails for it, and counts as not met"
-                            wrong = cause.lost or cause.node == at.node
+                            wrong = cause.lost or cause.misread
                             return replace(cause, problem=f"{cause.problem}, {told}", certain=wrong)
     return None
 

@@ -3,13 +3,14 @@
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.names import is_html
 from dogubako.packs.n8n.diagnosis.references import Reference, Step, only_reference, references_in
 from dogubako.packs.n8n.diagnosis.scene import Cause
-from dogubako.packs.n8n.diagnosis.trace import shown_value
+from dogubako.packs.n8n.diagnosis.trace import shown_value, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
 
@@ -135,8 +136,18 @@ def unreadable_json(failure: Failure) -> Cause | None:
             if parsed and (is_absent(value) or value is None):
                 return failure.trace_gap(reference, place)
             if parsed and isinstance(value, (dict, list)):
-                return failure.trace(reference, place, "already parsed: JSON.parse wants a text")
+                return parsed_already(failure, place, reference.names)
     return None
+
+
+def parsed_already(failure: Failure, place: Place, path: tuple[str, ...]) -> Cause:
+    """JSON.parse of an object: needless, unless other items have a text there."""
+    described = "already parsed: JSON.parse wants a text"
+    others = [failure.scene.value(one, path) for one in failure.scene.siblings(place)]
+    cause = trace_value(failure.scene, place, path, described)
+    if any(isinstance(one, str) for one in others):
+        return cause
+    return replace(cause, node=failure.node, problem=f"{cause.problem}, and from '{cause.node}' it comes as it is")
 
 
 def _only_one(failure: Failure) -> list[Reference]:

@@ -9,7 +9,7 @@ from dogubako.packs.n8n.diagnosis.code_rules import LONGEST_CODE_FOLLOWED, blame
 from dogubako.packs.n8n.diagnosis.counts import too_few
 from dogubako.packs.n8n.diagnosis.evaluation import Read
 from dogubako.packs.n8n.diagnosis.failures import OF_NOTHING, Failure
-from dogubako.packs.n8n.diagnosis.format_rules import JSON_FAILED
+from dogubako.packs.n8n.diagnosis.format_rules import JSON_FAILED, parsed_already
 from dogubako.packs.n8n.diagnosis.methods import without_method
 from dogubako.packs.n8n.diagnosis.replay.interpreter import Interpreter
 from dogubako.packs.n8n.diagnosis.replay.names import NOT_REPLAYED, N8nNames, runs_for_each
@@ -130,6 +130,8 @@ def _explained(failure: Failure, thrown: Thrown, culprit: Val) -> Cause | None:
         (read,) = reads
         if culprit.is_nothing:
             return _by_key(failure, traced_to(failure, read), culprit)
+        if thrown.kind == "json" and isinstance(read.value, (dict, list)):
+            return parsed_already(failure, read.place, read.path)
         if thrown.kind == "function":
             return without_method(failure, read.place, read.path, thrown.message) if thrown.message else None
         return trace_value(failure.scene, read.place, read.path, _DESCRIBED.get(thrown.kind, "which is not taken"))

@@ -8,6 +8,7 @@ from dogubako.packs.n8n.diagnosis.failure_rules import cause_of
 from dogubako.packs.n8n.diagnosis.failures import Failure, failure_of, failure_of_item
 from dogubako.packs.n8n.diagnosis.families import given_back, handed_down
 from dogubako.packs.n8n.diagnosis.flow_rules import FLOW_RULES, ended_empty
+from dogubako.packs.n8n.diagnosis.loss_rules import LOSS_RULES
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
 from dogubako.packs.n8n.diagnosis.text_rules import TEXT_RULES
 from dogubako.packs.n8n.diagnosis.trace import went_on
@@ -120,7 +121,7 @@ class Diagnosis:
         if self._execution.status != "success":
             return []
         passed_on = self._passed_on()
-        found = [cause for rule in (*TEXT_RULES, *FLOW_RULES) if (cause := rule(self._scene)) is not None]
+        found = [cause for rule in (*TEXT_RULES, *FLOW_RULES, *LOSS_RULES) if (cause := rule(self._scene)) is not None]
         # What is known to be wrong comes before what is only unusual.
         return [*([passed_on] if passed_on else []), *sorted(found, key=lambda one: not one.certain)]
 

@@ -42,6 +42,8 @@ class Cause:
     """The field of `place` that is bad or missing, if it is one field."""
     read: tuple[Place, tuple[str, ...]] | None = None
     """The item and the field that the failing node read, where a value was traced from there."""
+    misread: bool = False
+    """Whether the item has under another name what the node reads: then the reader is wrong for sure."""
 
     def with_problem(self, problem: str) -> "Cause":
         return replace(self, problem=problem)

@@ -205,7 +205,7 @@ def _why_null(scene: Scene, at: RunPlace, place: Place, field: str, written: str
             if whole is not None and not is_absent(value):
                 return None
             cause = trace_missing(scene, at.node, reference, where, path)
-            if cause.node != at.node and not cause.lost:
+            if not cause.misread and not cause.lost:
                 problem = f"{field} is null: its expression reads {'.'.join(path)}, and {cause.problem}"
                 # A field that is only copied may be optional.
                 return replace(_made(at, place, problem), certain=whole is None)
@@ -317,7 +317,7 @@ def _always_missing(scene: Scene, at: RunPlace, reference: Reference) -> Cause |
     cause = trace_missing(scene, at.node, reference, places[0], path)
     if cause.lost:
         return cause.with_problem(f"{cause.problem}, so '{at.node}' writes a text without it")
-    misread = cause.node == at.node
+    misread = cause.misread
     hint = f": {cause.problem}" if misread else ""
     problem = f"it writes a text with {reference.written}, which no item has, so nothing stands there{hint}"
     return Cause(node=at.node, problem=problem, place=places[0], walk=(places[0],), certain=misread)
