@@ -27,7 +27,10 @@ def _words() -> Iterator[Case]:
         "thrown: invalid date of a person",
         [
             data("Leave", [{"name": "Ann", "from": "2026-05-10", "to": "2026-05-01"}]),
-            every("Check", "if ($json.to < $json.from) throw new Error('Invalid date range for ' + $json.name);\nreturn { json: $json };"),
+            every(
+                "Check",
+                "if ($json.to < $json.from) throw new Error('Invalid date range for ' + $json.name);\nreturn { json: $json };",
+            ),
         ],
         truth(None, "Check", "to"),
     )
@@ -35,7 +38,10 @@ def _words() -> Iterator[Case]:
         "thrown: not authorized",
         [
             data("Req", [{"user": "bob", "role": "guest", "mail": None}]),
-            every("Gate", "const allowed = ['admin', 'editor'];\nif (!allowed.includes($json.role)) throw new Error(`User ${$json.user} is not authorized`);\nreturn { json: $json };"),
+            every(
+                "Gate",
+                "const allowed = ['admin', 'editor'];\nif (!allowed.includes($json.role)) throw new Error(`User ${$json.user} is not authorized`);\nreturn { json: $json };",
+            ),
         ],
         truth(None, "Gate", "role", also=("Req",)),
     )
@@ -51,7 +57,10 @@ def _words() -> Iterator[Case]:
         "thrown: 500 items",
         [
             code("Many", "return Array.from({ length: 501 }, (_, i) => ({ json: { i } }));"),
-            code("Cap", "const n = $input.all().length;\nif (n > 500) throw new Error(`${n} items are too many`);\nreturn $input.all();"),
+            code(
+                "Cap",
+                "const n = $input.all().length;\nif (n > 500) throw new Error(`${n} items are too many`);\nreturn $input.all();",
+            ),
         ],
         truth(None, "Cap", "501"),
     )
@@ -59,7 +68,10 @@ def _words() -> Iterator[Case]:
         "thrown: rate is not defined",
         [
             data("Sale", [{"land": "FR", "netto": 10, "ust": None}]),
-            every("Steuer", "const rates = { DE: 19, AT: 20 };\nconst rate = rates[$json.land];\nif (rate === undefined) throw new Error(`Tax rate for ${$json.land} is not defined`);\nreturn { json: { ust: rate } };"),
+            every(
+                "Steuer",
+                "const rates = { DE: 19, AT: 20 };\nconst rate = rates[$json.land];\nif (rate === undefined) throw new Error(`Tax rate for ${$json.land} is not defined`);\nreturn { json: { ust: rate } };",
+            ),
         ],
         truth(None, "Steuer", "FR", also=("Sale",)),
     )
@@ -67,7 +79,10 @@ def _words() -> Iterator[Case]:
         "thrown: must return a number",
         [
             data("Calc", [{"formula": "a+b", "v": None}]),
-            every("Eval", "const f = (x) => x.formula.length;\nif (f($json) === 3) throw new Error('The formula must return a number');\nreturn { json: {} };"),
+            every(
+                "Eval",
+                "const f = (x) => x.formula.length;\nif (f($json) === 3) throw new Error('The formula must return a number');\nreturn { json: {} };",
+            ),
         ],
         truth(None, "Eval", "formula", also=("Calc",)),
     )
@@ -75,7 +90,10 @@ def _words() -> Iterator[Case]:
         "thrown: binary data",
         [
             data("Mail", [{"subject": "x", "attachments": 0}]),
-            every("Need file", "if (!$json.attachments) throw new Error('The mail has no binary data');\nreturn { json: $json };"),
+            every(
+                "Need file",
+                "if (!$json.attachments) throw new Error('The mail has no binary data');\nreturn { json: $json };",
+            ),
         ],
         truth("Mail", "Need file", "attachments", also=("Need file",)),
     )
@@ -83,7 +101,10 @@ def _words() -> Iterator[Case]:
         "thrown: no valid JSON of another field",
         [
             data("Msg", [{"id": "abc", "body": "x=1"}]),
-            every("Decode", "const looks = $json.body.startsWith('{');\nif (!looks) throw new Error('Message ' + $json.id + ' is not valid JSON');\nreturn { json: JSON.parse($json.body) };"),
+            every(
+                "Decode",
+                "const looks = $json.body.startsWith('{');\nif (!looks) throw new Error('Message ' + $json.id + ' is not valid JSON');\nreturn { json: JSON.parse($json.body) };",
+            ),
         ],
         truth("Msg", "Decode", "body", also=("Decode",)),
     )
@@ -99,7 +120,10 @@ def _words() -> Iterator[Case]:
         "thrown by a helper of the code",
         [
             data("Users", [{"name": "Ann", "age": 30}, {"name": "Bo", "age": -4}]),
-            code("Validate", "class ValidationError extends Error {}\nconst check = (cond, msg) => { if (!cond) throw new ValidationError(msg); };\nreturn $input.all().map(({ json }) => {\n  check(json.age >= 0, 'age must be positive');\n  return { json };\n});"),
+            code(
+                "Validate",
+                "class ValidationError extends Error {}\nconst check = (cond, msg) => { if (!cond) throw new ValidationError(msg); };\nreturn $input.all().map(({ json }) => {\n  check(json.age >= 0, 'age must be positive');\n  return { json };\n});",
+            ),
         ],
         truth(None, "Validate", "-4", also=("Users",)),
     )
@@ -152,7 +176,13 @@ def _bodies() -> Iterator[Case]:
         "quotes in one field and null in another",
         [
             data("Comments", [{"author": None, "text": 'say "hi"', "id": 4}]),
-            get("Post", "/ok", **_POST, specifyBody="json", jsonBody='={ "id": {{ $json.id }}, "author": "{{ $json.author }}", "text": "{{ $json.text }}" }'),
+            get(
+                "Post",
+                "/ok",
+                **_POST,
+                specifyBody="json",
+                jsonBody='={ "id": {{ $json.id }}, "author": "{{ $json.author }}", "text": "{{ $json.text }}" }',
+            ),
         ],
         truth("Comments", "Post", "text", "quotes", also=("Post",)),
     )
@@ -176,7 +206,16 @@ def _bodies() -> Iterator[Case]:
         "line break in a raw set",
         [
             data("Note", [{"title": "A", "text": "one\ntwo", "tag": None}]),
-            node("Build", "set", 3.4, {"mode": "raw", "jsonOutput": '={ "title": "{{ $json.title }}", "tag": "{{ $json.tag }}", "text": "{{ $json.text }}" }', "options": {}}),
+            node(
+                "Build",
+                "set",
+                3.4,
+                {
+                    "mode": "raw",
+                    "jsonOutput": '={ "title": "{{ $json.title }}", "tag": "{{ $json.tag }}", "text": "{{ $json.text }}" }',
+                    "options": {},
+                },
+            ),
         ],
         truth("Note", "Build", "text", also=("Build",)),
     )
@@ -185,7 +224,20 @@ def _bodies() -> Iterator[Case]:
         [
             data("A", [{"qty": "n/a"}]),
             expression_set("B", {"comment": "n/a"}),
-            node("C", "set", 3.4, {"assignments": {"assignments": [{"id": "1", "name": "comment", "value": "={{ $json.comment }}", "type": "string"}, {"id": "2", "name": "qty", "value": "={{ $json.qty }}", "type": "number"}]}, "options": {}}),
+            node(
+                "C",
+                "set",
+                3.4,
+                {
+                    "assignments": {
+                        "assignments": [
+                            {"id": "1", "name": "comment", "value": "={{ $json.comment }}", "type": "string"},
+                            {"id": "2", "name": "qty", "value": "={{ $json.qty }}", "type": "number"},
+                        ]
+                    },
+                    "options": {},
+                },
+            ),
         ],
         truth("A", "C", "qty", also=("C",)),
     )
@@ -197,7 +249,13 @@ def _loops() -> Iterator[Case]:
         [
             data("Rows", [{"id": "1", "note": None}, {"id": "2", "note": None}, {"id": "x", "note": None}]),
             node("Loop", "splitInBatches", 3, {"batchSize": 1, "options": {}}),
-            get("Get", "", url=f"={SERVICE}/users/{{{{ $json.id }}}}", sendQuery=True, queryParameters={"parameters": [{"name": "user", "value": "={{ $json.note }}"}]}),
+            get(
+                "Get",
+                "",
+                url=f"={SERVICE}/users/{{{{ $json.id }}}}",
+                sendQuery=True,
+                queryParameters={"parameters": [{"name": "user", "value": "={{ $json.note }}"}]},
+            ),
             pass_on("End"),
         ],
         truth(None, "Get", "404", also=("Rows",)),
@@ -207,7 +265,13 @@ def _loops() -> Iterator[Case]:
         "missing mail in all, refused for the last only",
         [
             data("Rows", [{"email": "a@x", "name": None}, {"email": "", "name": None}]),
-            get("Add", "/create", **_POST, specifyBody="json", jsonBody="={{ JSON.stringify({ email: $json.email || undefined, name: $json.name }) }}"),
+            get(
+                "Add",
+                "/create",
+                **_POST,
+                specifyBody="json",
+                jsonBody="={{ JSON.stringify({ email: $json.email || undefined, name: $json.name }) }}",
+            ),
         ],
         truth("Rows", "Add", "email", also=("Add",)),
     )
@@ -251,7 +315,10 @@ def _makers() -> Iterator[Case]:
         "code that blanks a field",
         [
             data("Src", [{"phone": "0170 1"}, {"phone": "none"}]),
-            code("Clean", "return $input.all().map(({ json }) => ({ json: { ...json, phone: /^\\d/.test(json.phone) ? json.phone : null } }));"),
+            code(
+                "Clean",
+                "return $input.all().map(({ json }) => ({ json: { ...json, phone: /^\\d/.test(json.phone) ? json.phone : null } }));",
+            ),
             pass_on("Wait here"),
             every("Dial", "return { json: { p: $json.phone.replace(' ', '') } };"),
         ],
@@ -273,11 +340,21 @@ def _makers() -> Iterator[Case]:
         [
             data("Names", [{"n": "a"}, {"n": "b"}, {"n": "c"}]),
             data("Ages", [{"age": 1}, {"age": 2}]),
-            node("Side by side", "merge", 3.2, {"mode": "combine", "combineBy": "combineByPosition", "options": {"includeUnpaired": True}}),
+            node(
+                "Side by side",
+                "merge",
+                3.2,
+                {"mode": "combine", "combineBy": "combineByPosition", "options": {"includeUnpaired": True}},
+            ),
             every("Line", "return { json: { l: $json.n + $json.age.toFixed(0) } };"),
         ],
         truth("Side by side", "Line", "age", also=("Ages",)),
-        [Wire(START, "Ages"), Wire("Names", "Side by side"), Wire("Ages", "Side by side", input=1), Wire("Side by side", "Line")],
+        [
+            Wire(START, "Ages"),
+            Wire("Names", "Side by side"),
+            Wire("Ages", "Side by side", input=1),
+            Wire("Side by side", "Line"),
+        ],
     )
     yield case(
         "split out drops the rest",
@@ -292,7 +369,16 @@ def _makers() -> Iterator[Case]:
         "summarize changes the names",
         [
             data("Sales", [{"shop": "A", "eur": 5}, {"shop": "A", "eur": 7}]),
-            node("Total", "summarize", 1.1, {"fieldsToSummarize": {"values": [{"aggregation": "sum", "field": "eur"}]}, "fieldsToSplitBy": "shop", "options": {}}),
+            node(
+                "Total",
+                "summarize",
+                1.1,
+                {
+                    "fieldsToSummarize": {"values": [{"aggregation": "sum", "field": "eur"}]},
+                    "fieldsToSplitBy": "shop",
+                    "options": {},
+                },
+            ),
             every("Show", "return { json: { t: $json.eur.toFixed(2) } };"),
         ],
         truth(None, "Show", "sum_eur", also=("Total",)),
@@ -349,7 +435,12 @@ def _expressions() -> Iterator[Case]:
         "date node with a word",
         [
             data("Rows", [{"when": "tomorrow"}]),
-            node("Format", "dateTime", 2, {"operation": "formatDate", "date": "={{ $json.when }}", "format": "yyyy-MM-dd", "options": {}}),
+            node(
+                "Format",
+                "dateTime",
+                2,
+                {"operation": "formatDate", "date": "={{ $json.when }}", "format": "yyyy-MM-dd", "options": {}},
+            ),
         ],
         truth("Rows", "Format", "tomorrow", also=("Format",)),
     )
@@ -357,7 +448,12 @@ def _expressions() -> Iterator[Case]:
         "compare of two lists where one is empty",
         [
             data("Old", [{"id": 1}]),
-            node("Sorted", "sort", 1, {"sortFieldsUi": {"sortField": [{"fieldName": "Id", "order": "ascending"}]}, "options": {}}),
+            node(
+                "Sorted",
+                "sort",
+                1,
+                {"sortFieldsUi": {"sortField": [{"fieldName": "Id", "order": "ascending"}]}, "options": {}},
+            ),
         ],
         truth(None, "Sorted", "Id"),
     )
@@ -373,7 +469,12 @@ def _expressions() -> Iterator[Case]:
         "respond with a broken body",
         [
             data("Res", [{"msg": 'He said "no"', "x": None}]),
-            node("Answer", "respondToWebhook", 1.1, {"respondWith": "json", "responseBody": '={ "msg": "{{ $json.msg }}" }', "options": {}}),
+            node(
+                "Answer",
+                "respondToWebhook",
+                1.1,
+                {"respondWith": "json", "responseBody": '={ "msg": "{{ $json.msg }}" }', "options": {}},
+            ),
         ],
         truth("Res", "Answer", "msg", also=("Answer",)),
     )
@@ -435,12 +536,23 @@ def _quiet() -> Iterator[Case]:
         [
             data("A", [{"id": 1, "v": 1}]),
             data("B", [{"id": 1, "v": 1}]),
-            node("Diff", "compareDatasets", 2.3, {"mergeByFields": {"values": [{"field1": "id", "field2": "id"}]}, "options": {}}),
+            node(
+                "Diff",
+                "compareDatasets",
+                2.3,
+                {"mergeByFields": {"values": [{"field1": "id", "field2": "id"}]}, "options": {}},
+            ),
             pass_on("Only A"),
             pass_on("Same"),
         ],
         truth(None, None),
-        [Wire(START, "B"), Wire("A", "Diff"), Wire("B", "Diff", input=1), Wire("Diff", "Only A"), Wire("Diff", "Same", output=1)],
+        [
+            Wire(START, "B"),
+            Wire("A", "Diff"),
+            Wire("B", "Diff", input=1),
+            Wire("Diff", "Only A"),
+            Wire("Diff", "Same", output=1),
+        ],
     )
     yield case(
         "healthy: answer that has an error field",

@@ -184,7 +184,8 @@ def _blamed(failure: Failure, read: Read) -> Cause | None:
     cause = traced_to(failure, read)
     if cause.place is not None and (wrong := joined_texts(failure.scene, cause.place, cause.path)) is not None:
         return wrong.with_problem(f"{wrong.problem}, so '{failure.node}' throws this{_line(failure)}")
-    if not (read.is_empty or read.tested or _was_changed(failure, cause, read.path[0])):
+    proven = cause.misread or cause.lost
+    if not (proven or read.is_empty or read.tested or _was_changed(failure, cause, read.path[0])):
         if not _was_computed(failure, cause, read.path[0]):
             return _own(failure, [read])
         cause = replace(cause, certain=False)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT
-from dogubako.packs.n8n.diagnosis.references import Reference, references_in, texts
+from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references_in, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause
 from dogubako.packs.n8n.diagnosis.trace import shown_value
 from dogubako.packs.n8n.formatters.flow import Place
@@ -85,18 +85,31 @@ def complained_about(failure: Failure, words: str) -> Cause | None:
     read = {(one.node, one.pick, one.names): one for one in references_in(written)}
     tail = f"and the service complains about {name}: {words}"
     traced = _traced(failure, name, next(iter(read.values())), tail) if len(read) == 1 else None
+    if traced is not None and _is_otherwise(failure, name, written, traced):
+        traced = None
     if traced is not None and traced.node != failure.node and _is_good(failure):
         shown = f"{name} as {shown_value(_sent(failure, name))}, from '{traced.node}'"
         return Cause(node=failure.node, problem=f"it sends {shown}, {tail}")
     if traced is not None:
         return traced if sure or traced.node == failure.node else replace(traced, certain=False)
-    if len(read) == 1 and (emptied := _made_empty(failure, next(iter(read.values())), f"{name} is made from it, {tail}")):
+    emptied = (
+        _made_empty(failure, next(iter(read.values())), f"{name} is made from it, {tail}") if len(read) == 1 else None
+    )
+    if emptied is not None:
         return emptied
     value = _sent(failure, name)
     if is_absent(value) or isinstance(value, (Mapping, list)):
         return None
     made = _made_from(failure, list(read.values()))
     return Cause(node=failure.node, problem=f"it sends {name} as {shown_value(value)}{made}, {tail}")
+
+
+def _is_otherwise(failure: Failure, name: str, written: str, traced: Cause) -> bool:
+    """Whether the expression makes another value of the field than the field has: then that was sent."""
+    if traced.read is None or only_reference(f"={{{{{written}}}}}") is not None or only_reference(written) is not None:
+        return False
+    sent, held = _sent(failure, name), failure.scene.value(*traced.read)
+    return not is_absent(sent) and not is_absent(held) and held is not None and sent not in (held, str(held))
 
 
 def _is_good(failure: Failure) -> bool:
@@ -111,8 +124,11 @@ def _made_from(failure: Failure, read: list[Reference]) -> str:
     if failure.item_index is None and len(failure.places) > 1:
         return ""
     found = [(one, list(failure.values(one))) for one in read[:_MOST_SHOWN] if not one.called]
-    values = [(one.written, held[0][1]) for one, held in found if len(held) == 1]
-    told = [f"{name}, which is {'missing' if is_absent(value) else shown_value(value)}" for name, value in values]
+    values = [(one, *held[0]) for one, held in found if len(held) == 1]
+    told = [
+        f"{one.written}, which is {shown_value(value)}, from '{failure.trace(one, place, '').node}'"
+        for one, place, value in values
+    ]
     return f", made from {' and '.join(told)}" if told else ""
 
 
@@ -137,7 +153,7 @@ def _traced(failure: Failure, name: str, reference: Reference, tail: str) -> Cau
         return beyond
     if failure.missing(reference) or (not reference.called and (is_absent(value) or value is None)):
         cause = failure.trace_gap(reference, place)
-        return cause.with_problem(f"{cause.problem}; {reference.written} is sent as {name}, {tail}")
+        return cause.with_problem(f"{cause.problem}; {name} is made from {reference.written}, {tail}")
     if reference.called or isinstance(value, (Mapping, list)):
         return None
     return failure.trace(reference, place, f"which is sent as {name}, {tail}")

@@ -1,4 +1,4 @@
-"""The checks that every claim has to pass: it must not contradict the items that went well, and names what it passed by."""
+"""The checks that every claim has to pass: items that went well, disabled nodes, branches, pinned items."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -84,14 +84,15 @@ def _wrong_way(failure: Failure, cause: Cause) -> Cause | None:
         here = [one, *scene.siblings(one)]
         others = [number for number, items in enumerate(run.outputs) if number != one.output and items]
         there = [each for number in others for each in _all_of(failure, replace(one, output=number, item=0))]
-        if there and all(_is_nothing(scene.value(each, path)) for each in here):
-            if not any(_is_nothing(scene.value(each, path)) for each in there):
-                field, way = ".".join(path), way_of(scene, one.node, one.output)
-                problem = (
-                    f"no item that it sent to {way}, and so to '{failure.node}', has {field}, "
-                    f"and every item that it sent elsewhere has it: look whether its ways are swapped"
-                )
-                return replace(cause, node=one.node, problem=problem, certain=False)
+        if not there or any(_is_nothing(scene.value(each, path)) for each in there):
+            continue
+        if all(_is_nothing(scene.value(each, path)) for each in here):
+            field, way = ".".join(path), way_of(scene, one.node, one.output)
+            problem = (
+                f"no item that it sent to {way}, and so to '{failure.node}', has {field}, "
+                "and every item that it sent elsewhere has it: look whether its ways are swapped"
+            )
+            return replace(cause, node=one.node, problem=problem, certain=False)
     return None
 
 
@@ -108,7 +109,7 @@ def _pinned(failure: Failure, cause: Cause) -> Cause:
         return cause
     told = f"{cause.problem}; the items of '{name}' are pinned by hand, so live ones may differ"
     if cause.misread and not _is_slip(failure, cause):
-        told = f"its items are pinned by hand, and live ones may differ; '{cause.node}' fails with them: {cause.problem}"
+        told = f"its items are pinned by hand, live ones may differ; '{cause.node}' fails with them: {cause.problem}"
         return replace(cause, node=name, problem=told, certain=False)
     return replace(cause, problem=told)
 

@@ -89,6 +89,7 @@ def not_callable(failure: Failure) -> Cause | None:
     message = _CALLABLE.search(failure.message)
     if message is None:
         return None
+    written = assigned(failure.scene, failure.node)
     for reference in failure.references:
         if not reference.called or reference.names[-1] != message[1]:
             continue
@@ -97,8 +98,9 @@ def not_callable(failure: Failure) -> Cause | None:
             hint = "; .toDateTime() makes a date of a text" if message[2] in ("Date", "DateTime") else ""
             field = ".".join(reference.names[:-1])
             maker = failure.scene.walk(place)[-1].node
-            problem = f"its expression calls {message[1]}() on {field}, which is {held}, and no {message[2]}{hint}"
-            return Cause(node=failure.node, problem=f"{problem}; it comes from '{maker}'", place=place)
+            for_field = next((f" for {name}" for name, text in written.items() if f".{message[1]}(" in text), "")
+            problem = f"its expression{for_field} calls {message[1]}() on {field}, which is {held}, and no {message[2]}"
+            return Cause(node=failure.node, problem=f"{problem}{hint}; it comes from '{maker}'", place=place)
     return None
 
 

@@ -31,6 +31,17 @@ _NETWORK = re.compile(r"E(?!RR_)[A-Z_]+|ERR_INVALID_URL")
 _BEGINS_WITH_VALUE = re.compile(r"=\s*+\{\{")
 _NAMED_NODE: Final = ("paired_item", "pairedItem")
 _CALLS: Final = ("executeWorkflow", "toolWorkflow")
+# Words of n8n about the settings of a node.
+_SETTINGS: Final = {
+    "access to env vars denied": "its expression reads $env, and this n8n does not let workflows read the environment",
+    "Unused Respond to Webhook node": "its responseMode does not wait for the Respond to Webhook node that the workflow"
+    " has: set it to responseNode, or remove that node",
+    "JSON in response body": "the service says that it sends JSON, but its answer is not valid JSON",
+}
+# Code that cannot be parsed does not run, so n8n tells no line.
+_UNREAD = re.compile(
+    r"(?:Invalid or u|U)nexpected (?:token|identifier|end of input|strict)|missing \)|Invalid left-hand"
+)
 # An address up to its query.
 _IN_PATH = re.compile(r"(?:\{\{(?:[^}]++|\}(?!\}))*+\}\}|[^?])*+")
 # n8n writes it so.
@@ -195,17 +206,13 @@ def own_fault(failure: Failure) -> Cause | None:
         return _own(failure, "its code does not return items")
     if description == "ReferenceError" or message.endswith("is not defined"):
         return _own(failure, f"its code uses a name that does not exist: {shortened(message, 120)}")
-    if description == "SyntaxError" and JSON_FAILED.search(message) is None:
+    unread = failure.is_code and description in ("", "None") and _UNREAD.match(message) is not None
+    if unread or (description == "SyntaxError" and JSON_FAILED.search(message) is None):
         return _own(failure, f"its code cannot be read: {shortened(message, 120)}")
     if message == "invalid syntax" and not failure.is_code:
         return _own(failure, f"one of its expressions cannot be read{_closed_early(failure)}")
-    if "JSON in response body" in message:
-        return _own(failure, "the service says that it sends JSON, but its answer is not valid JSON")
-    if "access to env vars denied" in message:
-        return _own(failure, "its expression reads $env, and this n8n does not let workflows read the environment")
-    if "Unused Respond to Webhook node" in message:
-        told = "its responseMode does not wait for the Respond to Webhook node that the workflow has"
-        return _own(failure, f"{told}: set it to responseNode, or remove that node")
+    if (known := next((told for words, told in _SETTINGS.items() if words in message), None)) is not None:
+        return _own(failure, known)
     if (mistake := _OWN_MISTAKE.search(message)) is not None:
         return _own(failure, f"its code cannot work like this, whatever the data: {shortened(mistake[0], 120)}")
     if re.search(r"timed? ?out", message, re.IGNORECASE):

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
+from unicodedata import combining, normalize
 
 from dogubako.packs.n8n.diagnosis.names import NO_FIELD_HINT, near_names
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references_in
@@ -34,6 +35,9 @@ def dried_up(scene: Scene) -> Cause | None:
         if idle or merges:
             count = sum(len(one.items) for one in received)
             head = f"it was given {count} item{'s' if count > 1 else ''} and handed on none"
+            elsewhere = [number for number, items in enumerate(at.run.outputs) if items]
+            if scene.kind(at.node) in ("if", "switch") and elsewhere:
+                head = f"its {count} items went to {way_of(scene, at.node, elsewhere[0])}, where no node is connected"
             return _with_reason(scene, at, head, _consequence(idle, merges))
     return None
 
@@ -132,6 +136,10 @@ def _with_condition(
     if (wanted := _swallowed_type(scene, at, value, condition)) is not None:
         described = f"where '{at.node}' expected a {wanted}; it went on after that error: {plain.problem}"
         return trace_value(scene, where, reference.names, described)
+    right = only_reference(str(condition.get("rightValue")))
+    found = scene.places_read(right, where if right.node is None else None, at.run)[:1] if right is not None else []
+    if right is not None and found:
+        condition = {**condition, "rightValue": scene.value(found[0], right.names)}
     compared = _compared(reference, value, condition)
     return replace(plain, problem=f"{plain.problem}; {compared}", certain=_ONLY_FORM in compared)
 
@@ -167,17 +175,25 @@ def _compared(reference: Reference, value: Any, condition: Mapping[str, Any]) ->
         # Not the field is compared, but what the expression makes of it.
         told = f"it tests {shortened(str(written), 80)} by '{operation}' with {shown_value(right)}"
         return f"{told}, and {reference.written} is {shown_value(value)}"
-    return (
-        words if right in ("", None) else f"{words} with {shown_value(right)}{_small_difference(value, right)}"
-    )
+    return words if right in ("", None) else f"{words} with {shown_value(right)}{_small_difference(value, right)}"
 
 
 def _small_difference(value: Any, right: Any) -> str:
     if type(value) is not type(right):
         return f": {_ONLY_FORM} type" if str(value) == str(right) else ""
-    if isinstance(value, str) and value != right and value.strip().casefold() == right.strip().casefold():
+    if not isinstance(value, str) or value == right:
+        return ""
+    if value.strip().casefold() == right.strip().casefold():
         return f": {_ONLY_FORM} case or spaces"
+    if value.strip() and _bare(value) == _bare(right):
+        return f": {_ONLY_FORM} accents, or characters that do not show"
     return ""
+
+
+def _bare(text: str) -> str:
+    """The text without accents, spaces and characters that do not show."""
+    signs = normalize("NFKD", text.casefold())
+    return "".join(sign for sign in signs if not combining(sign) and sign.isprintable() and not sign.isspace())
 
 
 def _merge_reason(scene: Scene, at: RunPlace) -> str:

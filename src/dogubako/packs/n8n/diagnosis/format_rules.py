@@ -71,9 +71,11 @@ def _breaking_value(failure: Failure, key: str, template: str) -> Cause | None:
             continue
         breaking = [one for one in held if _is_json(_filled(template, {**held, one: None}))]
         if len(breaking) != 1:
-            return Cause(node=failure.node, problem=f"the JSON in its parameter {key} is not valid with this item's values")
+            problem = f"the JSON in its parameter {key} is not valid with the values of this item"
+            return Cause(node=failure.node, problem=problem)
         where, reference, value = held[breaking[0]]
-        return _explained(failure, key, reference, where, value, quoted=_is_quoted(template, template.index(breaking[0])))
+        quoted = _is_quoted(template, template.index(breaking[0]))
+        return _explained(failure, key, reference, where, value, quoted=quoted)
     return None
 
 

@@ -8,7 +8,6 @@ from dogubako.packs.n8n.diagnosis.names import near_names
 from dogubako.packs.n8n.diagnosis.references import Reference, references_in, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, is_numeric, shown_value, trace_missing
-from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
 _MOST_ITEMS: Final = 200
@@ -79,7 +78,7 @@ def unpaired_dropped(scene: Scene) -> Cause | None:
         counts = {len(one.items) for one in sides}
         if len(sides) > 1 and len(counts) > 1 and 0 not in counts:
             told = " and ".join(f"{len(one.items)} from '{one.node}'" for one in sides)
-            problem = f"it puts items together by their position and was given {told}: those without a partner are dropped"
+            problem = f"it joins items by their position and was given {told}: those without a partner are dropped"
             return Cause(node=at.node, problem=problem, certain=False)
     return None
 
@@ -120,7 +119,7 @@ def summarized_otherwise(scene: Scene) -> Cause | None:
         for place, row in [(place, row) for row in _summed(settings) for place in places]:
             value = scene.value(place, tuple(str(row.get("field")).split(".")))
             if row.get("aggregation") in _CALCULATES and isinstance(value, str) and not is_numeric(value):
-                problem = f"its {row['aggregation']} of {row['field']} leaves out {shown_value(value)}, which is no number"
+                problem = f"its {row['aggregation']} of {row['field']} leaves out {shown_value(value)}, no number"
                 return Cause(node=at.node, problem=problem, place=place, walk=(place,))
         grouped = str(settings.get("fieldsToSplitBy") or "")
         for name in [one.strip() for one in grouped.split(",") if one.strip()]:
@@ -147,7 +146,7 @@ def selector_found_nothing(scene: Scene) -> Cause | None:
         for row in rows if isinstance(rows, list) else ():
             for place in list(scene.outputs(at))[:_MOST_ITEMS]:
                 if isinstance(row, Mapping) and scene.value(place, (str(row.get("key")),)) in ("", None, []):
-                    problem = f"{row.get('key')} is empty: its selector {row.get('cssSelector')} finds nothing in the page"
+                    problem = f"{row.get('key')} is empty: its selector {row.get('cssSelector')} finds nothing there"
                     return Cause(node=at.node, problem=problem, place=place, certain=False)
     return None
 
@@ -158,8 +157,9 @@ def misread_setting(scene: Scene) -> Cause | None:
         if scene.kind(at.node) in _READS_OTHERWISE or at.run.error is not None:
             continue
         for reference in _read_by(scene, at):
-            places = scene.input_places(at.run)[:_MOST_ITEMS] if reference.node is None else []
-            if not places or not all(is_absent(scene.value(one, reference.names)) for one in places) or reference.called:
+            own = reference.node is None and not reference.called
+            places = scene.input_places(at.run)[:_MOST_ITEMS] if own else []
+            if not places or not all(is_absent(scene.value(one, reference.names)) for one in places):
                 continue
             cause = trace_missing(scene, at.node, reference, places[0], reference.names)
             if cause.misread:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import pairwise, takewhile
 from typing import Any, Final
+from unicodedata import normalize
 
 from dogubako.contract.redaction import visible
 from dogubako.packs.n8n.diagnosis.assignments import assigned
@@ -39,7 +40,7 @@ Path = tuple[str, ...]
 
 def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk: list[Place]) -> Cause:
     """Nobody wrote this name: a misspelling, a field that lies elsewhere, or data that came without it."""
-    name, nearest, last = ".".join(path), walk[0], walk[-1]
+    name, nearest = ".".join(path), walk[0]
     data = scene.json(nearest)
     if data == {}:
         empty = _emptied(scene, walk)
@@ -241,9 +242,9 @@ def _renamed_to(scene: Scene, node: str, name: str) -> list[str]:
 def _not_waited(scene: Scene, name: str, walk: list[Place]) -> Cause | None:
     """A call of a sub-workflow that does not wait for its answer."""
     for place in walk:
-        options = scene.settings.get(place.node, {}).get("options") if scene.kind(place.node) == "executeWorkflow" else None
+        options = scene.settings.get(place.node, {}).get("options")
         if isinstance(options, Mapping) and options.get("waitForSubWorkflow") is False:
-            problem = f"it does not wait for its sub-workflow (option waitForSubWorkflow), so there is no {name} from it"
+            problem = f"it does not wait for its sub-workflow (waitForSubWorkflow), so there is no {name} from it"
             return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk[: walk.index(place) + 1]))
     return None
 
@@ -308,6 +309,8 @@ def _misnamed(scene: Scene, reader: str, path: Path, near: str, walk: list[Place
         return Cause(node=writer.node, problem=problem, place=writer, walk=tuple(having))
     has = visible(".".join(other))
     unseen = ", whose name has characters that do not show" if has != ".".join(other) else ""
+    if normalize("NFC", near) == normalize("NFC", path[-1]):
+        unseen = ", which looks the same but is composed of other characters (Unicode)"
     unseen = unseen or (", whose name begins or ends with a space" if near != near.strip() else "")
     problem = f"it reads {name}, which no node sets; the item has {has}{_others_alike(scene, path, near, walk)}"
     problem = f"{problem}, from '{writer.node}'{unseen}"

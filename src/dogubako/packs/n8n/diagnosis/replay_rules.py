@@ -130,11 +130,7 @@ def _explained(failure: Failure, thrown: Thrown, culprit: Val) -> Cause | None:
         (read,) = reads
         if culprit.is_nothing:
             return _by_key(failure, traced_to(failure, read), culprit)
-        if thrown.kind == "json" and isinstance(read.value, (dict, list)):
-            return parsed_already(failure, read.place, read.path)
-        if thrown.kind == "function":
-            return without_method(failure, read.place, read.path, thrown.message) if thrown.message else None
-        return trace_value(failure.scene, read.place, read.path, _DESCRIBED.get(thrown.kind, "which is not taken"))
+        return _not_taken(failure, thrown, read)
     if len(reads) != 1 or not culprit.is_nothing:
         return None
     (read,) = reads
@@ -148,6 +144,15 @@ def _explained(failure: Failure, thrown: Thrown, culprit: Val) -> Cause | None:
     return trace_value(
         failure.scene, read.place, read.path, f"in which line {thrown.line} does not find what it looks for"
     )
+
+
+def _not_taken(failure: Failure, thrown: Thrown, read: Read) -> Cause | None:
+    """A field that is there, and that the code cannot use."""
+    if thrown.kind == "json" and isinstance(read.value, (dict, list)):
+        return parsed_already(failure, read.place, read.path)
+    if thrown.kind == "function":
+        return without_method(failure, read.place, read.path, thrown.message) if thrown.message else None
+    return trace_value(failure.scene, read.place, read.path, _DESCRIBED.get(thrown.kind, "which is not taken"))
 
 
 def _looked_up(failure: Failure, thrown: Thrown, read: Read) -> Cause:

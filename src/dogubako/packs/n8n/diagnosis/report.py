@@ -94,7 +94,14 @@ class Diagnosis:
 
     def _is_claimed(self) -> bool:
         """Whether something is known to be wrong. What is only unusual in a success is noticed, and no origin."""
-        return self._failure is not None or self._found is None or self._found[1].certain
+        if self._failure is not None:
+            return self._execution.status != "success" or not self._is_handled(self._failure)
+        return self._found is None or self._found[1].certain
+
+    def _is_handled(self, failure: Failure) -> bool:
+        """Whether the error went to an output for errors, behind which a node takes it."""
+        place = failure.passed_on
+        return place is not None and place.output > 0 and bool(self._scene.behind(place.node, place.output))
 
     def _told_others(self) -> list[str]:
         """Further remarks, one for each node."""
@@ -195,8 +202,9 @@ class Diagnosis:
         """The nodes from the origin to the failing node."""
         if self.cause is None or self._failure is None or self._child is not None:
             return None
-        names = [place.node for place in reversed(self.cause.walk)]
-        path = list(dict.fromkeys([self.cause.node, *names, self._failure.node]))
+        names = list(dict.fromkeys([*(place.node for place in reversed(self.cause.walk)), self._failure.node]))
+        start = names.index(self.cause.node) if self.cause.node in names else None
+        path = names[start:] if start is not None else [self.cause.node, *names]
         middle = path[_PATH_END:-_PATH_END]
         return [*path[:_PATH_END], f"… [{len(middle)} more]", *path[-_PATH_END:]] if len(middle) > 1 else path
 
@@ -222,7 +230,8 @@ class Diagnosis:
         message = shortened(failure.message, _LONGEST_TEXT)
         failed = f"'{failure.node}' failed ({message})"
         if self._execution.status == "success":
-            failed = f"The execution counts as a success, but '{failure.node}' failed and was told to go on ({message})"
+            went = "sent it to its error output" if self._is_handled(failure) else "was told to go on"
+            failed = f"The execution counts as a success, but '{failure.node}' failed and {went} ({message})"
         if cause.node != failure.node:
             probably = "" if cause.certain else "probably "
             return f"{failed} {probably}because of what '{cause.node}' gave out: {_cut(cause.problem)}."
@@ -241,6 +250,8 @@ class Diagnosis:
         index = shown.item if shown is not None and shown in failure.places else failure.item_index
         if index is not None and failure.places:
             return f"; it was working on item {index}"
+        if failure.raw.get("description") in ("ReferenceError", "SyntaxError"):
+            return ""
         count = len(failure.places)
         return f"; it had {count} items, and n8n does not tell which one" if count > 1 else ""
 

@@ -50,7 +50,8 @@ def found_nothing(failure: Failure, *, only_tables: bool = False) -> Cause | Non
             return _own(failure, f"it reads {text.strip()} of {promise}(…) without waiting for it: await is missing")
         try:
             syntax = parse_whole(written)
-            cause = _no_key(failure, place, written, syntax) if only_tables else _search(failure, place, written, syntax)
+            look = _no_key if only_tables else _search
+            cause = look(failure, place, written, syntax)
         except (Unknowable, ParseError, RecursionError):
             continue
         causes += [cause] if cause else []

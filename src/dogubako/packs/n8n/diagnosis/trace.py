@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from dogubako.contract.redaction import visible
 from dogubako.packs.n8n.diagnosis.assignments import assigned, declared
 from dogubako.packs.n8n.diagnosis.names import NO_FIELD_HINT, Path, near_names, never_set
 from dogubako.packs.n8n.diagnosis.references import (
@@ -167,7 +168,9 @@ def type_name(value: Any) -> str:
 
 def shown_value(value: Any) -> str:
     """The value as JSON has it, and its type; a text without escapes, so that it reads as it is."""
-    text = f'"{value}"' if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    if is_absent(value):
+        return "undefined"
+    text = f'"{visible(value)}"' if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return f"{shortened(text, _LONGEST_VALUE)} ({type_name(value)})"
 
 
