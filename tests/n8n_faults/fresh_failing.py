@@ -122,7 +122,7 @@ def _wrong_values() -> Iterator[Case]:
             data("Queue", [{"message": {"id": 7}}]),
             every("Open message", "const m = JSON.parse($json.message);\nreturn { json: m };"),
         ],
-        truth("Queue", "Open message", "message"),
+        truth("Queue", "Open message", "message", also=("Open message",)),
     )
     yield case(
         "half a JSON text",

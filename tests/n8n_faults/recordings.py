@@ -79,9 +79,13 @@ def cases_of(half: Half) -> list[Case]:
 def judge(report: Json, truth: Truth) -> Verdict:
     """A report that blames a node without fault is misleading, whatever else it says.
 
-    One that names no cause where there is one, or leaves out what has to be said, is unhelpful.
+    One that names no cause where there is one, or leaves out what has to be said, is unhelpful. What was only noticed
+    blames nobody, but it is of use where it is about the cause.
     """
+    noticed = (report.get("noticed") or {}).get("nodeName")
     named = (report.get("origin") or {}).get("nodeName")
+    if named is None and noticed in {truth.cause, *truth.also}:
+        named = noticed
     if named is not None and named in truth.short:
         return "unhelpful"
     if named is not None and named not in {truth.cause or truth.failing, *truth.also}:

@@ -35,6 +35,20 @@ _ANSWERS: Final[Mapping[str, tuple[int, str, str]]] = {
     "expired": (401, _JSON, '{"message": "token expired"}'),
 }
 
+# What `/say/422/stock` says: bodies of refusals.
+_SAID: Final[Mapping[str, str]] = {
+    "exists": '{"message": "A contact with this email already exists", "code": "DUPLICATE"}',
+    "unknown": '{"error": "Unknown field phone_number"}',
+    "limit": '{"errors": [{"param": "limit", "message": "limit must be at most 100"}]}',
+    "scope": '{"error": "insufficient_scope", "error_description": "The token has no scope reports:read"}',
+    "range": '{"errors": {"end": ["must be after start"]}}',
+    "stock": '{"message": "SKU A-1 is out of stock"}',
+    "priority": '{"error": "priority must be one of low, normal, high"}',
+    "absent": '{"success": true, "found": false, "message": "no such record"}',
+    "fine": '{"status": "done", "error": null, "errors": [], "message": "all good"}',
+    "team": '{"error": "team name is reserved"}',
+}
+
 
 class _Handler(BaseHTTPRequestHandler):
     """`/status/503` answers with that status, `/slow` late, `/flaky/x` well the second time, others as listed."""
@@ -46,6 +60,8 @@ class _Handler(BaseHTTPRequestHandler):
         sent = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
         if parts[0] == "status":
             self._answer(int(parts[1]), _JSON, '{"message": "refused by the service"}')
+        elif parts[0] == "say":
+            self._answer(int(parts[1]), _JSON, _SAID[parts[2]])
         elif parts[0] == "redirect":
             self._answer(302, _JSON, "{}", location="/redirect")
         elif parts[0] == "slow":
@@ -71,6 +87,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(*_ANSWERS.get(parts[0], (200, _JSON, '{"id": 1, "total": 12, "rows": []}')))
 
     do_POST = do_GET
+    do_DELETE = do_GET
 
     def _answer(self, status: int, kind: str, body: str, location: str = "") -> None:
         data = body.encode()

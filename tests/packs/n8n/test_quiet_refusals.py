@@ -84,8 +84,8 @@ async def test_a_sub_workflow_that_gives_back_nothing_is_looked_into() -> None:
     async with box_with(main, child).running() as box:
         told = (await box.call("diagnose_execution", {"id": "1"})).value["data"]
 
-    assert told["origin"] | {"executionId": "2"} == told["origin"]
-    assert told["origin"]["nodeName"] == "Only b"
+    assert told["noticed"] | {"executionId": "2"} == told["noticed"]
+    assert told["noticed"]["nodeName"] == "Only b"
     assert "it tests b, which the items do not have" in told["explanation"]
 
 

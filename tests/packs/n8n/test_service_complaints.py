@@ -105,7 +105,8 @@ def test_two_fields_are_told_as_they_were_sent() -> None:
 def test_a_value_that_exists_already_is_told() -> None:
     report = diagnosed({"message": "amount already exists"}, code="409")
 
-    assert 'sum is "7,00" (string), which is sent as amount' in report["explanation"]
+    assert report["origin"]["nodeName"] == "Book"
+    assert """it sends amount as "7,00" (string), from 'Bills'""" in report["explanation"]
 
 
 def test_a_hole_is_not_blamed_for_a_word_before_it() -> None:

@@ -97,10 +97,16 @@ class ResultData(Struct, rename="camel", gc=False):
     run_data: dict[str, list[Run]] = {}
     last_node_executed: str | None = None
     error_json: Raw = msgspec.field(name="error", default=_NULL)
+    pin_json: Raw = msgspec.field(name="pinData", default=_NULL)
 
     @property
     def error(self) -> dict[str, Any] | None:
         return _object(self.error_json)
+
+    @property
+    def pinned(self) -> frozenset[str]:
+        """The nodes that did not run, but gave out items that a person pinned to them."""
+        return frozenset(_object(self.pin_json) or ())
 
 
 class ExecutionBody(Struct, rename="camel", gc=False):
@@ -122,6 +128,7 @@ class Node(Struct, rename="camel", gc=False):
     always_output_data: bool = False
     on_error: str | None = None
     continue_on_fail: bool = False
+    execute_once: bool = False
 
     @property
     def goes_on_after_errors(self) -> bool:

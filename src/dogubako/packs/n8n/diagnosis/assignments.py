@@ -29,3 +29,11 @@ def assigned(scene: Scene, node: str) -> dict[str, str]:
         for one in entries
         if isinstance(one.get("value"), str) and one["value"].startswith("=")
     }
+
+
+def declared(scene: Scene, node: str) -> dict[str, str]:
+    """The types that a Set node gives to its fields."""
+    holder = scene.settings.get(node, {}).get("assignments") if scene.kind(node) == "set" else None
+    listed = holder.get("assignments") if isinstance(holder, Mapping) else None
+    rows = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
+    return {str(one.get("name")): str(one.get("type", "string")) for one in rows}

@@ -14,7 +14,7 @@ from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT, UNKNOWN
 from dogubako.packs.n8n.diagnosis.names import CODE_TYPES
 from dogubako.packs.n8n.diagnosis.references import Reference, Step, references
 from dogubako.packs.n8n.diagnosis.scene import Cause
-from dogubako.packs.n8n.diagnosis.trace import joined_texts, shown_value, trace_missing, trace_value
+from dogubako.packs.n8n.diagnosis.trace import joined_texts, shown_value, swallowed_before, trace_missing, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
 
@@ -30,6 +30,7 @@ _MOST_STEPS: Final = 3_000
 LONGEST_CODE_FOLLOWED: Final = 12_000
 _FIRST_ITEM = re.compile(r"(?<![\w$.])\$json\b")
 _MOST_PLACES: Final = 1_000
+_MOST_EMPTY: Final = 4
 
 
 @dataclass
@@ -92,7 +93,22 @@ def refused_by_guard(failure: Failure) -> Cause | None:
 def blamed_for(failure: Failure, read: Iterable[Read]) -> Cause | None:
     """Who made the field that decided it; the code itself, if there were several."""
     reads = _deciding(read)
-    return _blamed(failure, reads[0]) if len(reads) == 1 else _own(failure, reads) if reads else None
+    for one in reads:
+        if one.path[0] == "error" and (swallowed := swallowed_before(failure.scene, one.place)) is not None:
+            return swallowed
+    if len(reads) == 1:
+        return _blamed(failure, reads[0])
+    return _all_empty(failure, reads) or _own(failure, reads) if reads else None
+
+
+def _all_empty(failure: Failure, reads: list[Read]) -> Cause | None:
+    """One earlier node that gave out several empty fields."""
+    causes = [traced_to(failure, read) for read in reads[:_MOST_EMPTY] if read.is_empty]
+    nodes = {one.node for one in causes}
+    if len(causes) != len(reads) or len(nodes) != 1 or failure.node in nodes:
+        return None
+    told = f"{' and '.join(one.problem for one in causes)}, so '{failure.node}' throws this{_line(failure)}"
+    return causes[0].with_problem(told)
 
 
 def _decided(failure: Failure, guard: Guard) -> Value | None:
@@ -168,7 +184,8 @@ def _blamed(failure: Failure, read: Read) -> Cause | None:
     cause = traced_to(failure, read)
     if cause.place is not None and (wrong := joined_texts(failure.scene, cause.place, cause.path)) is not None:
         return wrong.with_problem(f"{wrong.problem}, so '{failure.node}' throws this{_line(failure)}")
-    if not (read.is_empty or read.tested or _was_changed(failure, cause, read.path[0])):
+    proven = cause.misread or cause.lost
+    if not (proven or read.is_empty or read.tested or _was_changed(failure, cause, read.path[0])):
         if not _was_computed(failure, cause, read.path[0]):
             return _own(failure, [read])
         cause = replace(cause, certain=False)
@@ -213,7 +230,7 @@ def _was_computed(failure: Failure, cause: Cause, name: str) -> bool:
 
 
 def _own(failure: Failure, reads: list[Read]) -> Cause:
-    shown = " and ".join(f"{'.'.join(read.path)} is {shown_value(read.value)}" for read in reads[:3])
+    shown = " and ".join(_told(failure, read) for read in reads[:3])
     if len(failure.places) > 1 and _FIRST_ITEM.search(failure.code) and not _runs_for_each(failure):
         shown = f"{shown}; $json is only the first of its {len(failure.places)} items"
     walk = failure.scene.walk(reads[0].place) if reads else []
@@ -221,7 +238,21 @@ def _own(failure: Failure, reads: list[Read]) -> Cause:
         (one.node for one in walk if (at := failure.scene.nodes.get(one.node)) is not None and at.disabled), None
     )
     tail = f"; '{off}' before it is disabled" if off else ""
-    return Cause(node=failure.node, problem=f"its code throws this itself{_line(failure)}, because {shown}{tail}")
+    problem = f"its code throws this itself{_line(failure)}, because {shown}{tail}"
+    return Cause(node=failure.node, problem=problem, place=one_item(failure, reads))
+
+
+def one_item(failure: Failure, reads: Iterable[Read]) -> Place | None:
+    """The item that all of these fields are of, if it is one that the node received."""
+    places = {read.place for read in reads}
+    return next(iter(places)) if len(places) == 1 and places <= set(failure.places) else None
+
+
+def _told(failure: Failure, read: Read) -> str:
+    """The value of a field, and who made it."""
+    value = f"{'.'.join(read.path)} is {'missing' if is_absent(read.value) else shown_value(read.value)}"
+    maker = traced_to(failure, read).node
+    return f"{value}, from '{maker}'" if maker != failure.node else value
 
 
 def _line(failure: Failure) -> str:

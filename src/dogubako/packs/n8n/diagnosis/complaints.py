@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT
-from dogubako.packs.n8n.diagnosis.references import Reference, references_in, texts
+from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references_in, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause
 from dogubako.packs.n8n.diagnosis.trace import shown_value
 from dogubako.packs.n8n.formatters.flow import Place
@@ -21,6 +21,7 @@ _LONGEST_BODY: Final = 100_000
 _LONGEST_VALUE: Final = 2_000
 _MOST_NAMES: Final = 20
 _MOST_ANSWERS: Final = 20
+_MOST_KEYS: Final = 200
 _LONGEST_WRITTEN: Final = 20_000
 _MOST_SHOWN: Final = 3
 # Other statuses are not about what was sent.
@@ -34,6 +35,12 @@ _NAMED = re.compile(
     r"(?<![\w$.-])['\"`]?([^\W\d][\w$]{1,60}+)['\"`]?\s(?:field\s|parameter\s|value\s|property\s)?"
     r"(?:is|are|was|must|should|has|cannot|can't|can\snot|may|needs|does|doesn't|isn't|already)\b"
     r"|\b[Ii]nvalid\s(?:value\s)?(?:for\s|of\s)?(?:the\s)?(?:field\s|parameter\s|property\s)?['\"`]?([^\W\d][\w$]{1,60}+)"
+)
+_NOT_WRONG = re.compile(
+    r"already|duplicate|exists|\btaken\b|unique|in use|reserved|unknown (?:field|param|prop|key|attribute|column)"
+    r"|unexpected (?:field|param|prop|key)|unrecogni[sz]ed|not (?:allowed|permitted|supported)|read[- ]?only"
+    r"|additional propert|extra fields",
+    re.IGNORECASE,
 )
 _KEY = re.compile(r"['\"]([^'\"\n]{1,100}+)['\"]\s*+:|(?<![\w$.?])([^\W\d][\w$]{0,100}+)\s*+:")
 _OPENS: Final = "([{"
@@ -78,8 +85,18 @@ def complained_about(failure: Failure, words: str) -> Cause | None:
     read = {(one.node, one.pick, one.names): one for one in references_in(written)}
     tail = f"and the service complains about {name}: {words}"
     traced = _traced(failure, name, next(iter(read.values())), tail) if len(read) == 1 else None
+    if traced is not None and _is_otherwise(failure, name, written, traced):
+        traced = None
+    if traced is not None and traced.node != failure.node and _is_good(failure):
+        shown = f"{name} as {shown_value(_sent(failure, name))}, from '{traced.node}'"
+        return Cause(node=failure.node, problem=f"it sends {shown}, {tail}")
     if traced is not None:
         return traced if sure or traced.node == failure.node else replace(traced, certain=False)
+    emptied = (
+        _made_empty(failure, next(iter(read.values())), f"{name} is made from it, {tail}") if len(read) == 1 else None
+    )
+    if emptied is not None:
+        return emptied
     value = _sent(failure, name)
     if is_absent(value) or isinstance(value, (Mapping, list)):
         return None
@@ -87,13 +104,31 @@ def complained_about(failure: Failure, words: str) -> Cause | None:
     return Cause(node=failure.node, problem=f"it sends {name} as {shown_value(value)}{made}, {tail}")
 
 
+def _is_otherwise(failure: Failure, name: str, written: str, traced: Cause) -> bool:
+    """Whether the expression makes another value of the field than the field has: then that was sent."""
+    if traced.read is None or only_reference(f"={{{{{written}}}}}") is not None or only_reference(written) is not None:
+        return False
+    sent, held = _sent(failure, name), failure.scene.value(*traced.read)
+    return not is_absent(sent) and not is_absent(held) and held is not None and sent not in (held, str(held))
+
+
+def _is_good(failure: Failure) -> bool:
+    """Whether the answer says that the value is known already, or that the field is not: then no data are wrong."""
+    return failure.http_code == "409" or any(
+        _NOT_WRONG.search(text) for text in islice(answers(failure), _MOST_ANSWERS)
+    )
+
+
 def _made_from(failure: Failure, read: list[Reference]) -> str:
     """What the expression for a field read, where it read several values."""
     if failure.item_index is None and len(failure.places) > 1:
         return ""
     found = [(one, list(failure.values(one))) for one in read[:_MOST_SHOWN] if not one.called]
-    values = [(one.written, held[0][1]) for one, held in found if len(held) == 1]
-    told = [f"{name}, which is {'missing' if is_absent(value) else shown_value(value)}" for name, value in values]
+    values = [(one, *held[0]) for one, held in found if len(held) == 1]
+    told = [
+        f"{one.written}, which is {shown_value(value)}, from '{failure.trace(one, place, '').node}'"
+        for one, place, value in values
+    ]
     return f", made from {' and '.join(told)}" if told else ""
 
 
@@ -118,10 +153,20 @@ def _traced(failure: Failure, name: str, reference: Reference, tail: str) -> Cau
         return beyond
     if failure.missing(reference) or (not reference.called and (is_absent(value) or value is None)):
         cause = failure.trace_gap(reference, place)
-        return cause.with_problem(f"{cause.problem}; {reference.written} is sent as {name}, {tail}")
+        return cause.with_problem(f"{cause.problem}; {name} is made from {reference.written}, {tail}")
     if reference.called or isinstance(value, (Mapping, list)):
         return None
     return failure.trace(reference, place, f"which is sent as {name}, {tail}")
+
+
+def _made_empty(failure: Failure, reference: Reference, tail: str) -> Cause | None:
+    """Who made the empty list from which the field was made, if that is not how it came in."""
+    field = replace(reference, path=reference.path[:-1], called=False) if reference.called else reference
+    found = list(failure.values(field)) if failure.item_index is not None or len(failure.places) == 1 else []
+    if len(found) != 1 or found[0][1] != []:
+        return None
+    cause = failure.trace(field, found[0][0], f"an empty list; {tail}")
+    return cause if cause.place is not None and failure.scene.parents(cause.place) else None
 
 
 def _beyond_list(failure: Failure, reference: Reference, place: Place, tail: str) -> Cause | None:
@@ -187,7 +232,7 @@ def _written(failure: Failure, name: str) -> str | None:
     for setting in ("jsonBody", "jsonQuery", "body"):
         text = failure.settings.get(setting)
         if isinstance(text, str) and len(text) <= _LONGEST_WRITTEN:
-            found += islice(_values_in(text, name), 2)
+            found += islice((value for key, value in written_in(text) if key == name), 2)
     if not found and sends_item(failure) and name in keys_of(failure.scene.json(failure.places[0])):
         return f"$json[{json.dumps(name)}]"
     return found[0] if len(found) == 1 else None
@@ -203,11 +248,10 @@ def keys_of(data: Any) -> list[str]:
     return [str(key) for key in data] if isinstance(data, Mapping) else []
 
 
-def _values_in(text: str, name: str) -> Iterator[str]:
-    """What stands behind `name:` in an object that is written as JSON or as JavaScript."""
-    for match in _KEY.finditer(text):
-        if name in (match[1], match[2]):
-            yield _value_from(text, match.end())
+def written_in(text: str) -> Iterator[tuple[str, str]]:
+    """The names of an object that is written as JSON or as JavaScript, and what stands behind each."""
+    for match in islice(_KEY.finditer(text[:_LONGEST_WRITTEN]), _MOST_KEYS):
+        yield match[1] or match[2], _value_from(text, match.end())
 
 
 def _value_from(text: str, start: int) -> str:

@@ -9,13 +9,14 @@ from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.code_rules import read_from_nothing, refused_by_guard
 from dogubako.packs.n8n.diagnosis.counts import too_few
 from dogubako.packs.n8n.diagnosis.failures import OF_NOTHING, Failure
-from dogubako.packs.n8n.diagnosis.format_rules import FORMAT_RULES
+from dogubako.packs.n8n.diagnosis.format_rules import FORMAT_RULES, parsed_and_caught
 from dogubako.packs.n8n.diagnosis.methods import METHODS, without_method
 from dogubako.packs.n8n.diagnosis.references import Reference, Step, references_in
 from dogubako.packs.n8n.diagnosis.replay_rules import failed_again, thrown_again
 from dogubako.packs.n8n.diagnosis.scene import Cause, conditions_of
 from dogubako.packs.n8n.diagnosis.searches import found_nothing, reduced_nothing
-from dogubako.packs.n8n.diagnosis.trace import is_numeric, trace_missing, type_name
+from dogubako.packs.n8n.diagnosis.trace import is_numeric, shown_value, trace_missing, trace_type, type_name
+from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
 
 _DESTRUCTURED = re.compile(r"Cannot destructure property '([^']+)' of '([^']+)'")
@@ -25,6 +26,7 @@ _WRONG_TYPE = re.compile(
     r"Wrong type: '(.{0,200}?)' is an? (\w+) but was expecting an? (\w+) \[condition (\d+)", re.DOTALL
 )
 _WRONG_SIDES = re.compile(r"Comparison type expects an? (\w+) but")
+_CALLABLE = re.compile(r"(\w{1,60})\(\) is only callable on type \"(\w{1,60})\"")
 _FIELD_TYPE = re.compile(r"'([^']+)' expects an? (\w+) but we got '?(.*?)'?(?: \[|$)", re.DOTALL)
 _NO_FIELD = re.compile(
     r"(?:find the|[Tt]he) field '([^']{1,200})'|'([^']{1,200})' field is missing"
@@ -76,9 +78,29 @@ def wrong_kind(failure: Failure) -> Cause | None:
         if is_absent(value) or value is None:
             return failure.trace_gap(reference, place)
         if method is None and not isinstance(value, (list, str)):
-            return failure.trace(reference, place, "which is no list")
+            return trace_type(failure.scene, failure.node, place, reference.names, "which is no list")
         if method is not None and method not in METHODS.get(type_name(value), ()):
             return without_method(failure, place, reference.names, method)
+    return None
+
+
+def not_callable(failure: Failure) -> Cause | None:
+    """`plus() is only callable on type "Date"`: a function of n8n, called on a value of another type."""
+    message = _CALLABLE.search(failure.message)
+    if message is None:
+        return None
+    written = assigned(failure.scene, failure.node)
+    for reference in failure.references:
+        if not reference.called or reference.names[-1] != message[1]:
+            continue
+        for place, value in failure.values(replace(reference, path=reference.path[:-1])):
+            held = "missing" if is_absent(value) else shown_value(value)
+            hint = "; .toDateTime() makes a date of a text" if message[2] in ("Date", "DateTime") else ""
+            field = ".".join(reference.names[:-1])
+            maker = failure.scene.walk(place)[-1].node
+            for_field = next((f" for {name}" for name, text in written.items() if f".{message[1]}(" in text), "")
+            problem = f"its expression{for_field} calls {message[1]}() on {field}, which is {held}, and no {message[2]}"
+            return Cause(node=failure.node, problem=f"{problem}{hint}; it comes from '{maker}'", place=place)
     return None
 
 
@@ -100,7 +122,8 @@ def wrong_condition(failure: Failure) -> Cause | None:
             for place, value in failure.values(reference):
                 told = _is_told(value, message) if message else type_name(value) != wanted and value is not None
                 if not is_absent(value) and told:
-                    return failure.trace(reference, place, f"where a {wanted} was expected")
+                    described = f"where a {wanted} was expected"
+                    return trace_type(failure.scene, failure.node, place, reference.names, described)
         if message is not None and str(one.get("rightValue")) == message[1]:
             problem = (
                 f"its condition {number} compares with {message[1]!r}, a {message[2]}, where a {wanted} was expected"
@@ -119,7 +142,8 @@ def wrong_field(failure: Failure) -> Cause | None:
     message = _FIELD_TYPE.search(failure.message)
     if message is None:
         return None
-    for reference in failure.references:
+    written = assigned(failure.scene, failure.node).get(message[1])
+    for reference in references_in(written) if written else failure.references:
         for place, value in failure.values(reference):
             if isinstance(value, (str, int, float)) and str(value) == message[3]:
                 return failure.trace(reference, place, f"where a {message[2]} was expected")
@@ -146,9 +170,21 @@ def binary_missing(failure: Failure) -> Cause | None:
     walk = scene.walk(bare)
     having = next((index for index, one in enumerate(walk) if scene.item(one).get("binary")), None)
     if having is None:
-        return Cause(node=failure.node, problem="it wants binary data, and no node before gave any", place=bare)
+        return _text_for_file(failure, walk) or Cause(
+            node=failure.node, problem="it wants binary data, and no node before gave any", place=bare
+        )
     lost = walk[having - 1]
     return Cause(node=lost.node, problem="the binary data is lost here", place=lost, walk=tuple(walk[:having]))
+
+
+def _text_for_file(failure: Failure, walk: list[Place]) -> Cause | None:
+    """A request whose answer was taken for text or JSON, where a file is wanted."""
+    for place in walk:
+        if failure.scene.kind(place.node) == "httpRequest":
+            problem = "its answer came as text or JSON, and not as a file: the option responseFormat says which"
+            cause = Cause(node=place.node, problem=problem, place=place, walk=tuple(walk[: walk.index(place) + 1]))
+            return replace(cause, certain="responseFormat" in repr(failure.scene.settings.get(place.node)))
+    return None
 
 
 def _other_binary(failure: Failure) -> Cause | None:
@@ -260,10 +296,19 @@ def got_nothing(failure: Failure) -> Cause | None:
     return failure.trace_gap(*next(iter(found.values()))) if len(found) == 1 else None
 
 
+# For messages that the author of the code wrote: only what his conditions tested can explain them.
+THROWN_RULES: Final[tuple[Callable[[Failure], Cause | None], ...]] = (
+    refused_by_guard,
+    thrown_again,
+    parsed_and_caught,
+    thrown_for_field,
+)
+
 DATA_RULES: Final[tuple[Callable[[Failure], Cause | None], ...]] = (
     failed_again,
     value_missing,
     wrong_kind,
+    not_callable,
     wrong_condition,
     wrong_field,
     *FORMAT_RULES,
@@ -275,9 +320,7 @@ DATA_RULES: Final[tuple[Callable[[Failure], Cause | None], ...]] = (
     read_from_nothing,
     found_nothing,
     reduced_nothing,
-    refused_by_guard,
-    thrown_again,
-    thrown_for_field,
+    *THROWN_RULES,
     value_refused,
     only_hole,
 )

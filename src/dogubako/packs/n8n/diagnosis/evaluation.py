@@ -27,6 +27,10 @@ _MOST_REPEATS: Final = 2
 VARIABLE_REPEAT = re.compile(r"[*+?]|\{\d*,\d*\}")
 
 
+_ASKS_FORM = re.compile(r"is(?=[A-Z_])|valid|test$|match|check|verify|looks", re.IGNORECASE)
+_OF_LISTS: Final = frozenset({"includes", "has", "indexOf"})
+
+
 class Unknowable(Exception):  # noqa: N818 - it ends an evaluation, and nothing is wrong
     """The expression needs something that the execution does not show, or fails itself."""
 
@@ -165,7 +169,7 @@ def _step(base: Value, name: str, names: Names, *, optional: bool = False) -> Va
     """A property of a value."""
     held = base.value
     if held is UNKNOWN:
-        return Value(UNKNOWN, base.reads)
+        return _unknown(name, base.reads)
     if isinstance(held, Item):
         return Value(names.json(held.place), at=(held.place, ())) if name == "json" else Value(UNKNOWN)
     if held is None or is_absent(held):
@@ -219,7 +223,7 @@ def _function(name: str, arguments: tuple[Syntax, ...], names: Names) -> Value:
     reads = tuple(read for one in given for read in one.reads)
     known = FUNCTIONS.get(name)
     if known is None or len(given) < 1 or given[0].value is UNKNOWN:
-        return as_tested(Value(UNKNOWN, reads))
+        return _unknown(name, reads)
     result = Value(known(given[0].value), reads)
     return result if name in ("Number", "String", "Boolean", "parseInt", "parseFloat") else as_tested(result)
 
@@ -235,10 +239,11 @@ def _method(base: Value, name: str, arguments: tuple[Syntax, ...], names: Names,
     given = [evaluate(one, names) for one in arguments if one.kind != "function"]
     reads = (*base.reads, *(read for one in given for read in one.reads))
     if UNKNOWN in [held, *(one.value for one in given)]:
-        return as_tested(Value(UNKNOWN, reads))
+        return _unknown(name, reads)
     result = _computed(held, name, [plain(one) for one in given])
     found = Value(result, reads, counted=base.counted if name in ("slice", "reverse") else None)
-    return as_tested(found) if isinstance(result, bool) or result is UNKNOWN else found
+    # Whether it is one of a list may be a rule; what it looks like is a question of form.
+    return as_tested(found) if (isinstance(result, bool) and name not in _OF_LISTS) or result is UNKNOWN else found
 
 
 def _computed(held: Any, name: str, given: list[Any]) -> Any:
@@ -318,6 +323,12 @@ def plain(one: Value) -> Any:
     return [plain(each) for each in one.value] if isinstance(one.value, tuple) else one.value
 
 
+def _unknown(name: str, reads: tuple[Read, ...]) -> Value:
+    """What something unknown gives. Names such as `isValid` say that it asks for the form."""
+    value = Value(UNKNOWN, reads)
+    return as_tested(value) if _ASKS_FORM.match(name) else value
+
+
 def as_tested(one: Value) -> Value:
     """The same value; its fields were tested for their form."""
     return replace(one, read=tuple(replace(read, tested=True) for read in one.reads), at=None)
@@ -353,5 +364,5 @@ _EVALUATE: Final[Mapping[str, Callable[[Syntax, Names], Value]]] = {
     "member": _member,
     "index": _index,
     "call": _call,
-    "new": lambda syntax, names: as_tested(Value(UNKNOWN, evaluate(syntax.parts[0], names).reads)),
+    "new": lambda syntax, names: Value(UNKNOWN, evaluate(syntax.parts[0], names).reads),
 }

@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
-from dogubako.packs.n8n.diagnosis.data_rules import DATA_RULES
-from dogubako.packs.n8n.diagnosis.failures import Failure
+from dogubako.packs.n8n.diagnosis.contrast import is_contradicted, reconsidered
+from dogubako.packs.n8n.diagnosis.data_rules import DATA_RULES, THROWN_RULES
+from dogubako.packs.n8n.diagnosis.failures import LANGUAGE_ERRORS, Failure
 from dogubako.packs.n8n.diagnosis.flow_rules import FORKS, way_of
 from dogubako.packs.n8n.diagnosis.format_rules import JSON_FAILED, value_quoted
 from dogubako.packs.n8n.diagnosis.names import near_names
@@ -28,8 +30,23 @@ _OWN_MISTAKE = re.compile(
 _NETWORK = re.compile(r"E(?!RR_)[A-Z_]+|ERR_INVALID_URL")
 _BEGINS_WITH_VALUE = re.compile(r"=\s*+\{\{")
 _NAMED_NODE: Final = ("paired_item", "pairedItem")
-_JS_ERRORS: Final = ("TypeError", "ReferenceError", "SyntaxError", "RangeError")
 _CALLS: Final = ("executeWorkflow", "toolWorkflow")
+# Words of n8n about the settings of a node.
+_SETTINGS: Final = {
+    "access to env vars denied": "its expression reads $env, and this n8n does not let workflows read the environment",
+    "Unused Respond to Webhook node": "its responseMode does not wait for the Respond to Webhook node that the workflow"
+    " has: set it to responseNode, or remove that node",
+    "JSON in response body": "the service says that it sends JSON, but its answer is not valid JSON",
+}
+# Code that cannot be parsed does not run, so n8n tells no line.
+_UNREAD = re.compile(
+    r"(?:Invalid or u|U)nexpected (?:token|identifier|end of input|strict)|missing \)|Invalid left-hand"
+)
+# An address up to its query.
+_IN_PATH = re.compile(r"(?:\{\{(?:[^}]++|\}(?!\}))*+\}\}|[^?])*+")
+# n8n writes it so.
+_NO_OUTPUT = re.compile(r"ou?t?put (-?\d{1,9}) is not allowed")
+_LONGEST_SAID: Final = 160
 _BAD_REQUEST: Final = frozenset({"400", "404", "405", "410", "422", "ENOTFOUND", "ERR_INVALID_URL"})
 
 
@@ -43,6 +60,9 @@ def pairing_lost(failure: Failure) -> Cause | None:
         return None
     if "multiple" in kind.lower():
         return _pairs_joined(failure, name)
+    if "no_connection" in kind:
+        problem = f"it reads the item of '{name}', from which no connection leads to it: .first() or .all() need none"
+        return Cause(node=failure.node, problem=problem)
     problem = "its items do not say which input item they were made from (pairedItem), so '{}' cannot find its pair"
     return Cause(node=name, problem=problem.format(failure.node), place=_first_output(failure, name))
 
@@ -89,11 +109,20 @@ def service_failed(failure: Failure) -> Cause | None:
         return _request_from_nothing(failure) or value_quoted(failure) or _no_scheme(failure)
     if code is None or not (_NETWORK.fullmatch(code) or (code.isdecimal() and 400 <= int(code) <= 599)):
         return None
-    if code in _BAD_REQUEST and (cause := _request_from_nothing(failure)) is not None:
+    words = f"{_service_words(code)}{_said(failure)}"
+    cause = _request_from_nothing(failure) if code in _BAD_REQUEST else None
+    if cause is None and code.startswith("4"):
+        cause = refused_request(failure, words)
+    if cause is not None and not is_contradicted(failure, cause):
         return cause
-    if code.startswith("4") and (cause := refused_request(failure, _service_words(code))) is not None:
-        return cause
-    return Cause(node=failure.node, problem=f"{_service_words(code)}{_address_made_from(failure, code)}")
+    return Cause(node=failure.node, problem=f"{words}{_address_made_from(failure, code)}")
+
+
+def _said(failure: Failure) -> str:
+    """The service's own words, where n8n gives them beside its own."""
+    told = failure.raw.get("description")
+    shown = told if isinstance(told, str) and told not in failure.message and "<" not in told else ""
+    return f' and says "{shortened(shown, _LONGEST_SAID)}"' if shown.strip() else ""
 
 
 def _address_made_from(failure: Failure, code: str) -> str:
@@ -137,11 +166,11 @@ def _service_words(code: str) -> str:
 
 
 def _request_from_nothing(failure: Failure) -> Cause | None:
-    """The address of the request has an expression that met null or nothing."""
+    """The address of the request has an expression that met null or nothing; what follows the ? may be optional."""
     url = failure.settings.get("url")
     if not isinstance(url, str):
         return None
-    for reference in references_in(url):
+    for reference in references_in(_IN_PATH.match(url)[0] if failure.http_code else url):  # type: ignore[index]
         for place, path in failure.missing(reference):
             cause = trace_missing(failure.scene, failure.node, reference, place, path)
             answer = f" ({_service_words(failure.http_code)})" if failure.http_code else ""
@@ -169,23 +198,26 @@ def own_fault(failure: Failure) -> Cause | None:
     if failure.kind in _CALLS:
         # Its message is of a node in the sub-workflow: nothing about this one is known.
         return None
+    if failure.is_thrown:
+        return _own(failure, f"its code throws this itself{f' in line {failure.line}' if failure.line else ''}")
     if re.search(r"credential|not authorized|authentication", message, re.IGNORECASE):
         return _own(failure, "its credentials are missing or not accepted")
     if _NO_ITEMS.search(f"{message} {description}"):
         return _own(failure, "its code does not return items")
     if description == "ReferenceError" or message.endswith("is not defined"):
         return _own(failure, f"its code uses a name that does not exist: {shortened(message, 120)}")
-    if description == "SyntaxError" and JSON_FAILED.search(message) is None:
+    unread = failure.is_code and description in ("", "None") and _UNREAD.match(message) is not None
+    if unread or (description == "SyntaxError" and JSON_FAILED.search(message) is None):
         return _own(failure, f"its code cannot be read: {shortened(message, 120)}")
     if message == "invalid syntax" and not failure.is_code:
         return _own(failure, f"one of its expressions cannot be read{_closed_early(failure)}")
-    if "JSON in response body" in message:
-        return _own(failure, "the service says that it sends JSON, but its answer is not valid JSON")
+    if (known := next((told for words, told in _SETTINGS.items() if words in message), None)) is not None:
+        return _own(failure, known)
     if (mistake := _OWN_MISTAKE.search(message)) is not None:
         return _own(failure, f"its code cannot work like this, whatever the data: {shortened(mistake[0], 120)}")
     if re.search(r"timed? ?out", message, re.IGNORECASE):
         return _own(failure, f"it took too long: {shortened(message, 120)}")
-    if failure.is_code and description not in _JS_ERRORS and "throw" in failure.code:
+    if failure.is_code and description not in LANGUAGE_ERRORS and "throw" in failure.code:
         return _own(failure, f"its code throws this itself{f' in line {failure.line}' if failure.line else ''}")
     return None
 
@@ -213,8 +245,24 @@ def _stopped(failure: Failure) -> Cause:
                 return wrong
             if isinstance(value, (str, int, float)) and made.node != failure.node:
                 told.append(f"{reference.written} is {shown_value(value)}, from '{made.node}'")
+    if (led := _led_here(failure)) is not None:
+        return led
     shown = f"; {'; '.join(told[:3])}" if told else ""
     return _own(failure, f"it stops the workflow on purpose with this message{shown}{_sent_here(failure)}")
+
+
+def _led_here(failure: Failure) -> Cause | None:
+    """The fault for which a field is not there that the branch before tests: a misread name, or a node that lost it."""
+    for place in failure.places[:1] if len(failure.places) == 1 or failure.item_index is not None else ():
+        conditions = conditions_of(failure.scene.settings.get(place.node, {}))
+        read = [one for each in conditions for text in texts(each) for one in references_in(text)]
+        for reference in (*read, *failure.references):
+            value = failure.scene.value(place, reference.names)
+            if reference.node is None and (is_absent(value) or value is None) and not reference.called:
+                cause = trace_missing(failure.scene, place.node, reference, place, reference.names)
+                if cause.misread or cause.lost:
+                    return cause.with_problem(f"{cause.problem}, so '{failure.node}' stops the workflow on purpose")
+    return None
 
 
 def _sent_here(failure: Failure) -> str:
@@ -241,13 +289,30 @@ def _own(failure: Failure, problem: str) -> Cause:
     return Cause(node=failure.node, problem=problem)
 
 
+def no_such_output(failure: Failure) -> Cause | None:
+    """A Switch whose expression gives the number of an output that it does not have."""
+    told = _NO_OUTPUT.search(failure.message) if failure.kind == "switch" else None
+    if told is None:
+        return None
+    values = [
+        f"{one.written}, which is {_shown(value)}, from '{trace_value(failure.scene, place, one.names, '').node}'"
+        for one in references_in(str(failure.settings.get("output")))
+        for place, value in failure.values(one)
+    ]
+    made = f", made from {' and '.join(values[:3])}" if values else ""
+    outputs = failure.settings.get("numberOutputs", 4)
+    return _own(failure, f"its expression gives output {told[1]}{made}; it has {outputs} outputs, counted from 0")
+
+
 def error_passed_on(failure: Failure) -> Cause | None:
-    """The failing item is an error that an earlier node passed on as data."""
+    """The failing item is an error that an earlier node passed on as data. A mistake in the code would fail anyway."""
     if failure.item_index is None and len(failure.places) > 1:
+        return None
+    if failure.raw.get("description") in ("ReferenceError", "SyntaxError") or _OWN_MISTAKE.search(failure.plain):
         return None
     for place in failure.places[:1]:
         if (cause := swallowed_before(failure.scene, place)) is not None:
-            return cause
+            return replace(cause, certain=False)
     return None
 
 
@@ -255,15 +320,20 @@ FAILURE_RULES: Final[tuple[Callable[[Failure], Cause | None], ...]] = (
     node_missing,
     pairing_lost,
     service_failed,
-    error_passed_on,
+    no_such_output,
     *DATA_RULES,
+    error_passed_on,
     own_fault,
 )
 
 
 def cause_of(failure: Failure) -> Cause | None:
-    """The cause that the surest rule names."""
-    return next((cause for rule in FAILURE_RULES if (cause := rule(failure)) is not None), None)
+    """The cause that the surest rule names. Rules that read messages know those of n8n, services and the language."""
+    rules = (*THROWN_RULES, error_passed_on, own_fault) if failure.is_thrown else FAILURE_RULES
+    found = (cause for rule in rules if (cause := rule(failure)) is not None)
+    # Code that was run again proves its claim; it may treat items with the same value in different ways.
+    cause = next((one for one in found if failure.is_code or not is_contradicted(failure, one)), None)
+    return reconsidered(failure, cause) if cause is not None else None
 
 
 def _first_output(failure: Failure, name: str) -> Place | None:

@@ -27,6 +27,10 @@ _STATUS = re.compile(r"(?:status code|^)\s?([45]\d\d)\b")
 OF_NOTHING = re.compile(r"Cannot (?:read|set) propert(?:y|ies) of (?:null|undefined)(?: \(\w+ '([^']+)'\))?")
 # Messages may be of any length; the patterns need only their beginning.
 _LONGEST_MESSAGE: Final = 2_000
+# n8n puts the kind of an error of the language into its description.
+LANGUAGE_ERRORS: Final = ("TypeError", "ReferenceError", "SyntaxError", "RangeError", "URIError", "EvalError")
+_THROWN = re.compile(r"(?<![\w$.])throw\b([^;]{1,400}+)")
+_QUOTED = re.compile(r"'([^'\\\n]{4,80})'|\"([^\"\\\n]{4,80})\"|`([^`\\$]{4,80})")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +72,16 @@ class Failure:
     @property
     def is_code(self) -> bool:
         return self.kind in CODE_TYPES
+
+    @cached_property
+    def is_thrown(self) -> bool:
+        """Whether the code of the node throws this itself: its words are the author's, and no error of the language."""
+        if not self.is_code or "throw" not in self.code or self.raw.get("description") in LANGUAGE_ERRORS:
+            return False
+        if isinstance(self.raw.get("lineNumber"), int) and self.raw.get("description") is None:
+            return True
+        written = [one for thrown in _THROWN.findall(self.code) for groups in _QUOTED.findall(thrown) for one in groups]
+        return any(one and one in self.plain for one in written)
 
     @cached_property
     def settings(self) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Follow a value between an execution and those of its sub-workflows: handed down to them, or given back by them."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.references import Reference, Step, references_in
@@ -16,7 +17,7 @@ _CALLS: Final = ("executeWorkflow", "toolWorkflow")
 def handed_down(parent: Scene, child: Scene, cause: Cause) -> Cause | None:
     """Who in the parent made the value that the child's trigger received."""
     place = cause.place
-    if place is None or not cause.path or child.kind(place.node) not in _CALLED or place.node != cause.node:
+    if place is None or not cause.path or child.kind(place.node) not in _CALLED:
         return None
     caller = _caller(parent, str(child.execution.id))
     if caller is None:
@@ -24,7 +25,8 @@ def handed_down(parent: Scene, child: Scene, cause: Cause) -> Cause | None:
     received = child.json(place)
     given = [one for one in parent.input_places(caller.run) if parent.json(one) == received]
     if given:
-        return _traced(parent, caller.node, given[0], cause.path)
+        traced = _traced(parent, caller.node, given[0], cause.path)
+        return _not_given(traced, traced.place or given[0], cause.path) if traced.node == caller.node else traced
     return _mapped(parent, caller, cause.path)
 
 
@@ -54,8 +56,19 @@ def given_back(parent: Scene, child: Scene, cause: Cause) -> Cause | None:
     for at in reversed(child.runs):
         same = [one for one in child.outputs(at) if at.node == last and child.json(one) == wanted]
         if same:
-            return _traced(child, place.node, same[0], cause.path)
+            traced = _traced(child, place.node, same[0], cause.path)
+            return _not_given(traced, same[0], cause.path) if traced.node in (place.node, *_triggers(child)) else traced
     return None
+
+
+def _triggers(scene: Scene) -> list[str]:
+    return [name for name in scene.nodes if scene.kind(name) in _CALLED]
+
+
+def _not_given(traced: Cause, giver: Place, path: tuple[str, ...]) -> Cause:
+    """Who gave out the item, for a field that nobody sets on this side and that is read on the other."""
+    problem = f"it gives out no {'.'.join(path)}, which is read from its items"
+    return replace(traced, node=giver.node, problem=problem, place=giver)
 
 
 def _traced(scene: Scene, reader: str, place: Place, path: tuple[str, ...]) -> Cause:

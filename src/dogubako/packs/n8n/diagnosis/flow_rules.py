@@ -3,17 +3,22 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
+from unicodedata import combining, normalize
 
 from dogubako.packs.n8n.diagnosis.names import NO_FIELD_HINT, near_names
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references_in
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene, conditions_of
-from dogubako.packs.n8n.diagnosis.trace import gap, trace_missing, trace_value, type_name
+from dogubako.packs.n8n.diagnosis.trace import gap, shown_value, trace_missing, trace_value, type_name
 from dogubako.packs.n8n.formatters.flow import Input, Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
 FORKS: Final = frozenset({"if", "filter", "switch"})
 _MOST_NAMES: Final = 4
 _MOST_ITEMS: Final = 200
+_MOST_CONDITIONS: Final = 10
+_MOST_KEYS: Final = 3
+_ONLY_FORM: Final = "they differ only in"
+_ASKS_WHETHER_THERE: Final = frozenset({"exists", "notExists", "empty", "notEmpty"})
 
 
 def dried_up(scene: Scene) -> Cause | None:
@@ -30,6 +35,9 @@ def dried_up(scene: Scene) -> Cause | None:
         if idle or merges:
             count = sum(len(one.items) for one in received)
             head = f"it was given {count} item{'s' if count > 1 else ''} and handed on none"
+            elsewhere = [number for number, items in enumerate(at.run.outputs) if items]
+            if scene.kind(at.node) in ("if", "switch") and elsewhere:
+                head = f"its {count} items went to {way_of(scene, at.node, elsewhere[0])}, where no node is connected"
             return _with_reason(scene, at, head, _consequence(idle, merges))
     return None
 
@@ -66,8 +74,7 @@ def one_way(scene: Scene) -> Cause | None:
         if len(taken) == 1 and idle and sum(counts):
             way = way_of(scene, name, taken[0])
             head = f"all {sum(counts)} items went to {way}" if sum(counts) > 1 else f"its only item went to {way}"
-            cause = _with_reason(scene, RunPlace(node=name, index=0, run=runs[0]), head, _consequence(idle, []))
-            return replace(cause, certain=False)
+            return _with_reason(scene, RunPlace(node=name, index=0, run=runs[0]), head, _consequence(idle, []))
     return None
 
 
@@ -85,38 +92,67 @@ def _consequence(idle: list[str], merges: list[str]) -> str:
 
 
 def _with_reason(scene: Scene, at: RunPlace, head: str, tail: str) -> Cause:
-    """The consequence, and the values that the condition compared."""
+    """The consequence, and the values that the condition compared.
+
+    That nothing is left over may be what is wanted. It is certain to be wrong only if the node reads what is not there,
+    or compares values that differ in nothing but their form.
+    """
     place = next(iter(scene.input_places(at.run)), None)
     shown = Place(node=at.node, run=at.index, output=0, item=0)
-    plain = Cause(node=at.node, problem=f"{head}{tail}", place=shown, walk=(place,) if place else ())
-    for condition in conditions_of(scene.settings.get(at.node, {})):
-        for reference in references_in(str(condition.get("leftValue"))):
-            for where in scene.places_read(reference, place, at.run)[:1]:
-                return _with_condition(scene, at, plain, condition, reference, where)
+    plain = Cause(node=at.node, problem=f"{head}{tail}", place=shown, walk=(place,) if place else (), certain=False)
+    tested = [
+        _with_condition(scene, at, plain, condition, reference, where)
+        for condition in conditions_of(scene.settings.get(at.node, {}))[:_MOST_CONDITIONS]
+        for reference in references_in(str(condition.get("leftValue")))
+        for where in scene.places_read(reference, place, at.run)[:1]
+    ]
+    if tested:
+        return next((one for one in tested if one.certain), tested[0])
     field = scene.settings.get(at.node, {}).get("fieldToSplitOut")
     if isinstance(field, str) and place is not None and is_absent(scene.value(place, tuple(field.split(".")))):
-        return plain.with_problem(f"{plain.problem}; it splits {field}, which the items do not have")
+        told = f"{plain.problem}; it splits {field}, which the items do not have"
+        return replace(plain, problem=told, certain=True)
     if isinstance(field, str) and place is not None and scene.value(place, tuple(field.split("."))) == []:
         maker = trace_value(scene, place, tuple(field.split(".")), "").node
         return plain.with_problem(f"{plain.problem}; it splits {field}, an empty list, from '{maker}'")
-    return plain.with_problem(f"{plain.problem}{_merge_reason(scene, at)}")
+    reason = _merge_reason(scene, at)
+    return replace(plain, problem=f"{plain.problem}{reason}", certain=_ONLY_FORM in reason)
 
 
 def _with_condition(
     scene: Scene, at: RunPlace, plain: Cause, condition: Mapping[str, Any], reference: Reference, where: Place
 ) -> Cause:
     """What the condition met: a field that was lost before, a wrong type, or two values to compare."""
-    value = scene.value(where, reference.names)
+    value = _tested_value(scene, where, reference.names)
     if is_absent(value):
         path = gap(scene.json(where), reference) or reference.names
         cause = trace_missing(scene, at.node, reference, where, path)
         if cause.lost:
             return cause.with_problem(f"{cause.problem}; '{at.node}' tests it: {plain.problem}")
-        return plain.with_problem(f"{plain.problem}; it tests {reference.written}, which the items do not have")
+        misread = cause.misread and not _asks_whether_there(condition)
+        hint = f": {cause.problem}" if misread else ""
+        told = f"{plain.problem}; it tests {reference.written}, which the items do not have{hint}"
+        return replace(plain, problem=told, certain=misread)
     if (wanted := _swallowed_type(scene, at, value, condition)) is not None:
         described = f"where '{at.node}' expected a {wanted}; it went on after that error: {plain.problem}"
         return trace_value(scene, where, reference.names, described)
-    return plain.with_problem(f"{plain.problem}; {_compared(reference, value, condition)}")
+    right = only_reference(str(condition.get("rightValue")))
+    found = scene.places_read(right, where if right.node is None else None, at.run)[:1] if right is not None else []
+    if right is not None and found:
+        condition = {**condition, "rightValue": scene.value(found[0], right.names)}
+    compared = _compared(reference, value, condition)
+    return replace(plain, problem=f"{plain.problem}; {compared}", certain=_ONLY_FORM in compared)
+
+
+def _tested_value(scene: Scene, where: Place, names: tuple[str, ...]) -> Any:
+    """What a reference finds; lists and texts have a length."""
+    held = scene.value(where, names[:-1]) if names[-1:] == ("length",) else None
+    return len(held) if isinstance(held, (list, str)) else scene.value(where, names)
+
+
+def _asks_whether_there(condition: Mapping[str, Any]) -> bool:
+    operator = condition.get("operator")
+    return isinstance(operator, Mapping) and operator.get("operation") in _ASKS_WHETHER_THERE
 
 
 def _swallowed_type(scene: Scene, at: RunPlace, value: Any, condition: Mapping[str, Any]) -> str | None:
@@ -134,22 +170,30 @@ def _compared(reference: Reference, value: Any, condition: Mapping[str, Any]) ->
     operator = condition.get("operator")
     operation = operator.get("operation") if isinstance(operator, Mapping) else "?"
     right = condition.get("rightValue")
-    words = f"{reference.written} is {shortened(repr(value), 60)} ({type_name(value)}), tested by '{operation}'"
+    words = f"{reference.written} is {shown_value(value)}, tested by '{operation}'"
     if only_reference(written := condition.get("leftValue")) is None:
         # Not the field is compared, but what the expression makes of it.
-        told = f"it tests {shortened(str(written), 80)} by '{operation}' with {shortened(repr(right), 60)}"
-        return f"{told}, and {reference.written} is {shortened(repr(value), 60)} ({type_name(value)})"
-    return (
-        words if right in ("", None) else f"{words} with {shortened(repr(right), 60)}{_small_difference(value, right)}"
-    )
+        told = f"it tests {shortened(str(written), 80)} by '{operation}' with {shown_value(right)}"
+        return f"{told}, and {reference.written} is {shown_value(value)}"
+    return words if right in ("", None) else f"{words} with {shown_value(right)}{_small_difference(value, right)}"
 
 
 def _small_difference(value: Any, right: Any) -> str:
     if type(value) is not type(right):
-        return ": they differ only in type" if str(value) == str(right) else ""
-    if isinstance(value, str) and value != right and value.strip().casefold() == right.strip().casefold():
-        return ": they differ only in case or spaces"
+        return f": {_ONLY_FORM} type" if str(value) == str(right) else ""
+    if not isinstance(value, str) or value == right:
+        return ""
+    if value.strip().casefold() == right.strip().casefold():
+        return f": {_ONLY_FORM} case or spaces"
+    if value.strip() and _bare(value) == _bare(right):
+        return f": {_ONLY_FORM} accents, or characters that do not show"
     return ""
+
+
+def _bare(text: str) -> str:
+    """The text without accents, spaces and characters that do not show."""
+    signs = normalize("NFKD", text.casefold())
+    return "".join(sign for sign in signs if not combining(sign) and sign.isprintable() and not sign.isspace())
 
 
 def _merge_reason(scene: Scene, at: RunPlace) -> str:
@@ -157,8 +201,13 @@ def _merge_reason(scene: Scene, at: RunPlace) -> str:
     sides = scene.inputs(at.run) if scene.kind(at.node) == "merge" else []
     keys = _merge_keys(scene.settings.get(at.node, {}))
     if keys is not None and len(sides) > 1:
-        shown = [_key_values(scene, side, key) for side, key in zip(sides, keys, strict=False)]
-        return f"; no keys match: {shortened('; '.join(shown), 300)}"
+        values = [_key_values(scene, side, key) for side, key in zip(sides, keys, strict=False)]
+        shown = [
+            f"{key} from '{side.node}': {', '.join(map(_shown, held))}"
+            for side, key, held in zip(sides, keys, values, strict=False)
+        ]
+        alike = next((told for one in values[0] for other in values[1] if (told := _small_difference(one, other))), "")
+        return f"; no keys match: {shortened('; '.join(shown), 300)}{alike}"
     return "".join(f"; input {one.number + 1} from '{one.node}' had {len(one.items)} items" for one in sides)
 
 
@@ -174,13 +223,15 @@ def _merge_keys(settings: Mapping[str, Any]) -> tuple[str, str] | None:
     return (str(pair.get("field1")), str(pair.get("field2"))) if pair is not None else None
 
 
-def _key_values(scene: Scene, side: Input, key: str) -> str:
-    """Some values of the key on one side, with their types."""
-    numbers = range(min(3, len(side.items)))
+def _key_values(scene: Scene, side: Input, key: str) -> list[Any]:
+    """Some values of the key on one side."""
+    numbers = range(min(_MOST_KEYS, len(side.items)))
     places = (Place(node=side.node, run=side.run, output=side.output, item=number) for number in numbers)
-    values = [scene.value(place, tuple(key.split("."))) for place in places]
-    shown = ("absent" if is_absent(value) else f"{value!r} ({type_name(value)})" for value in values)
-    return f"{key} from '{side.node}': {', '.join(shown)}"
+    return [scene.value(place, tuple(key.split("."))) for place in places]
+
+
+def _shown(value: Any) -> str:
+    return "absent" if is_absent(value) else shown_value(value)
 
 
 def condition_on_nothing(scene: Scene) -> Cause | None:
@@ -198,7 +249,8 @@ def condition_on_nothing(scene: Scene) -> Cause | None:
                         if path is not None and len(path) < len(reference.names):
                             cause = trace_missing(scene, at.node, reference, where, path)
                             told = f"so the condition of '{at.node}' fails for it, and counts as not met"
-                            return cause.with_problem(f"{cause.problem}, {told}")
+                            wrong = cause.lost or cause.misread
+                            return replace(cause, problem=f"{cause.problem}, {told}", certain=wrong)
     return None
 
 
@@ -228,7 +280,7 @@ def merge_side_empty(scene: Scene) -> Cause | None:
         empty = next((one for one in inputs if not one.items), None)
         if empty is not None and any(one.items for one in inputs):
             problem = f"it gave no items to '{at.node}', which got only those of its other inputs"
-            return Cause(node=empty.node, problem=problem)
+            return Cause(node=empty.node, problem=problem, certain=False)
     return None
 
 

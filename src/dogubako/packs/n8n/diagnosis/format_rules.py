@@ -2,13 +2,16 @@
 
 import json
 import re
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.names import is_html
 from dogubako.packs.n8n.diagnosis.references import Reference, Step, only_reference, references_in
 from dogubako.packs.n8n.diagnosis.scene import Cause
+from dogubako.packs.n8n.diagnosis.trace import shown_value, trace_value
+from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
 
 JSON_FAILED = re.compile(r"Unexpected (?:token|end of|non-whitespace)|in JSON at position|valid JSON")
@@ -42,6 +45,7 @@ _QUOTES = re.compile(
     r"(?:Invalid|Incorrect|Unknown|Unsupported)[^:\n]{0,60}\s?:\s*+(\S.{0,199}?)(?:\.? URL must.{0,80})?$"
 )
 _LONGEST_TEMPLATE: Final = 20_000
+_HOLDS_JSON = re.compile(r"json|responseBody", re.IGNORECASE)
 
 
 def body_broken(failure: Failure) -> Cause | None:
@@ -49,39 +53,76 @@ def body_broken(failure: Failure) -> Cause | None:
     if "JSON" not in failure.message:
         return None
     for key, text in failure.settings.items():
-        if isinstance(text, str) and "json" in key.lower() and text.startswith("=") and len(text) < _LONGEST_TEMPLATE:
-            if not _is_json(_filled(text[1:])):
-                return Cause(node=failure.node, problem=f"the JSON in its parameter {key} is written wrongly")
-            return _breaking_value(failure, text)
+        if not isinstance(text, str) or not _HOLDS_JSON.search(key) or not text.startswith("="):
+            continue
+        if len(text) >= _LONGEST_TEMPLATE or _EXPRESSION.fullmatch(text[1:].strip()):
+            continue
+        if not _is_json(_filled(text[1:])):
+            return Cause(node=failure.node, problem=f"the JSON in its parameter {key} is written wrongly")
+        return _breaking_value(failure, key, text[1:])
     return None
 
 
-def _breaking_value(failure: Failure, text: str) -> Cause | None:
-    for reference in references_in(text):
-        for place, value in failure.values(reference):
-            if is_absent(value) or value is None:
-                return failure.trace_gap(reference, place)
-            if isinstance(value, (list, dict)) and _is_put_in(text, reference):
-                return failure.trace(reference, place, "which is no text; JSON.stringify() would write it as JSON")
-            if isinstance(value, str) and re.search(r'["\\\n\r\t]', value):
-                return failure.trace(reference, place, "whose quotes or line breaks make the JSON invalid")
+def _breaking_value(failure: Failure, key: str, template: str) -> Cause | None:
+    """The one value without which the JSON would be valid: the text is filled in as n8n does it."""
+    for place in failure.places:
+        held = {text: one for text in _EXPRESSION.findall(template) if (one := _held(failure, text, place)) is not None}
+        if _is_json(_filled(template, held)):
+            continue
+        breaking = [one for one in held if _is_json(_filled(template, {**held, one: None}))]
+        if len(breaking) != 1:
+            problem = f"the JSON in its parameter {key} is not valid with the values of this item"
+            return Cause(node=failure.node, problem=problem)
+        where, reference, value = held[breaking[0]]
+        quoted = _is_quoted(template, template.index(breaking[0]))
+        return _explained(failure, key, reference, where, value, quoted=quoted)
     return None
 
 
-def _is_put_in(text: str, reference: Reference) -> bool:
-    """Whether an expression inside a longer text consists of this reference alone."""
-    return text[1:].strip() not in _EXPRESSION.findall(text) and any(
-        only_reference(f"={one}") == reference for one in _EXPRESSION.findall(text)
-    )
+def _explained(failure: Failure, key: str, reference: Reference, place: Place, value: Any, *, quoted: bool) -> Cause:
+    if is_absent(value) or value is None:
+        return failure.trace_gap(reference, place)
+    if isinstance(value, (list, dict)):
+        return failure.trace(reference, place, "which is no text; JSON.stringify() would write it as JSON")
+    if quoted or not isinstance(value, str):
+        return failure.trace(reference, place, "whose quotes or line breaks make the JSON invalid")
+    others = [one for at, one in failure.values(reference) if at != place] or [
+        failure.scene.value(one, reference.names) for one in failure.scene.siblings(place)
+    ]
+    if any(isinstance(one, (int, float)) for one in others):
+        return failure.trace(reference, place, "where other items have a number, and the JSON has no quotes around it")
+    maker = failure.trace(reference, place, "").node
+    told = f"{reference.written}, which is {shown_value(value)}, from '{maker}'"
+    return Cause(node=failure.node, problem=f"the JSON in its parameter {key} has no quotes around {told}", place=place)
 
 
-def _filled(template: str) -> str:
-    """The template with a harmless value for every expression, inside quotes or outside."""
+_Held = tuple[Place, Reference, Any]
 
-    def harmless(match: re.Match[str]) -> str:
-        return "x" if template.count('"', 0, match.start()) % 2 else "0"
 
-    return _EXPRESSION.sub(harmless, template)
+def _held(failure: Failure, expression: str, place: Place) -> _Held | None:
+    """What an expression that is one reference finds while this item is processed."""
+    reference = only_reference(f"={expression}")
+    found = failure.scene.places_read(reference, place, failure.run)[:1] if reference is not None else []
+    return (found[0], reference, failure.scene.value(found[0], reference.names)) if found and reference else None
+
+
+def _filled(template: str, held: Mapping[str, _Held | None] | None = None) -> str:
+    """The template with its values, and with a harmless one for every expression whose value is not known."""
+
+    def filled(match: re.Match[str]) -> str:
+        known = (held or {}).get(match[0])
+        if known is None:
+            return "x" if _is_quoted(template, match.start()) else "0"
+        value = known[2]
+        if isinstance(value, bool) or not isinstance(value, (str, int, float, dict, list)):
+            return str(value).lower() if isinstance(value, bool) else ""
+        return "[object Object]" if isinstance(value, (dict, list)) else str(value)
+
+    return _EXPRESSION.sub(filled, template)
+
+
+def _is_quoted(template: str, place: int) -> bool:
+    return template.count('"', 0, place) % 2 == 1
 
 
 def unreadable_json(failure: Failure) -> Cause | None:
@@ -89,7 +130,7 @@ def unreadable_json(failure: Failure) -> Cause | None:
     if JSON_FAILED.search(f"{failure.message} {failure.raw.get('description') or ''}") is None:
         return None
     parsed = [one for text in _PARSED.findall(failure.code) for one in _resolved(failure, text)]
-    for reference in parsed or failure.on_line():
+    for reference in parsed or _only_one(failure):
         for place, value in failure.values(reference):
             if isinstance(value, str) and not _is_json(value):
                 what = "HTML, not JSON" if is_html(value) else "which is not valid JSON"
@@ -97,8 +138,29 @@ def unreadable_json(failure: Failure) -> Cause | None:
             if parsed and (is_absent(value) or value is None):
                 return failure.trace_gap(reference, place)
             if parsed and isinstance(value, (dict, list)):
-                return failure.trace(reference, place, "already parsed: JSON.parse wants a text")
+                return parsed_already(failure, place, reference.names)
     return None
+
+
+def parsed_already(failure: Failure, place: Place, path: tuple[str, ...]) -> Cause:
+    """JSON.parse of an object: needless, unless other items have a text there."""
+    described = "already parsed: JSON.parse wants a text"
+    others = [failure.scene.value(one, path) for one in failure.scene.siblings(place)]
+    cause = trace_value(failure.scene, place, path, described)
+    if any(isinstance(one, str) for one in others):
+        return cause
+    return replace(cause, node=failure.node, problem=f"{cause.problem}, and from '{cause.node}' it comes as it is")
+
+
+def _only_one(failure: Failure) -> list[Reference]:
+    """The reference on the line of the error, if it is the only one: of several it is not known which is meant."""
+    found = {(one.node, one.pick, one.names): one for one in failure.on_line()}
+    return list(found.values()) if len(found) == 1 else []
+
+
+def parsed_and_caught(failure: Failure) -> Cause | None:
+    """A text that `JSON.parse` could not read, in code that catches the error and throws its words again."""
+    return unreadable_json(failure) if "catch" in failure.code and _PARSED.search(failure.code) else None
 
 
 def bad_date(failure: Failure) -> Cause | None:
@@ -106,7 +168,7 @@ def bad_date(failure: Failure) -> Cause | None:
     if _BAD_DATE.search(f"{failure.message} {failure.raw.get('description') or ''}") is None:
         return None
     dated = [one for text in _DATE_READ.findall(failure.code) for one in _resolved(failure, text)]
-    for reference in dated or failure.on_line():
+    for reference in dated or _only_one(failure):
         for place, value in failure.values(reference):
             if dated and (is_absent(value) or value is None):
                 return failure.trace_gap(reference, place)

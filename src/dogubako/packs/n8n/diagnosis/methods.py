@@ -5,7 +5,7 @@ from typing import Final
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.names import near_names
 from dogubako.packs.n8n.diagnosis.scene import Cause
-from dogubako.packs.n8n.diagnosis.trace import trace_value, type_name
+from dogubako.packs.n8n.diagnosis.trace import trace_type, type_name
 from dogubako.packs.n8n.formatters.flow import Place
 
 _OF_STRINGS: Final = """
@@ -32,9 +32,9 @@ def without_method(failure: Failure, place: Place, path: tuple[str, ...], method
     """A value of the wrong type, or a method that no value has."""
     if method in METHODS["date"]:
         described = f"no date, so it has no {method}(); between nodes a date becomes a text"
-        return trace_value(failure.scene, place, path, described)
+        return trace_type(failure.scene, failure.node, place, path, described)
     if any(method in known for known in METHODS.values()):
-        return trace_value(failure.scene, place, path, f"which has no {method}()")
+        return trace_type(failure.scene, failure.node, place, path, f"which has no {method}()")
     kind = type_name(failure.scene.value(place, path))
     near = near_names(METHODS.get(kind, []), method)
     hint = f"; there is {near[0]}()" if near else ""

@@ -6,6 +6,7 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import pairwise, takewhile
 from typing import Any, Final
+from unicodedata import normalize
 
 from dogubako.contract.redaction import visible
 from dogubako.packs.n8n.diagnosis.assignments import assigned
@@ -18,6 +19,10 @@ _NEAR: Final = 0.7
 _NEAR_OTHER_SCRIPTS: Final = 0.6
 _DEEPEST_KEY: Final = 4
 _MOST_SIBLINGS: Final = 200
+_MOST_SHOWN: Final = 8
+_FIRST_REFUSAL: Final = 400
+_MOST_ALIKE: Final = 2
+_SHORTEST_PART: Final = 3
 # Nodes that put an answer from outside in place of the item.
 _ANSWERS: Final = frozenset({"httpRequest", "graphql", "executeWorkflow"})
 # Nodes that pass items on as they are.
@@ -35,7 +40,7 @@ Path = tuple[str, ...]
 
 def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk: list[Place]) -> Cause:
     """Nobody wrote this name: a misspelling, a field that lies elsewhere, or data that came without it."""
-    name, nearest, last = ".".join(path), walk[0], walk[-1]
+    name, nearest = ".".join(path), walk[0]
     data = scene.json(nearest)
     if data == {}:
         empty = _emptied(scene, walk)
@@ -43,13 +48,15 @@ def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk:
         return Cause(node=empty.node, problem=problem, place=empty, walk=tuple(walk))
     if path[0].isdecimal() and isinstance(data, Mapping):
         problem = f"it reads element {path[0]} of an item, but a list that a node gives out becomes items, one for each"
-        return Cause(node=reader, problem=problem, place=nearest, walk=(nearest,))
+        return Cause(node=reader, problem=problem, place=nearest, walk=(nearest,), misread=True)
     known = (
-        _odd_answer(scene, name, walk)
+        _not_waited(scene, name, walk)
+        or _odd_answer(scene, name, walk)
         or _switched_off(scene, path, walk)
         or _calculated_without(scene, path, walk)
         or _not_renamed(scene, path, walk)
         or _only_this_item(scene, path, walk)
+        or _only_this_element(scene, path, walk)
         or _not_split(scene, path, walk)
     )
     if known is not None:
@@ -59,22 +66,27 @@ def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk:
         elsewhere = None
     if elsewhere is not None and elsewhere != path:
         problem = f"it reads {_written(path)}, but the item has it as {_written(elsewhere)}"
-        return Cause(node=reader, problem=problem, place=nearest, walk=(nearest,))
+        return Cause(node=reader, problem=problem, place=nearest, walk=(nearest,), misread=True)
     near = _near_name(value_at(data, path[:-1]) if path[:-1] else data, path[-1])
     if near is not None:
         return _misnamed(scene, reader, path, near, walk)
     if (meant := _meant(scene, reader, path, data)) is not None:
         problem = f"it makes {meant} from {name}, which no node sets, and the item has {meant} itself"
-        return Cause(node=reader, problem=problem, place=nearest, walk=(nearest,))
+        return Cause(node=reader, problem=problem, place=nearest, walk=(nearest,), misread=True)
     source = _source(scene, walk)
-    if source != last or _is_start(scene, last):
-        problem = _from_nothing(scene, source, path) or (
-            f"no node before '{reader}' sets {name}; the items that come from here do not have it"
-        )
-        way = tuple(walk[: walk.index(source) + 1])
-        return Cause(node=source.node, problem=problem, place=source, walk=way, path=path)
-    problem = f"there is no {name}, and n8n does not tell what this item was made from"
-    return Cause(node=last.node, problem=problem, place=last, walk=tuple(walk), certain=False, path=path)
+    way = tuple(walk[: walk.index(source) + 1])
+    if (made := _from_nothing(scene, source, path)) is not None:
+        return Cause(node=source.node, problem=made, place=source, walk=way, path=path)
+    problem = f"it reads {name}, which no node sets; {_has(scene, source)}"
+    return Cause(node=reader, problem=problem, place=source, walk=way, path=path)
+
+
+def _has(scene: Scene, source: Place) -> str:
+    """What the item has, and where it comes from."""
+    data = scene.json(source)
+    names = [visible(str(key)) for key in data][:_MOST_SHOWN] if isinstance(data, Mapping) else []
+    more = ", …" if isinstance(data, Mapping) and len(data) > _MOST_SHOWN else ""
+    return f"the item comes from '{source.node}' and has {', '.join(names) or 'no fields'}{more}"
 
 
 def _only_this_item(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
@@ -90,6 +102,20 @@ def _only_this_item(scene: Scene, path: Path, walk: list[Place]) -> Cause | None
                 problem = f"item {place.item} of it has no {'.'.join(path)}; item {number} has one"
                 way = tuple(walk[: walk.index(place) + 1])
                 return Cause(node=place.node, problem=problem, place=place, walk=way, path=path)
+    return None
+
+
+def _only_this_element(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
+    """An element of a list without the field that another element has: then the name is right."""
+    source = _source(scene, walk)
+    for size in [number for number, name in enumerate(path) if name.isdecimal() and 0 < number < len(path) - 1]:
+        listed = scene.value(source, path[:size])
+        for number in range(min(len(listed), _MOST_SIBLINGS)) if isinstance(listed, list) else ():
+            if not is_absent(value_at(listed[number], path[size + 1 :])):
+                field, holder = ".".join(path[size + 1 :]), ".".join(path[:size])
+                problem = f"element {path[size]} of {holder} has no {field}; element {number} has one"
+                way = tuple(walk[: walk.index(source) + 1])
+                return Cause(node=source.node, problem=problem, place=source, walk=way, path=path)
     return None
 
 
@@ -169,7 +195,7 @@ def _switched_off(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
     """A disabled node on the way that would have made the field."""
     for place in walk:
         node = scene.nodes.get(place.node)
-        if node is not None and node.disabled and path[0] in _written_names(scene, place.node):
+        if node is not None and node.disabled and path[0] in written_names(scene, place.node):
             problem = f"it is disabled, so it does not make {'.'.join(path)}"
             return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk[: walk.index(place) + 1]))
     return None
@@ -213,6 +239,16 @@ def _renamed_to(scene: Scene, node: str, name: str) -> list[str]:
     return [str(one.get("currentKey")) for one in pairs if one.get("newKey") == name]
 
 
+def _not_waited(scene: Scene, name: str, walk: list[Place]) -> Cause | None:
+    """A call of a sub-workflow that does not wait for its answer."""
+    for place in walk:
+        options = scene.settings.get(place.node, {}).get("options")
+        if isinstance(options, Mapping) and options.get("waitForSubWorkflow") is False:
+            problem = f"it does not wait for its sub-workflow (waitForSubWorkflow), so there is no {name} from it"
+            return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk[: walk.index(place) + 1]))
+    return None
+
+
 def _odd_answer(scene: Scene, name: str, walk: list[Place]) -> Cause | None:
     """An answer of a service that is a page, or that says why it has no data."""
     for place in walk:
@@ -225,6 +261,15 @@ def _odd_answer(scene: Scene, name: str, walk: list[Place]) -> Cause | None:
         if (held := _in_text(data, name)) is not None:
             problem = f"its answer came as text, not as JSON: {name} lies in the text {held}"
             return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk[: walk.index(place) + 1]))
+        status = data.get("statusCode")
+        if isinstance(status, int) and status >= _FIRST_REFUSAL:
+            problem = f"its answer has no {name}, but the status {status}, and it is set to go on with that"
+            way = tuple(walk[: walk.index(place) + 1])
+            return Cause(node=place.node, problem=problem, place=place, walk=way, lost=True)
+        if (files := scene.item(place).get("binary")) and isinstance(files, Mapping):
+            problem = f"its answer came as a file ({', '.join(map(str, list(files)[:3]))}), so there is no {name}"
+            way = tuple(walk[: walk.index(place) + 1])
+            return Cause(node=place.node, problem=problem, place=place, walk=way, lost=True)
         said = next((data[key] for key in ("error", "errors", "message", "detail") if data.get(key)), None)
         if said is not None:
             problem = f"its answer has no {name}, but says: {shortened(str(said), _LONGEST_VALUE)}"
@@ -258,18 +303,42 @@ def _misnamed(scene: Scene, reader: str, path: Path, near: str, walk: list[Place
             break
         having.append(place)
     writer = having[-1] if having else walk[0]
-    made_up = near in _written_names(scene, writer.node) and writer != _source(scene, walk)
+    made_up = near in written_names(scene, writer.node) and writer != _source(scene, walk)
     if made_up and not _is_read_elsewhere(scene, other, reader):
         problem = f"there is no {name}, but a field called {'.'.join(other)}, first written here"
         return Cause(node=writer.node, problem=problem, place=writer, walk=tuple(having))
     has = visible(".".join(other))
     unseen = ", whose name has characters that do not show" if has != ".".join(other) else ""
+    if normalize("NFC", near) == normalize("NFC", path[-1]):
+        unseen = ", which looks the same but is composed of other characters (Unicode)"
     unseen = unseen or (", whose name begins or ends with a space" if near != near.strip() else "")
-    problem = f"it reads {name}, which no node sets; the item has {has}, from '{writer.node}'{unseen}"
-    return Cause(node=reader, problem=problem, place=walk[0], walk=(walk[0],))
+    problem = f"it reads {name}, which no node sets; the item has {has}{_others_alike(scene, path, near, walk)}"
+    problem = f"{problem}, from '{writer.node}'{unseen}"
+    return Cause(node=reader, problem=problem, place=walk[0], walk=(walk[0],), misread=True)
 
 
-def _written_names(scene: Scene, node: str) -> str:
+def _others_alike(scene: Scene, path: Path, near: str, walk: list[Place]) -> str:
+    """Further names that may be meant: those that hold the wanted one, or are spelt alike."""
+    data = scene.value(walk[0], path[:-1]) if path[:-1] else scene.json(walk[0])
+    others = [one for one in _alike(data, path[-1]) if one != near][:_MOST_ALIKE]
+    return f" and {', '.join(visible(one) for one in others)}" if others else ""
+
+
+def _alike(data: Any, wanted: str) -> list[str]:
+    """Names that may be meant; those without a value only if there is no other."""
+    names = [str(key) for key in data][:_MOST_SIBLINGS] if isinstance(data, Mapping) else []
+    near = near_names(names, wanted)
+    holding = [one for one in names if one != wanted and _holds(one.casefold(), wanted.casefold())]
+    found = list(dict.fromkeys([*near, *holding]))
+    return [one for one in found if data[one] not in (None, "")] or found
+
+
+def _holds(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    return len(short) >= _SHORTEST_PART and short in long
+
+
+def written_names(scene: Scene, node: str) -> str:
     """The text of a node that makes fields itself; of others it is what came from outside."""
     makers = {"set", "code", "function", "functionItem", "renameKeys", "aggregate", "summarize"}
     return repr(scene.settings.get(node, {})) if scene.kind(node) in makers else ""
@@ -320,7 +389,9 @@ def _is_of_another(data: Any, path: Path, found: Path) -> bool:
 
 
 def _near_name(data: Any, wanted: str) -> str | None:
-    return next(iter(near_names([str(key) for key in data], wanted)), None) if isinstance(data, Mapping) else None
+    """The name that is spelt most alike; one that has a value, if there is one."""
+    names = near_names([str(key) for key in data], wanted) if isinstance(data, Mapping) else []
+    return next((one for one in names if data[one] not in (None, "")), names[0] if names else None)
 
 
 def near_names(names: Sequence[str], wanted: str) -> list[str]:

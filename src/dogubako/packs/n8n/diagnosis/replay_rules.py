@@ -9,7 +9,7 @@ from dogubako.packs.n8n.diagnosis.code_rules import LONGEST_CODE_FOLLOWED, blame
 from dogubako.packs.n8n.diagnosis.counts import too_few
 from dogubako.packs.n8n.diagnosis.evaluation import Read
 from dogubako.packs.n8n.diagnosis.failures import OF_NOTHING, Failure
-from dogubako.packs.n8n.diagnosis.format_rules import JSON_FAILED
+from dogubako.packs.n8n.diagnosis.format_rules import JSON_FAILED, parsed_already
 from dogubako.packs.n8n.diagnosis.methods import without_method
 from dogubako.packs.n8n.diagnosis.replay.interpreter import Interpreter
 from dogubako.packs.n8n.diagnosis.replay.names import NOT_REPLAYED, N8nNames, runs_for_each
@@ -130,19 +130,29 @@ def _explained(failure: Failure, thrown: Thrown, culprit: Val) -> Cause | None:
         (read,) = reads
         if culprit.is_nothing:
             return _by_key(failure, traced_to(failure, read), culprit)
-        if thrown.kind == "function":
-            return without_method(failure, read.place, read.path, thrown.message) if thrown.message else None
-        return trace_value(failure.scene, read.place, read.path, _DESCRIBED.get(thrown.kind, "which is not taken"))
+        return _not_taken(failure, thrown, read)
     if len(reads) != 1 or not culprit.is_nothing:
         return None
     (read,) = reads
     if read.value is None or is_absent(read.value):
         return traced_to(failure, read)
+    if (lacking := found_nothing(failure, only_tables=True)) is not None:
+        # The table may be too small as well as the value wrong.
+        return lacking
     if not _is_odd(failure, read):
         return found_nothing(failure) or _looked_up(failure, thrown, read)
     return trace_value(
         failure.scene, read.place, read.path, f"in which line {thrown.line} does not find what it looks for"
     )
+
+
+def _not_taken(failure: Failure, thrown: Thrown, read: Read) -> Cause | None:
+    """A field that is there, and that the code cannot use."""
+    if thrown.kind == "json" and isinstance(read.value, (dict, list)):
+        return parsed_already(failure, read.place, read.path)
+    if thrown.kind == "function":
+        return without_method(failure, read.place, read.path, thrown.message) if thrown.message else None
+    return trace_value(failure.scene, read.place, read.path, _DESCRIBED.get(thrown.kind, "which is not taken"))
 
 
 def _looked_up(failure: Failure, thrown: Thrown, read: Read) -> Cause:

@@ -8,9 +8,11 @@ from dogubako.packs.n8n.diagnosis.failure_rules import cause_of
 from dogubako.packs.n8n.diagnosis.failures import Failure, failure_of, failure_of_item
 from dogubako.packs.n8n.diagnosis.families import given_back, handed_down
 from dogubako.packs.n8n.diagnosis.flow_rules import FLOW_RULES, ended_empty
+from dogubako.packs.n8n.diagnosis.loss_rules import LOSS_RULES
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
 from dogubako.packs.n8n.diagnosis.text_rules import TEXT_RULES
 from dogubako.packs.n8n.diagnosis.trace import went_on
+from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import shortened, small_json, smaller, tokens_of
 from dogubako.packs.n8n.models import Execution
 
@@ -20,6 +22,7 @@ _LONGEST_TEXT: Final = 200
 _LONGEST_PROBLEM: Final = 600
 _PATH_END: Final = 8
 _MOST_OTHERS: Final = 2
+_NOTHING_WRONG: Final = "nothing is known to be wrong"
 
 
 class Diagnosis:
@@ -81,15 +84,29 @@ class Diagnosis:
             "workflowName": execution.workflow.name,
             "status": execution.status,
             "failure": self._told_failure(),
-            "origin": self._told_origin(),
+            "origin" if self._is_claimed() else "noticed": self._told_origin(),
             "path": self._path(),
             "explanation": self._explanation(),
-            "alsoNoticed": []
-            if child
-            else [f"'{one.node}': {_cut(one.problem)}" for one in self._causes[1 : _MOST_OTHERS + 1]],
+            "alsoNoticed": [] if child else self._told_others(),
             "childExecution": _told_child(child) if child else None,
         }
         return {key: value for key, value in facts.items() if value not in (None, [])}
+
+    def _is_claimed(self) -> bool:
+        """Whether something is known to be wrong. What is only unusual in a success is noticed, and no origin."""
+        if self._failure is not None:
+            return self._execution.status != "success" or not self._is_handled(self._failure)
+        return self._found is None or self._found[1].certain
+
+    def _is_handled(self, failure: Failure) -> bool:
+        """Whether the error went to an output for errors, behind which a node takes it."""
+        place = failure.passed_on
+        return place is not None and place.output > 0 and bool(self._scene.behind(place.node, place.output))
+
+    def _told_others(self) -> list[str]:
+        """Further remarks, one for each node."""
+        others = {one.node: one for one in reversed(self._causes) if self.cause and one.node != self.cause.node}
+        return [f"'{one.node}': {_cut(one.problem)}" for one in reversed(others.values())][:_MOST_OTHERS]
 
     def guidance(self) -> Guidance:
         """Where to repair it, or where to look if no cause was found."""
@@ -111,8 +128,9 @@ class Diagnosis:
         if self._execution.status != "success":
             return []
         passed_on = self._passed_on()
-        found = [cause for rule in (*TEXT_RULES, *FLOW_RULES) if (cause := rule(self._scene)) is not None]
-        return [*([passed_on] if passed_on else []), *found]
+        found = [cause for rule in (*TEXT_RULES, *FLOW_RULES, *LOSS_RULES) if (cause := rule(self._scene)) is not None]
+        # What is known to be wrong comes before what is only unusual.
+        return [*([passed_on] if passed_on else []), *sorted(found, key=lambda one: not one.certain)]
 
     def _passed_on(self) -> Cause | None:
         """The first error that was passed on as data, traced to its cause."""
@@ -184,8 +202,9 @@ class Diagnosis:
         """The nodes from the origin to the failing node."""
         if self.cause is None or self._failure is None or self._child is not None:
             return None
-        names = [place.node for place in reversed(self.cause.walk)]
-        path = list(dict.fromkeys([self.cause.node, *names, self._failure.node]))
+        names = list(dict.fromkeys([*(place.node for place in reversed(self.cause.walk)), self._failure.node]))
+        start = names.index(self.cause.node) if self.cause.node in names else None
+        path = names[start:] if start is not None else [self.cause.node, *names]
         middle = path[_PATH_END:-_PATH_END]
         return [*path[:_PATH_END], f"… [{len(middle)} more]", *path[-_PATH_END:]] if len(middle) > 1 else path
 
@@ -196,9 +215,11 @@ class Diagnosis:
         if cause is not None and failure is not None:
             return self._failure_words(cause, failure) + self._inside_words()
         if cause is not None:
-            look = "but look at" if cause.certain else "and no node failed. If more was expected, look at"
+            known = (
+                "but look at" if cause.certain else "and nothing is known to be wrong. If more was expected, look at"
+            )
             inside = self._inside_words()
-            return f"The execution counts as a success, {look} '{cause.node}': {_cut(cause.problem)}.{inside}"
+            return f"The execution counts as a success, {known} '{cause.node}': {_cut(cause.problem)}.{inside}"
         if failure is not None:
             message = shortened(failure.message, _LONGEST_TEXT)
             which = self._which_item(failure)
@@ -209,18 +230,28 @@ class Diagnosis:
         message = shortened(failure.message, _LONGEST_TEXT)
         failed = f"'{failure.node}' failed ({message})"
         if self._execution.status == "success":
-            failed = f"The execution counts as a success, but '{failure.node}' failed and was told to go on ({message})"
+            went = "sent it to its error output" if self._is_handled(failure) else "was told to go on"
+            failed = f"The execution counts as a success, but '{failure.node}' failed and {went} ({message})"
         if cause.node != failure.node:
             probably = "" if cause.certain else "probably "
             return f"{failed} {probably}because of what '{cause.node}' gave out: {_cut(cause.problem)}."
         if cause.certain:
-            which = self._which_item(failure)
-            return f"{failed}: {_cut(cause.problem)}. No earlier cause was found in the data{which}."
+            return f"{failed}: {_cut(cause.problem)}.{self._without_earlier(cause, failure)}"
         return f"{failed}. No earlier cause was found in the data."
 
-    def _which_item(self, failure: Failure) -> str:
-        if failure.item_index is not None and failure.places:
-            return f"; it was working on item {failure.item_index}"
+    def _without_earlier(self, cause: Cause, failure: Failure) -> str:
+        """That nobody before is to blame, if the problem does not tell already who made the values; and the item."""
+        which = self._which_item(failure, cause.place)
+        if any(f"'{name}'" in cause.problem for name in self._scene.nodes if name != failure.node):
+            return which.replace("; it", " It", 1) + "." if which else ""
+        return f" No earlier cause was found in the data{which}."
+
+    def _which_item(self, failure: Failure, shown: Place | None = None) -> str:
+        index = shown.item if shown is not None and shown in failure.places else failure.item_index
+        if index is not None and failure.places:
+            return f"; it was working on item {index}"
+        if failure.raw.get("description") in ("ReferenceError", "SyntaxError"):
+            return ""
         count = len(failure.places)
         return f"; it had {count} items, and n8n does not tell which one" if count > 1 else ""
 

@@ -15,6 +15,7 @@ from dogubako.packs.n8n.diagnosis.complaints import (
     sends_item,
     sent_body,
     told_by,
+    written_in,
 )
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.names import near_names
@@ -24,7 +25,9 @@ from dogubako.packs.n8n.formatters.flow import Place
 
 _LOGIN: Final = ("401", "403")
 _LOGIN_NAMES = re.compile(r"auth|token|key|session|secret|cookie|signature", re.IGNORECASE)
-_SENT: Final = ("bodyParameters", "queryParameters", "headerParameters", "jsonBody", "jsonQuery", "jsonHeaders", "body")
+# Names that a login has not, although they sound so.
+_NO_LOGIN = re.compile(r"idempot|trace|request|correlation|refresh|csrf|xsrf|page|next|cursor|sort", re.IGNORECASE)
+_WRITTEN: Final = ("jsonBody", "jsonQuery", "jsonHeaders", "body")
 _REFUSED: Final = ("400", "422")
 _COMPLAINT = re.compile(r"requir|missing|mandatory|blank|(?:not|n't) be (?:empty|null)|必須|fehlt", re.IGNORECASE)
 _REQUIRED = re.compile(
@@ -108,12 +111,20 @@ def _all_keys(data: Any, depth: int = 0) -> Iterator[str]:
 
 
 def _login_holes(failure: Failure) -> Iterator[tuple[Reference, Place]]:
-    """References in the headers and the query that carry a login, and that found nothing."""
-    for name, value in _parameters(failure, "headerParameters", "queryParameters"):
-        if _LOGIN_NAMES.search(name):
-            yield from _holes(failure, value)
-            empty = ((one, place) for one in references_in(value) for place, held in failure.values(one) if held == "")
-            yield from empty
+    """References in the headers and the query that carry the only login, and that found nothing."""
+    sent = [value for name, value in _parameters(failure, "headerParameters", "queryParameters") if _is_login(name)]
+    found = [[*_holes(failure, value), *_empty(failure, value)] for value in sent]
+    if all(found) and failure.settings.get("authentication", "none") == "none":
+        yield from (one for holes in found for one in holes)
+
+
+def _is_login(name: str) -> bool:
+    return _LOGIN_NAMES.search(name) is not None and _NO_LOGIN.search(name) is None
+
+
+def _empty(failure: Failure, value: str) -> Iterator[tuple[Reference, Place]]:
+    for one in references_in(value):
+        yield from ((one, place) for place, held in failure.values(one) if held == "")
 
 
 def _named_holes(failure: Failure) -> Iterator[tuple[Reference, Place]]:
@@ -123,11 +134,10 @@ def _named_holes(failure: Failure) -> Iterator[tuple[Reference, Place]]:
     for name, value in _parameters(failure, "bodyParameters", "queryParameters", "headerParameters"):
         if name.casefold() in said:
             yield from _holes(failure, value)
-    for text in texts({key: failure.settings.get(key) for key in _SENT}):
-        for reference in references_in(text):
-            for place, path in failure.missing(reference):
-                if said & {path[-1].casefold(), reference.names[-1].casefold()}:
-                    yield reference, place
+    for text in texts({key: failure.settings.get(key) for key in _WRITTEN}):
+        for name, value in written_in(text):
+            if name.casefold() in said:
+                yield from _holes(failure, value)
     yield from _dropped(failure, said)
 
 

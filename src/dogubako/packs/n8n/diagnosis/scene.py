@@ -14,6 +14,7 @@ from dogubako.packs.n8n.models import Execution, Node, Run
 _MOST_ITEMS: Final = 2_000
 _LONGEST_WALK: Final = 200
 _MOST_KEPT: Final = 5_000
+_MOST_SIBLINGS: Final = 200
 _STICKY: Final = "n8n-nodes-base.stickyNote"
 
 
@@ -39,6 +40,10 @@ class Cause:
     """Whether the node dropped a field that its input had, or got an answer that says why it is not there."""
     path: tuple[str, ...] = ()
     """The field of `place` that is bad or missing, if it is one field."""
+    read: tuple[Place, tuple[str, ...]] | None = None
+    """The item and the field that the failing node read, where a value was traced from there."""
+    misread: bool = False
+    """Whether the item has under another name what the node reads: then the reader is wrong for sure."""
 
     def with_problem(self, problem: str) -> "Cause":
         return replace(self, problem=problem)
@@ -111,6 +116,12 @@ class Scene:
         for output, items in enumerate(at.run.outputs):
             for number in range(min(len(items or ()), _MOST_ITEMS)):
                 yield Place(node=at.node, run=at.index, output=output, item=number)
+
+    def siblings(self, place: Place) -> list[Place]:
+        """The other items of the same output of the same run."""
+        items = output_items(self.execution, place.node, place.run, place.output)
+        numbers = range(min(len(items), _MOST_SIBLINGS))
+        return [replace(place, item=number) for number in numbers if number != place.item]
 
     def run_of(self, place: Place) -> Run | None:
         own = self.execution.runs.get(place.node, [])

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
-from dogubako.packs.n8n.diagnosis.code_rules import LONGEST_CODE_FOLLOWED, every_round
+from dogubako.packs.n8n.diagnosis.code_rules import LONGEST_CODE_FOLLOWED, every_round, one_item
 from dogubako.packs.n8n.diagnosis.counts import too_few
 from dogubako.packs.n8n.diagnosis.evaluation import Names, Read, Unknowable, evaluate, plain
 from dogubako.packs.n8n.diagnosis.failures import OF_NOTHING, Failure
@@ -32,8 +33,11 @@ _LONGEST_WRITTEN: Final = 120
 _MOST_SHOWN: Final = 3
 
 
-def found_nothing(failure: Failure) -> Cause | None:
-    """`Cannot read properties of undefined`: what stood before the property is a search that found nothing."""
+def found_nothing(failure: Failure, *, only_tables: bool = False) -> Cause | None:
+    """`Cannot read properties of undefined`: what stood before the property is a search that found nothing.
+
+    `only_tables`: only a key that an object does not have, `rates[country]`.
+    """
     message = OF_NOTHING.search(failure.message)
     if message is None or message[1] is None or failure.line is None or not failure.is_code:
         return None
@@ -42,10 +46,12 @@ def found_nothing(failure: Failure) -> Cause | None:
     causes = []
     for place, text in receivers(failure.code, failure.line, message[1]):
         written = declared_text(failure.code, text.strip()) or _part_of_list(failure.code, text.strip()) or text.strip()
-        if (promise := _not_awaited(failure.code, text.strip())) is not None:
+        if not only_tables and (promise := _not_awaited(failure.code, text.strip())) is not None:
             return _own(failure, f"it reads {text.strip()} of {promise}(…) without waiting for it: await is missing")
         try:
-            cause = _search(failure, place, written, parse_whole(written))
+            syntax = parse_whole(written)
+            look = _no_key if only_tables else _search
+            cause = look(failure, place, written, syntax)
         except (Unknowable, ParseError, RecursionError):
             continue
         causes += [cause] if cause else []
@@ -70,6 +76,13 @@ def _not_awaited(code: str, text: str) -> str | None:
         return call[1] if call and "." in text else None
     made = re.match(r"([\w$]{1,100}+)\s*+\(", declared_text(code, root[0]) or "")
     return made[1] if made and made[1] in {one[1] or one[2] for one in _ASYNC.finditer(code)} else None
+
+
+def _no_key(failure: Failure, place: int, written: str, syntax: Syntax) -> Cause | None:
+    if syntax.kind != "index" or syntax.parts[0].kind != "name":
+        return None
+    is_table = _literal_keys(failure.code, str(syntax.parts[0].value)) is not None
+    return _no_element(failure, place, shortened(written, _LONGEST_WRITTEN), syntax) if is_table else None
 
 
 def _search(failure: Failure, place: int, written: str, syntax: Syntax) -> Cause | None:
@@ -129,14 +142,17 @@ def _no_element(failure: Failure, place: int, shown: str, syntax: Syntax) -> Cau
             if isinstance(held.value, list) and isinstance(wanted.value, int):
                 if wanted.value >= len(held.value):
                     count, reads = len(held.value), (*held.reads, *wanted.reads)
-                    return _own(failure, f"{shown} finds nothing, the list has {count}{_told(failure, reads)}")
+                    told = f"{shown} finds nothing, the list has {count}{_told(failure, reads)}"
+                    return replace(_own(failure, told), place=one_item(failure, reads))
                 continue
             known = [str(one) for one in held.value] if isinstance(held.value, Mapping) else None
             if known is None:
                 return None
         if isinstance(wanted.value, (str, int)) and str(wanted.value) not in known:
             there = ", ".join(known[:8]) or "nothing"
-            return _own(failure, f"{shown} finds nothing{_told(failure, wanted.reads)}; there is {there}")
+            looked = f" for {shown_value(wanted.value)}" if not _told(failure, wanted.reads) else ""
+            told = f"{shown} finds nothing{looked}{_told(failure, wanted.reads)}; there is {there}"
+            return replace(_own(failure, told), place=one_item(failure, wanted.reads))
     return None
 
 
@@ -192,7 +208,8 @@ def _near_key(data: Any, arguments: Sequence[Syntax]) -> str:
 def _told(failure: Failure, reads: Sequence[Read]) -> str:
     """The values of the fields that were read, and who gave them out."""
     told = []
-    shown = dict.fromkeys(one for one in reads if one.path and isinstance(one.value, (str, int, float)))
+    plain_ones = (one for one in reads if one.path and (one.value is None or isinstance(one.value, (str, int, float))))
+    shown = dict.fromkeys(plain_ones)
     # What was searched for is told before the many elements in which it was searched.
     for read in sorted(shown, key=lambda one: any(name.isdecimal() for name in one.path))[:_MOST_SHOWN]:
         maker = trace_value(failure.scene, read.place, read.path, "").node

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.assignments import assigned
@@ -10,6 +11,7 @@ from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, r
 from dogubako.packs.n8n.diagnosis.replay_quiet import no_number_again
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.trace import (
+    CHOOSES_NULL,
     gap,
     is_numeric,
     joined_texts,
@@ -29,7 +31,6 @@ _MAKERS: Final = frozenset(
     {"set", "code", "function", "functionItem", "dateTime", "html", "markdown", "summarize", "aggregate", "itemLists"}
 )
 _ANSWERS: Final = frozenset({"httpRequest", "graphql"})
-_CHOOSES_NULL = re.compile(r"\bnull\b|\?\?|\|\||\?[^.]|\bundefined\b|isEmpty|ifEmpty|\$if\(")
 _CALCULATES = re.compile(r"[\w$)\]]\s*[*/%-]\s*[\w$(]")
 _BRACES = re.compile(r"\{\{[^{}]{1,300}+\}\}")
 # Code has no texts of this kind; conditions may ask for what is not there.
@@ -79,8 +80,14 @@ def refused_in_data(scene: Scene) -> Cause | None:
             data = scene.json(place)
             said = _refusal(data) if isinstance(data, Mapping) else None
             if said is not None:
-                return Cause(node=at.node, problem=f"its answer says {said}{_sent_hole(scene, at, place)}", place=place)
+                problem = f"its answer says {said}{_sent_hole(scene, at, place)}"
+                # A workflow that tests the answer expects it to be either.
+                return Cause(node=at.node, problem=problem, place=place, certain=not _is_tested(scene, at.node))
     return None
+
+
+def _is_tested(scene: Scene, node: str) -> bool:
+    return any(scene.kind(one) in ("if", "switch", "filter") for one in scene.behind(node))
 
 
 def _refusal(data: Mapping[str, Any]) -> str | None:
@@ -126,8 +133,9 @@ def _broken_in(data: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[st
 
 
 def _was_there(scene: Scene, at: RunPlace, text: str, word: str) -> bool:
-    """Whether the word came in with the items, or stands as it is in the parameters."""
-    if any(text in written for written in texts(scene.settings.get(at.node, {}))):
+    """Whether the word came in with the items, or stands as it is in the parameters, perhaps in quotes."""
+    quoted = [f"{sign}{word}{sign}" for sign in "'\"`"]
+    if any(one in written for written in texts(scene.settings.get(at.node, {})) for one in (text, *quoted)):
         return True
     return any(word.encode() in bytes(item) for one in scene.inputs(at.run) for item in one.items[:_MOST_ITEMS])
 
@@ -178,7 +186,7 @@ def expression_became_null(scene: Scene) -> Cause | None:
     """A Set node's expression that raised: n8n makes null of it and goes on."""
     for at in scene.runs:
         for field, written in assigned(scene, at.node).items():
-            if _CHOOSES_NULL.search(written):
+            if CHOOSES_NULL.search(written):
                 continue
             for place in _some(scene.outputs(at)):
                 value = scene.value(place, tuple(field.split(".")))
@@ -197,8 +205,10 @@ def _why_null(scene: Scene, at: RunPlace, place: Place, field: str, written: str
             if whole is not None and not is_absent(value):
                 return None
             cause = trace_missing(scene, at.node, reference, where, path)
-            if cause.node != at.node and not cause.lost:
-                return _made(at, place, f"{field} is null: its expression reads {'.'.join(path)}, and {cause.problem}")
+            if not cause.misread and not cause.lost:
+                problem = f"{field} is null: its expression reads {'.'.join(path)}, and {cause.problem}"
+                # A field that is only copied may be optional.
+                return replace(_made(at, place, problem), certain=whole is None)
             return cause.with_problem(f"{cause.problem}, so {field} becomes null in '{at.node}'")
     if whole is not None:
         return None
@@ -226,7 +236,7 @@ def calculated_from_nothing(scene: Scene) -> Cause | None:
 
 def _why_no_number(scene: Scene, at: RunPlace, place: Place, field: str, code: str) -> Cause | None:
     written = re.search(rf"(?<![\w$.]){re.escape(field)}\s*+:\s*+(?=[\w$(])([^,;{{}}\n]{{1,300}})", code)
-    if written is None or _CALCULATES.search(written[1]) is None or _CHOOSES_NULL.search(written[1]):
+    if written is None or _CALCULATES.search(written[1]) is None or CHOOSES_NULL.search(written[1]):
         return None
     source = next(iter(scene.parents(place)), None)
     line = code.count("\n", 0, written.start(1)) + 1
@@ -307,8 +317,10 @@ def _always_missing(scene: Scene, at: RunPlace, reference: Reference) -> Cause |
     cause = trace_missing(scene, at.node, reference, places[0], path)
     if cause.lost:
         return cause.with_problem(f"{cause.problem}, so '{at.node}' writes a text without it")
-    problem = f"it writes a text with {reference.written}, which no item has, so nothing stands there"
-    return Cause(node=at.node, problem=problem, place=places[0], walk=(places[0],))
+    misread = cause.misread
+    hint = f": {cause.problem}" if misread else ""
+    problem = f"it writes a text with {reference.written}, which no item has, so nothing stands there{hint}"
+    return Cause(node=at.node, problem=problem, place=places[0], walk=(places[0],), certain=misread)
 
 
 TEXT_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (

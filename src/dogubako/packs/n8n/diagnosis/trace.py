@@ -1,12 +1,14 @@
 """Trace a value back through the items that it was made from, to the node that made it null, lost or wrong."""
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from dogubako.packs.n8n.diagnosis.assignments import assigned
-from dogubako.packs.n8n.diagnosis.names import Path, near_names, never_set
+from dogubako.contract.redaction import visible
+from dogubako.packs.n8n.diagnosis.assignments import assigned, declared
+from dogubako.packs.n8n.diagnosis.names import NO_FIELD_HINT, Path, near_names, never_set
 from dogubako.packs.n8n.diagnosis.references import (
     ELEMENT,
     Reference,
@@ -22,15 +24,23 @@ from dogubako.packs.n8n.formatters.truncation import is_absent, shortened, value
 _LONGEST_WALK: Final = 200
 _DEEPEST_FOLLOW: Final = 6
 _LONGEST_VALUE: Final = 80
+_LONGEST_HINT: Final = 160
 _MOST_ELEMENTS: Final = 500
 _ADDS = re.compile(r"=\s*+\{\{[^{}+]{1,200}+(?:\+[^{}+]{1,200}+){1,9}+\}\}\s*+")
 _OF_TEXTS: Final = frozenset({"length"})
+# Signs of an expression that gives null or nothing on purpose.
+CHOOSES_NULL = re.compile(r"\bnull\b|\?\?|\|\||\?[^.]|\bundefined\b|isEmpty|ifEmpty|\$if\(")
 
 
 def trace_missing(scene: Scene, reader: str, reference: Reference, place: Place, path: Path, depth: int = 0) -> Cause:
     """Who made this field null or lost it, or who reads a name that does not exist."""
+    return replace(_trace_missing(scene, reader, reference, place, path, depth), read=(place, path))
+
+
+def _trace_missing(scene: Scene, reader: str, reference: Reference, place: Place, path: Path, depth: int) -> Cause:
     value = scene.value(place, path)
-    if (swallowed := swallowed_before(scene, place)) is not None:
+    # Who reads the error itself expects one.
+    if path[0] != "error" and (swallowed := swallowed_before(scene, place)) is not None:
         return swallowed
     if not is_absent(value):
         return trace_value(scene, place, path, "null", depth)
@@ -56,8 +66,16 @@ def trace_missing(scene: Scene, reader: str, reference: Reference, place: Place,
 
 def trace_value(scene: Scene, place: Place, path: Path, described: str, depth: int = 0) -> Cause:
     """The node that first gave out this value, which is bad for a reason that `described` names."""
+    return replace(_trace_value(scene, place, path, described, depth), read=(place, path))
+
+
+def _trace_value(scene: Scene, place: Place, path: Path, described: str, depth: int) -> Cause:
     value = scene.value(place, path)
     walk = _walk_while(scene, place, lambda one: _same(scene.value(one, path), value))
+    if is_number_text(value):
+        # A Set node that declares a text makes one of a number, too.
+        texts = (at for at, one in enumerate(walk) if declared(scene, one.node).get(path[0]) == "string")
+        walk = walk[: next(texts, len(walk)) + 1]
     made_at = walk[-1]
     followed = _through_expression(scene, made_at, path, value, described, walk, depth)
     followed = followed or _through_split(scene, made_at, path, value, described, walk, depth)
@@ -65,7 +83,25 @@ def trace_value(scene: Scene, place: Place, path: Path, described: str, depth: i
         return followed
     name = ".".join(path)
     problem = f"{name} is null" if value is None else f"{name} is {shown_value(value)}, {described}"
-    return Cause(node=made_at.node, problem=problem, place=made_at, walk=tuple(walk), path=path)
+    run = scene.run_of(made_at)
+    missed = next((one for one in run.hints if NO_FIELD_HINT.search(one)), None) if run is not None else None
+    told = f"{problem}; n8n says of this node: {shortened(missed, _LONGEST_HINT)}" if missed else problem
+    return Cause(node=made_at.node, problem=told, place=made_at, walk=tuple(walk), path=path)
+
+
+def trace_type(scene: Scene, reader: str, place: Place, path: Path, described: str) -> Cause:
+    """The node that gave out a value of the wrong type; the reader, if all items came in with this type.
+
+    A text in all items may still be what a number or a date was written as.
+    """
+    cause = trace_value(scene, place, path, described)
+    kind, others = type_name(scene.value(place, path)), scene.siblings(place)
+    alike = others and kind != "string" and all(type_name(scene.value(one, path)) == kind for one in others)
+    before = scene.walk(cause.place)[1:] if cause.place is not None else []
+    if not alike or any(not is_absent(scene.value(one, path)) for one in before):
+        return cause
+    problem = f"{cause.problem}; it is a {kind} in all {len(others) + 1} items, from '{cause.node}'"
+    return replace(cause, node=reader, problem=problem, walk=())
 
 
 def joined_texts(scene: Scene, place: Place, path: Path) -> Cause | None:
@@ -115,6 +151,11 @@ def is_numeric(value: Any) -> bool:
     return value is None or isinstance(value, (int, float))
 
 
+def is_number_text(value: Any) -> bool:
+    """Whether it is a text that a number would be written as."""
+    return isinstance(value, str) and value.strip() != "" and is_numeric(value)
+
+
 def type_name(value: Any) -> str:
     """What JavaScript calls it, with lists and null told apart."""
     if value is None:
@@ -126,7 +167,10 @@ def type_name(value: Any) -> str:
 
 
 def shown_value(value: Any) -> str:
-    text = f'"{value}"' if isinstance(value, str) else str(value)
+    """The value as JSON has it, and its type; a text without escapes, so that it reads as it is."""
+    if is_absent(value):
+        return "undefined"
+    text = f'"{visible(value)}"' if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return f"{shortened(text, _LONGEST_VALUE)} ({type_name(value)})"
 
 
@@ -156,19 +200,31 @@ def _through_expression(
         return None
     source = next(iter(scene.parents(place)), None)
     whole = only_reference(written)
+    if value is not None and is_number_text(value) and declared(scene, place.node).get(path[0]) == "string":
+        problem = f"{'.'.join(path)} is {shown_value(value)}, {described}: this node declares it as a string"
+        return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk), path=path)
     if whole is not None:
         return _follow(scene, place.node, whole, source, path[1:], value, described, walk, depth)
-    if value is not None:
+    fallen_back = isinstance(value, str) and any(f"{sign}{value}{sign}" in written for sign in "'\"`")
+    if value is not None and not fallen_back:
         return None
     for reference in references_in(written):
-        missing = next(iter(missing_in(scene, reference, source, run)), None)
+        missing = next(iter(missing_in(scene, _firmly(reference), source, run)), None)
         if missing is not None:
             cause = trace_missing(scene, place.node, reference, *missing, depth + 1)
-            return _extended(cause, walk)
-    problem = (
-        f"{path[0]} is null: its expression {shortened(written, _LONGEST_VALUE)} fails, and n8n makes null of that"
-    )
+            told = f"{cause.problem}, so {path[0]} is {shown_value(value)}" if fallen_back else cause.problem
+            return _extended(cause.with_problem(told), walk) if not fallen_back or cause.misread or cause.lost else None
+    if fallen_back:
+        return None
+    shown = shortened(written, _LONGEST_VALUE)
+    why = "chooses that" if CHOOSES_NULL.search(written) else "fails, and n8n makes null of that"
+    problem = f"{path[0]} is null: its expression {shown} {why}"
     return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk))
+
+
+def _firmly(reference: Reference) -> Reference:
+    """The reference without its question marks: what is optional is looked for as well."""
+    return replace(reference, path=tuple(step._replace(optional=False) for step in reference.path))
 
 
 def _through_split(
@@ -278,16 +334,16 @@ def _without_partner(scene: Scene, here: Place, path: Path, walk: list[Place]) -
     giving = next((one for one in scene.input_places(run) if not is_absent(scene.value(one, path))), None)
     if giving is None:
         return None
+    if scene.settings.get(here.node, {}).get("mode") == "chooseBranch":
+        problem = f"it hands on only the items of another input; {'.'.join(path)} comes from '{giving.node}'"
+        return Cause(node=here.node, problem=problem, place=here, walk=tuple(walk), lost=True)
     problem = f"{'.'.join(path)} comes from '{giving.node}', and this item found no partner there"
     return Cause(node=here.node, problem=problem, place=here, walk=tuple(walk), lost=True)
 
 
 def _appends(scene: Scene, node: str) -> bool:
     """Whether a merge puts its inputs one behind the other, so that no item has a partner."""
-    return scene.kind(node) == "merge" and scene.settings.get(node, {}).get("mode", "append") in (
-        "append",
-        "chooseBranch",
-    )
+    return scene.kind(node) == "merge" and scene.settings.get(node, {}).get("mode", "append") == "append"
 
 
 def _without_side(scene: Scene, here: Place, path: Path, walk: list[Place]) -> Cause | None:

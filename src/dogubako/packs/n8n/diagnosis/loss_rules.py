@@ -1,0 +1,187 @@
+"""Rules for executions that count as a success: items that got lost quietly, and settings that met nothing."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from dogubako.packs.n8n.diagnosis.names import near_names
+from dogubako.packs.n8n.diagnosis.references import Reference, references_in, texts
+from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
+from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, is_numeric, shown_value, trace_missing
+from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
+
+_MOST_ITEMS: Final = 200
+_LONGEST_SHOWN: Final = 80
+_LONGEST_READ: Final = 12_000
+_ONE_ITEM = re.compile(r"\$input\.item\b|(?<![\w$.])\$json\b")
+_ALL_ITEMS = re.compile(r"\.all\(|(?<![\w$.])items\b|\$items\(")
+_BRACES = re.compile(r"\{\{\s*+\$")
+_CALCULATES: Final = frozenset({"sum", "average", "min", "max"})
+# Nodes whose expressions may ask for what is not there, or that other rules look at.
+_READS_OTHERWISE: Final = frozenset({"code", "function", "functionItem", "if", "filter", "switch", "set", "stickyNote"})
+
+
+def loop_not_closed(scene: Scene) -> Cause | None:
+    """A loop that handed one batch to its body, which does not lead back to it."""
+    for at in scene.runs:
+        if scene.kind(at.node) != "splitInBatches" or len(scene.execution.runs[at.node]) != 1:
+            continue
+        body, given = scene.behind(at.node, 1), scene.execution.items_given_to(at.run)
+        first = len(at.run.outputs[1] or ()) if len(at.run.outputs) > 1 else 0
+        if first and body and at.node not in scene.reached(body):
+            problem = f"it handed {first} of {given} items to '{body[0]}', and no node leads back to it for the others"
+            return Cause(node=at.node, problem=problem, walk=tuple(scene.input_places(at.run)[:1]))
+    return None
+
+
+def only_one_item(scene: Scene) -> Cause | None:
+    """A node that was given several items and worked on the first only."""
+    for at in scene.runs:
+        node, given = scene.nodes.get(at.node), scene.execution.items_given_to(at.run)
+        if node is None or given < 2 or len(at.run.outputs[0] or () if at.run.outputs else ()) != 1:
+            continue
+        if node.execute_once:
+            problem = f"it is set to execute once, so it worked on the first of its {given} items only"
+            return Cause(node=at.node, problem=problem, certain=False)
+        settings = scene.settings.get(at.node, {})
+        code = settings.get("jsCode") if settings.get("mode", "runOnceForAllItems") == "runOnceForAllItems" else None
+        if isinstance(code, str) and (read := _ONE_ITEM.search(code)) and _ALL_ITEMS.search(code) is None:
+            problem = f"its code runs once for all items, and {read[0]} is the first of {given}: the others are dropped"
+            return Cause(node=at.node, problem=problem)
+    return None
+
+
+def same_for_all(scene: Scene) -> Cause | None:
+    """An expression that takes the first item of a node for each of several items."""
+    for at in scene.runs:
+        given = scene.execution.items_given_to(at.run)
+        if scene.kind(at.node) in ("code", "function") or given < 2:
+            continue
+        for reference in _read_by(scene, at):
+            runs = scene.execution.runs.get(reference.node or "", [])
+            if reference.pick == "first" and runs and runs[-1].items_out == given:
+                problem = (
+                    f"it reads {reference.written} of the first item of '{reference.node}' for each of its {given} "
+                    f"items; .item would take the one that belongs to each"
+                )
+                return Cause(node=at.node, problem=problem, certain=False)
+    return None
+
+
+def unpaired_dropped(scene: Scene) -> Cause | None:
+    """A merge by position whose inputs have different numbers of items."""
+    for at in scene.runs:
+        settings = scene.settings.get(at.node, {}) if scene.kind(at.node) == "merge" else {}
+        if settings.get("combineBy") != "combineByPosition" or "includeUnpaired': True" in repr(settings):
+            continue
+        sides = scene.inputs(at.run)
+        counts = {len(one.items) for one in sides}
+        if len(sides) > 1 and len(counts) > 1 and 0 not in counts:
+            told = " and ".join(f"{len(one.items)} from '{one.node}'" for one in sides)
+            problem = f"it joins items by their position and was given {told}: those without a partner are dropped"
+            return Cause(node=at.node, problem=problem, certain=False)
+    return None
+
+
+def split_no_list(scene: Scene) -> Cause | None:
+    """A Split Out node that was given a text in place of a list."""
+    for at in scene.runs:
+        field = scene.settings.get(at.node, {}).get("fieldToSplitOut") if scene.kind(at.node) == "splitOut" else None
+        for place in scene.input_places(at.run)[:_MOST_ITEMS] if isinstance(field, str) else ():
+            value = scene.value(place, tuple(str(field).split(".")))
+            if isinstance(value, str):
+                problem = f"it splits {field}, which is {shown_value(value)} and no list, so the item stays one"
+                return Cause(node=at.node, problem=problem, place=place, walk=(place,))
+    return None
+
+
+def not_an_expression(scene: Scene) -> Cause | None:
+    """A text with braces that is no expression, because it does not begin with =."""
+    for at in scene.runs:
+        if scene.kind(at.node) in ("code", "function", "stickyNote", "html"):
+            continue
+        for written in texts(scene.settings.get(at.node, {})):
+            if not written.startswith("=") and _BRACES.search(written[:_LONGEST_READ]):
+                data = next((scene.json(one) for one in scene.outputs(at)), None)
+                held = data.items() if isinstance(data, Mapping) else ()
+                name = next((f"{key} is" for key, value in held if value == written), "it has")
+                shown = shortened(written, _LONGEST_SHOWN)
+                problem = f"{name} {shown} as it is written: this is not set to be an expression (no = before it)"
+                return Cause(node=at.node, problem=problem)
+    return None
+
+
+def summarized_otherwise(scene: Scene) -> Cause | None:
+    """A Summarize node that calculates with texts, or groups by a field that no item has."""
+    for at in scene.runs:
+        settings = scene.settings.get(at.node, {}) if scene.kind(at.node) == "summarize" else {}
+        places = scene.input_places(at.run)[:_MOST_ITEMS]
+        for place, row in [(place, row) for row in _summed(settings) for place in places]:
+            value = scene.value(place, tuple(str(row.get("field")).split(".")))
+            if row.get("aggregation") in _CALCULATES and isinstance(value, str) and not is_numeric(value):
+                problem = f"its {row['aggregation']} of {row['field']} leaves out {shown_value(value)}, no number"
+                return Cause(node=at.node, problem=problem, place=place, walk=(place,))
+        grouped = str(settings.get("fieldsToSplitBy") or "")
+        for name in [one.strip() for one in grouped.split(",") if one.strip()]:
+            if places and all(is_absent(scene.value(one, tuple(name.split(".")))) for one in places):
+                data = scene.json(places[0])
+                names = [str(key) for key in data] if isinstance(data, Mapping) else []
+                there = f"; they have {', '.join((near_names(names, name) or names)[:5])}"
+                return Cause(node=at.node, problem=f"it splits by {name}, which no item has{there}", place=places[0])
+    return None
+
+
+def _summed(settings: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    holder = settings.get("fieldsToSummarize")
+    rows = holder.get("values") if isinstance(holder, Mapping) else None
+    return [one for one in rows if isinstance(one, Mapping)] if isinstance(rows, list) else []
+
+
+def selector_found_nothing(scene: Scene) -> Cause | None:
+    """An HTML node whose selector matched nothing: it gives an empty text."""
+    for at in scene.runs:
+        settings = scene.settings.get(at.node, {})
+        holder = settings.get("extractionValues") if settings.get("operation") == "extractHtmlContent" else None
+        rows = holder.get("values") if isinstance(holder, Mapping) else None
+        for row in rows if isinstance(rows, list) else ():
+            for place in list(scene.outputs(at))[:_MOST_ITEMS]:
+                if isinstance(row, Mapping) and scene.value(place, (str(row.get("key")),)) in ("", None, []):
+                    problem = f"{row.get('key')} is empty: its selector {row.get('cssSelector')} finds nothing there"
+                    return Cause(node=at.node, problem=problem, place=place, certain=False)
+    return None
+
+
+def misread_setting(scene: Scene) -> Cause | None:
+    """An expression of a node that reads a name which no item has, and the items have it under another."""
+    for at in scene.runs:
+        if scene.kind(at.node) in _READS_OTHERWISE or at.run.error is not None:
+            continue
+        for reference in _read_by(scene, at):
+            own = reference.node is None and not reference.called
+            places = scene.input_places(at.run)[:_MOST_ITEMS] if own else []
+            if not places or not all(is_absent(scene.value(one, reference.names)) for one in places):
+                continue
+            cause = trace_missing(scene, at.node, reference, places[0], reference.names)
+            if cause.misread:
+                return cause
+    return None
+
+
+def _read_by(scene: Scene, at: RunPlace) -> Iterator[Reference]:
+    """What the expressions of a node read; not those that choose what to do without it."""
+    for written in texts(scene.settings.get(at.node, {})):
+        if written.startswith("=") and len(written) <= _LONGEST_READ and CHOOSES_NULL.search(written) is None:
+            yield from references_in(written)
+
+
+LOSS_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
+    loop_not_closed,
+    only_one_item,
+    split_no_list,
+    not_an_expression,
+    summarized_otherwise,
+    misread_setting,
+    unpaired_dropped,
+    selector_found_nothing,
+    same_for_all,
+)
