@@ -73,8 +73,10 @@ class CallRecorder:
 
     def add(self, batch: Sequence[EndedCall]) -> None:
         """Remember a batch of calls. A listener of `watch_calls`."""
+        # Most calls of a batch are of the same tools and callers.
+        names: dict[str, str] = {}
         for ended in batch:
-            record = self._record(ended)
+            record = self._record(ended, names)
             self._records.append(record)
             self.timeline.add(record.at, record.ms, record.tokens, failed=record.failed)
             if self.keeps_values:
@@ -102,7 +104,7 @@ class CallRecorder:
     def __len__(self) -> int:
         return len(self._records)
 
-    def _record(self, ended: EndedCall) -> CallRecord:
+    def _record(self, ended: EndedCall, names: dict[str, str]) -> CallRecord:
         at, call, end, steps = ended
         result = end.result
         error = result.error if result is not None else None
@@ -110,7 +112,7 @@ class CallRecorder:
             id=call.id,
             at=at - end.milliseconds / 1000,
             ms=end.milliseconds,
-            tool=self._name(call.name),
+            tool=names.get(call.name) or names.setdefault(call.name, self._name(call.name)),
             caller=clean_text(call.caller.name[:_LONGEST_NAME]),
             caller_id=call.caller.identity,
             door=call.door,

@@ -75,8 +75,9 @@ class CallInRequest:
         return partial(self._go_on, begun.outcome() if isinstance(begun, BegunCall) else begun)
 
 
-# Begins the call in this body. None: the request is handled like any other.
-BeginCall = Callable[[bytes, Caller], CallInRequest | None]
+# Begins the call in this body. Returns the whole response (as `whole_json` makes it) if the call has ended well. None:
+# the request is handled like any other.
+BeginCall = Callable[[bytes, Caller], bytes | CallInRequest | None]
 
 
 @runtime_checkable
@@ -106,7 +107,7 @@ class KnownHeadRequests:
         self._proof = proof_in(scope["headers"])
         self._owner = tuple(scope.get("client") or ())
 
-    def begin(self, body: bytes) -> CallInRequest | None:
+    def begin(self, body: bytes) -> bytes | CallInRequest | None:
         """Begin the request with this body, or leave it to ASGI. Who calls is asked each time: keys are revoked."""
         caller = self._authenticator.recall(self._proof)
         if caller is None:
@@ -119,7 +120,7 @@ class KnownHeadRequests:
             begun = CallInRequest(_raising(error), _no_response, _awaiting)
         finally:
             work_owner.reset(outer)
-        if begun is not None:
+        if isinstance(begun, CallInRequest):
             begun.caller, begun.edge = caller, self._edge
         return begun
 

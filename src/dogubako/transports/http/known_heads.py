@@ -76,10 +76,10 @@ class KnownHeadsProtocol(WholeResponsesProtocol):
             return False
         body = data[end:]
         begun = None if head.requests is None else head.requests.begin(body)
-        if begun is None:
+        if isinstance(begun, bytes):
+            self._write_whole(begun)
+        elif begun is None:
             self._start_known(head, body, self.app)
-        elif (response := begun.response()) is not None:
-            self._write_whole(response)
         elif begun.when_ended(self._later_ended):
             self._waiting_since = self.loop.time()
             self._later = _Later(begun, head, body, call_later(WATCH_AFTER_SECONDS, self._make_request))

@@ -203,7 +203,7 @@ class McpEndpoint:
             return None
         return partial(self._begin, routing)
 
-    def _begin(self, routing: Routing, body: bytes, caller: Caller) -> CallInRequest | None:
+    def _begin(self, routing: Routing, body: bytes, caller: Caller) -> bytes | CallInRequest | None:
         if len(body) > MAX_BODY_VALUES:
             # Its values have to be counted first.
             return None
@@ -217,6 +217,8 @@ class McpEndpoint:
         # In a session, a call that waits can be cancelled by its id.
         begin = self.fast_path.answer if session else self.fast_path.begin
         begun = begin(call, door="http", caller=caller)
+        if isinstance(begun, ToolResult) and begun.error is None:
+            return _whole(call, routing.session_line, begun)
         return CallInRequest(begun, partial(_whole, call, routing.session_line), partial(self._go_on, call, session))
 
     async def _go_on(

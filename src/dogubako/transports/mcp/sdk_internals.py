@@ -1,5 +1,6 @@
 """All use of the MCP SDK's private attributes: sessions, and notifications to their clients."""
 
+import asyncio
 import math
 from collections import Counter
 from collections.abc import AsyncIterator, Hashable, Iterator
@@ -39,6 +40,8 @@ LONGEST_INITIALIZE: Final = 32 * 1024
 MOST_INITIALIZE_VALUES: Final = 1_000
 _SESSION_HEADER: Final = b"mcp-session-id"
 _ANYBODY: Final = object()
+# How much too early an idle session may end.
+_MOVED_SECONDS: Final = 1.0
 
 
 class Sessions:
@@ -64,7 +67,10 @@ class Sessions:
             return False
         scope, timeout = transport.idle_scope, self._manager.session_idle_timeout
         if scope is not None and timeout is not None and not scope.cancel_called:
-            scope.deadline = max(scope.deadline, anyio.current_time() + timeout)
+            later = asyncio.get_running_loop().time() + timeout
+            # Moving a deadline sets a timer, which is not worth it for less than a second.
+            if later - scope.deadline > _MOVED_SECONDS:
+                scope.deadline = later
         return True
 
     @asynccontextmanager

@@ -72,7 +72,7 @@ class CallRoute:
         head_fact(scope, require_json)
         return None if self._traced else self._begin
 
-    def _begin(self, body: bytes, caller: Caller) -> CallInRequest | None:
+    def _begin(self, body: bytes, caller: Caller) -> bytes | CallInRequest | None:
         started = time.perf_counter()
         if len(body) > MAX_BODY_VALUES:
             # Its values have to be counted first.
@@ -84,6 +84,8 @@ class CallRoute:
         call = ToolCall(name=plain.name, parameters=plain.parameters, door="rest", caller=caller)
         pipeline = self._inside.pipeline
         begun = pipeline.begin(call) or pipeline.outcome(call)
+        if isinstance(begun, ToolResult) and begun.error is None:
+            return _whole(started, begun)
         return CallInRequest(begun, partial(_whole, started), partial(self._answer, started))
 
     async def _answer(self, started: float, outcome: Outcome, scope: Scope, receive: Receive, send: Send) -> None:
