@@ -76,3 +76,27 @@ def test_a_redactor_for_one_call_learns_with_its_parent() -> None:
     parent.add("second-secret")
 
     assert child.generation > before
+
+
+@settings(max_examples=examples(300))
+@given(
+    st.tuples(_WORDS, _WORDS, _WORDS, st.floats(), st.integers(0, 2**40), _WORDS, st.one_of(st.none(), st.integers(0)))
+)
+def test_the_line_of_a_call_that_ended_well_equals_the_line_of_its_event(fields: tuple[Any, ...]) -> None:
+    lines, moment = Lines(Redactor([SECRET]), colour=False), 1_789_000_000.25
+    tool, door, caller, ms, tokens, call_id, count = fields
+    event = {"event": "Tool completed", "tool": tool, "door": door, "caller": caller, "code": "OK", "ms": ms}
+    event |= {"tokens": tokens, "call_id": call_id} | ({} if count is None else {"count": count})
+
+    for _ in range(2):
+        rendered = lines.render_call((moment, tool, door, caller, ms, tokens, call_id, count))
+        assert rendered == lines._any(Entry(moment, "INFO", dict(event)))
+
+
+def test_the_line_of_an_ordinary_call_comes_from_the_memo() -> None:
+    lines = Lines(Redactor(), colour=False)
+
+    for ms in (0.0, 0.1, 1234.5):
+        lines.render_call((0.0, "echo", "http", "ann", ms, 17, "0123456789abcdef", None))
+
+    assert len(lines._begun) == 1

@@ -85,14 +85,15 @@ class Debounce:
 
     def wanted(self) -> bool:
         """Schedule the work. Returns False where no loop runs; the caller then does it at once."""
+        if (planned := self._planned_on) is not None and planned.is_running():
+            return True
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
             return False
         # The loop of an earlier schedule may have ended before it ran.
-        if self._planned_on is not loop:
-            self._planned_on = loop
-            loop.call_later(self._seconds, self._run)
+        self._planned_on = loop
+        loop.call_later(self._seconds, self._run)
         return True
 
     def _run(self) -> None:

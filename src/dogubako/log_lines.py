@@ -11,7 +11,7 @@ import msgspec
 from dogubako.contract.offload import has_more_values
 from dogubako.contract.redaction import MASK, Redactor, names_secret, visible
 from dogubako.contract.timestamps import local_text, utc_text
-from dogubako.response.jsonable import clean_text
+from dogubako.response.jsonable import clean_text, is_written_as_json
 
 Event = MutableMapping[str, Any]
 
@@ -57,7 +57,7 @@ class Lines:
     def __init__(self, redactor: Redactor, *, colour: bool) -> None:
         self._redactor = redactor
         # Beginnings of lines, and the generation of the redactor that masked them.
-        self._begun: dict[tuple[str, ...], tuple[str, bytes]] = {}
+        self._begun: dict[tuple[str, ...], tuple[str, str]] = {}
         self._begun_of = redactor.generation
         self._labels = {level: f"{paint}{level:5}{_RESET}" for level, paint in _COLOURS.items()} if colour else {}
 
@@ -105,8 +105,8 @@ class Lines:
         moment, tool, door, caller, ms, tokens, call_id, count = call
         if not (
             type(tool) is type(door) is type(caller) is type(code) is type(call_id) is str
-            and type(ms) in _NUMBERS
-            and type(tokens) in _NUMBERS
+            and is_written_as_json(ms)
+            and type(tokens) is int
             and (count is None or type(count) is int)
             and call_id.isalnum()
             and call_id.isascii()
@@ -124,20 +124,18 @@ class Lines:
             begun = self._begun[key] = self._beginning(key)
         # Of a single word `mask_all` masks the same, and would keep each id for a while.
         call_id = self._redactor.mask_configured(call_id)
-        rest = {"ms": ms, "tokens": tokens, "call_id": call_id}
-        shown = f"{local_text(moment)} {begun[0]} ms={ms} tokens={tokens} call_id={call_id}\n"
-        if count is not None:
-            rest["count"] = count
-            shown = f"{shown[:-1]} count={count}\n"
-        return shown, b'{"time":"%b",%b,%b\n' % (utc_text(moment).encode(), begun[1], _encode(rest)[1:])
+        counted = ("", "") if count is None else (f" count={count}", f',"count":{count}')
+        shown = f"{local_text(moment)} {begun[0]} ms={ms} tokens={tokens} call_id={call_id}{counted[0]}\n"
+        numbers = f'"ms":{ms},"tokens":{tokens},"call_id":"{call_id}"{counted[1]}'
+        return shown, f'{{"time":"{utc_text(moment)}",{begun[1]},{numbers}}}\n'.encode()
 
-    def _beginning(self, values: tuple[str, ...]) -> tuple[str, bytes]:
+    def _beginning(self, values: tuple[str, ...]) -> tuple[str, str]:
         """What the lines of many calls have in common: everything between the time and the milliseconds."""
         repeated = {key: self._named(key, value) for key, value in zip(_REPEATED_KEYS, values, strict=True)}
         label = self._labels.get(_INFO) or f"{_INFO:5}"
         shown = " ".join([self._text(_COMPLETED), *(f"{key}={value}" for key, value in repeated.items())])
         words = {"level": _INFO, "event": self._text(_COMPLETED), **repeated}
-        return f"{label} {visible(shown)}", _encode(words)[1:-1]
+        return f"{label} {visible(shown)}", _encode(words)[1:-1].decode()
 
     def _any(self, entry: Entry) -> tuple[str, bytes]:
         error = entry.event.pop("exc_info", None)

@@ -1,10 +1,20 @@
 """Lines of the audit log as they are read again, whatever became of them."""
 
 import io
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from dogubako.gate.audit import AuditLine, read_line, whole_lines
+from dogubako.contract.call import Caller, ToolCall
+from dogubako.contract.redaction import Redactor
+from dogubako.gate.audit import AuditLine, AuditLog, _Event, read_line, whole_lines
+from tests.hypothesis_profiles import examples
+
+SECRET = "correct-horse-battery"
 
 LINE = AuditLine(
     time="2026-11-16T12:00:00.000Z",
@@ -54,3 +64,34 @@ def test_what_did_not_end_well_has_failed(code: str, failed: bool) -> None:
     line = read_line(LINE.encoded().replace(b'"OK"', f'"{code}"'.encode()))
 
     assert line is not None and line.failed is failed
+
+
+_NAMES = st.one_of(st.text(max_size=80), st.sampled_from(["echo", "text", f"a {SECRET} b", 'x","hash":"', "\x1b[31m"]))
+
+
+@settings(max_examples=examples(200))
+@given(
+    st.tuples(_NAMES, _NAMES, st.dictionaries(_NAMES, st.integers(), max_size=4), st.floats(0, 1e15), _NAMES),
+    st.sampled_from(["OK", "BUSY", 'odd"code']),
+)
+def test_the_line_of_a_plain_call_equals_the_line_of_any(fields: tuple[Any, ...], code: str) -> None:
+    name, caller, parameters, ms, call_id = fields
+    with TemporaryDirectory() as folder:
+        audit = AuditLog(Path(folder), Redactor([SECRET]))
+        for id_ in (call_id, "0123456789abcdef"):
+            call = ToolCall(name=name, parameters=parameters, caller=Caller(name=caller), door="http", id=id_)
+            event = _Event(1_789_000_000.25, call, code, ms, None)
+            for _ in range(2):
+                assert audit._line(event) == audit._any_line(event)
+
+
+def test_a_secret_that_is_learned_later_is_masked_in_the_next_line(tmp_path: Path) -> None:
+    redactor = Redactor()
+    audit = AuditLog(tmp_path, redactor)
+    call = ToolCall(name="abcdef0123456789", parameters={"abcdef0123456789": 1})
+    event = _Event(0.0, call, "OK", 0.1, None)
+    assert b"abcdef0123456789" in audit._line(event)
+
+    redactor.add("abcdef0123456789")
+
+    assert b"abcdef0123456789" not in audit._line(event)

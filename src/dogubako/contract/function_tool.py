@@ -82,7 +82,11 @@ class FunctionTool(BaseTool[BaseModel], Generic[P, ReturnT]):
         return self._output.schema
 
     async def execute(self, args: BaseModel) -> Any:
-        return await self._injected.call({name: getattr(args, name) for name in self.argument_names}, self.context)
+        arguments = {name: getattr(args, name) for name in self.argument_names}
+        if self._injected.is_plain:
+            # Most tools: without a coroutine in between.
+            return await self._injected.function(**arguments)
+        return await self._injected.call(arguments, self.context)
 
 
 @overload

@@ -50,9 +50,7 @@ class InjectedFunction:
     async def call(self, arguments: Mapping[str, Any], context: Context[Any]) -> Any:
         """Call the function. Dependencies that yield are closed before this returns."""
         if not self.dependencies:
-            complete = self._with_context(arguments, context)
-            # Most tools: without a coroutine in between.
-            return await (self.function(**complete) if self._is_async else self._run(complete))
+            return await self._run(self._with_context(arguments, context))
         async with AsyncExitStack() as stack:
             provided = await self._provide(context, stack)
             return await self._run({**self._with_context(arguments, context), **provided})
@@ -77,6 +75,11 @@ class InjectedFunction:
             return await self.function(**arguments)
         # A plain function runs in a thread, so that it does not block the event loop. A timeout abandons the thread.
         return await anyio.to_thread.run_sync(partial(self.function, **arguments), abandon_on_cancel=True)
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether it is a coroutine function that takes its arguments and nothing else."""
+        return self._is_async and not self.dependencies and self.context_name is None
 
     @cached_property
     def _is_async(self) -> bool:

@@ -137,9 +137,7 @@ class BaseTool(ABC, Generic[ArgsT, ClientT]):
     def bind(self, context: Context[ClientT]) -> Self:
         """Return a copy of the tool for one call. Tools keep no state between calls."""
         bound = object.__new__(type(self))
-        bound.__dict__.update(self.__dict__)
-        bound.context = context
-        bound.client = context.client
+        bound.__dict__ = {**self.__dict__, "context": context, "client": context.client}
         return bound
 
     def choose_instance(self, instances: Sequence[str], default: str | None) -> None:

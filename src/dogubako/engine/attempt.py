@@ -1,7 +1,7 @@
 """Run one attempt of a tool with a hard timeout, even if the tool ignores cancellation."""
 
 import asyncio
-from collections.abc import Collection, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from contextvars import copy_context
 from typing import Any, Final
 
@@ -39,6 +39,10 @@ class Attempt:
     """
 
     repeatable = True
+    # Whether the tool did not end in its first step.
+    waited = False
+    _has_ended = False
+    _on_end: Callable[[], None] | None = None
     _finished: "asyncio.Future[None] | None" = None
     _task: "asyncio.Task[ToolResult] | None" = None
     _timer: CoarseTimer | None = None
@@ -94,23 +98,21 @@ class Attempt:
 
     async def end(self, tool: BaseTool[Any, Any], args: Any) -> ToolResult:
         """Wait for a tool that has not ended in its first step. Return its result, or raise TimedOut."""
-        task, finished = self._task, self._finished
+        task, self._on_end = self._task, None
         try:
-            if task is None or finished is None:
+            if task is None:
                 return await answered(tool, _cancelled_itself, args)
             try:
                 # It has ended, or its time and the grace time are over.
-                await finished
+                if not self._has_ended:
+                    self._finished = self._loop.create_future()
+                    await self._finished
             except asyncio.CancelledError:
                 task.cancel()
                 await self._let_tidy_up(task)
                 raise
         finally:
-            if self._timer is not None:
-                self._timer.cancel()
-            # The task's context leads back to this attempt: a reference cycle, if we kept the task.
-            self._task = None
-            self._release()
+            self._close()
         if not task.done():
             self._leave_behind(task)
             raise TimedOut
@@ -120,21 +122,35 @@ class Attempt:
             return await answered(tool, _cancelled_itself, args)
         return task.result()
 
+    def when_ended(self, told: Callable[[], None]) -> None:
+        """Call back when the tool has ended or its time is over, unless somebody awaits `end` before that."""
+        self._on_end = told
+
+    def take(self) -> ToolResult | None:
+        """The result of a tool that has ended by itself. Without one, `end` says what became of it."""
+        task = self._task
+        if task is None or not task.done() or task.cancelled():
+            return None
+        self._close()
+        return task.result()
+
+    def _close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        # The task's context leads back to this attempt: a reference cycle, if we kept the task.
+        self._task = None
+        self._release()
+
     def _release(self) -> None:
         self._memory = None
         if self._hold is not None:
             self._hold.release()
 
     def _watch(self, task: "asyncio.Task[ToolResult]", started: float) -> None:
-        self._task, self._finished = task, self._loop.create_future()
+        self._task, self.waited = task, True
         task.add_done_callback(self._finish)
         if self._timer is None:
             self._arm(self._left - (self._loop.time() - started))
-
-    @property
-    def waited(self) -> bool:
-        """Whether the tool did not end in its first step."""
-        return self._finished is not None
 
     def forbid_repetition(self) -> None:
         """Keep this attempt from being repeated, and the attempts of the tools that called this one."""
@@ -175,7 +191,11 @@ class Attempt:
         self._timer = call_later(GRACE_SECONDS, self._finish)
 
     def _finish(self, _: object = None) -> None:
-        if self._finished is not None and not self._finished.done():
+        self._has_ended = True
+        if self._on_end is not None:
+            told, self._on_end = self._on_end, None
+            told()
+        elif self._finished is not None and not self._finished.done():
             self._finished.set_result(None)
 
     async def _let_tidy_up(self, task: "asyncio.Task[Any]") -> None:

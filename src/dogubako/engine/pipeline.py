@@ -7,7 +7,7 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 from uuid import uuid4
 
 import anyio
@@ -32,7 +32,7 @@ from dogubako.engine.conversations import presentable_requests
 from dogubako.engine.events import CallLog, CallObservers, milliseconds_since
 from dogubako.engine.executor import ToolExecutor
 from dogubako.engine.policy import NO_LIMIT, Policy
-from dogubako.engine.prepared import PreparedCalls
+from dogubako.engine.prepared import BegunCall, PreparedCalls
 from dogubako.engine.registration import ToolRegistryEntry
 from dogubako.engine.registry import ToolRegistry
 from dogubako.engine.validation import Checked
@@ -73,16 +73,18 @@ class Pipeline:
     async def handle(self, call: ToolCall) -> ToolResult:
         """Answer the call. Every exception but a cancellation becomes an answer."""
         begun = self.begin(call)
-        return begun if isinstance(begun, ToolResult) else await begun
+        if begun is None:
+            return await self.outcome(call)
+        return begun if isinstance(begun, ToolResult) else await begun.outcome()
 
-    def begin(self, call: ToolCall) -> ToolResult | Coroutine[Any, Any, ToolResult]:
-        """Begin the call. Return the answer to a plain call whose tool does not wait; of others, what gives it.
+    def begin(self, call: ToolCall) -> ToolResult | BegunCall | None:
+        """Begin a plain call, and answer it if its tool does not wait. None for any other call: await its `outcome`.
 
         It may be called outside of a task: a tool has its own.
         """
         prepared = self._prepared.find(call)
         if prepared is None:
-            return self._outcome(call)
+            return None
         started = time.perf_counter()
         place: AbstractContextManager[None] = NO_LIMIT
         self._log.debug("Tool invoked", tool=call.name[:64], door=call.door, call_id=call.id)
@@ -91,14 +93,14 @@ class Pipeline:
             place = prepared.enter(call)
             result = prepared.begin(args, call)
         except Exception as error:
-            result = _raising(error)
+            return BegunCall(self, call, prepared.entry, place, error, started)
         if not isinstance(result, ToolResult) or result.pending is not None:
-            return self._outcome(call, BegunCall(prepared.entry, place, result, started))
+            return BegunCall(self, call, prepared.entry, place, result, started)
         place.__exit__(None, None, None)
-        self._completed(call, prepared.entry, result.code, started, result)
+        self.completed(call, prepared.entry, result.code, started, result)
         return result
 
-    async def _outcome(self, call: ToolCall, begun: "BegunCall | None" = None) -> ToolResult:
+    async def outcome(self, call: ToolCall, begun: BegunCall | None = None) -> ToolResult:
         """The answer to the call, or to the call that replaces it. `begun` is a plain call that did not end at once."""
         started, entry = time.perf_counter(), None
         result: ToolResult | ToolCall
@@ -120,14 +122,14 @@ class Pipeline:
         except DogubakoError as error:
             result = self._refused(call, _with_help(entry, error) if self._needs_help(entry, call, error) else error)
         except asyncio.CancelledError:
-            self._completed(call, entry, "CANCELLED", started)
+            self.completed(call, entry, "CANCELLED", started)
             raise
         except Exception as error:
             result = self.broken(error, call_id=call.id)
         if isinstance(result, ToolCall):
             # From here on it is that other call, which is also the one that is recorded.
-            return await self._outcome(result)
-        self._completed(call, entry, result.code, started, result)
+            return await self.outcome(result)
+        self.completed(call, entry, result.code, started, result)
         return result
 
     def _entry_of(self, call: ToolCall) -> ToolRegistryEntry:
@@ -209,7 +211,7 @@ class Pipeline:
         except DogubakoError as first:
             error = first
         result = self._refused(call, error)
-        self._completed(call, None, result.code, time.perf_counter(), result)
+        self.completed(call, None, result.code, time.perf_counter(), result)
         return result
 
     def _needs_help(self, entry: ToolRegistryEntry | None, call: ToolCall, error: DogubakoError) -> bool:
@@ -230,7 +232,7 @@ class Pipeline:
         )
         return self.responses.for_call(call.options.max_tokens).failure(error)
 
-    def _completed(
+    def completed(
         self,
         call: ToolCall,
         entry: ToolRegistryEntry | None,
@@ -238,6 +240,7 @@ class Pipeline:
         started: float,
         result: ToolResult | None = None,
     ) -> None:
+        """Tell the observers how the call ended."""
         end = CallEnd(
             code=code,
             milliseconds=milliseconds_since(started),
@@ -245,25 +248,6 @@ class Pipeline:
             result=result,
         )
         self.observers.ended(call, end)
-
-
-class BegunCall(NamedTuple):
-    """A plain call that has begun, in its place, and did not end at once."""
-
-    entry: ToolRegistryEntry
-    place: AbstractContextManager[None]
-    answer: ToolResult | Coroutine[Any, Any, ToolResult]
-    started: float
-
-    async def result(self) -> ToolResult:
-        try:
-            return self.answer if isinstance(self.answer, ToolResult) else await self.answer
-        finally:
-            self.place.__exit__(None, None, None)
-
-
-async def _raising(error: Exception) -> ToolResult:
-    raise error
 
 
 def _passed_on(tool: PassingTool[Any], args: Any, call: ToolCall) -> ToolCall:

@@ -5,9 +5,11 @@ however often; the tool asks nobody, replaces no other call, waits for no place 
 Any change of the registry (tools, versions, switches, packs) drops everything that was found.
 """
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
 
 from dogubako.contract.call import NO_OPTIONS, Caller, ToolCall, ToolResult
 from dogubako.contract.call_steps import CallStep
@@ -49,42 +51,123 @@ class PreparedCall:
         place.__enter__()
         return place
 
-    def begin(self, args: Any, call: ToolCall) -> ToolResult | Coroutine[Any, Any, ToolResult]:
-        """Start the tool. Return its result if it ends in its first step, else what waits for it."""
+    def begin(self, args: Any, call: ToolCall) -> "ToolResult | StartedTool":
+        """Start the tool. Return its result if it ends in its first step."""
         for started in self._observers.on_started:
             started(call, self.entry.metadata)
         tool = self._contexts.bind(self.entry, call, None)
         steps: list[CallStep] | None = None if self._observers.steps is None else []
-        waits = tool.name in self._executor.waiting
+        waits = self.entry.name in self._executor.waiting
         attempt = Attempt(call, self.seconds, self._executor.memory, at_once=not waits)
         result = attempt.start(tool, args, steps)
         if result is None:
-            return self._end(attempt, tool, args, call, steps)
+            return StartedTool(self, attempt, tool, args, call, steps)
         if steps:
-            self._keep(steps, call)
+            self.keep(steps, call)
         if result.cacheable:
             self._executor.check_cacheable(self.entry)
         return result
 
-    async def _end(
-        self, attempt: Attempt, tool: BaseTool[Any, Any], args: Any, call: ToolCall, steps: list[CallStep] | None
-    ) -> ToolResult:
-        try:
-            result = await attempt.end(tool, args)
-        except TimedOut:
-            result = timed_out(tool, self.seconds, repeatable=attempt.repeatable)
-        finally:
-            if steps:
-                self._keep(steps, call)
+    def ended(self, attempt: Attempt, result: ToolResult) -> None:
+        """Note what a tool did that did not end in its first step."""
         if attempt.waited:
-            self._executor.waiting.add(tool.name)
+            self._executor.waiting.add(self.entry.name)
         if result.cacheable:
             self._executor.check_cacheable(self.entry)
-        return result
 
-    def _keep(self, steps: list[CallStep], call: ToolCall) -> None:
+    def keep(self, steps: list[CallStep], call: ToolCall) -> None:
+        """Leave the steps of a call for its observers."""
         if self._observers.steps is not None:
             self._observers.steps[call.id] = steps
+
+
+class StartedTool(msgspec.Struct, frozen=True):
+    """A tool that did not end in its first step."""
+
+    prepared: PreparedCall
+    attempt: Attempt
+    tool: BaseTool[Any, Any]
+    args: Any
+    call: ToolCall
+    steps: list[CallStep] | None
+
+    async def end(self) -> ToolResult:
+        """Wait for its result."""
+        try:
+            result = await self.attempt.end(self.tool, self.args)
+        except TimedOut:
+            result = timed_out(self.tool, self.prepared.seconds, repeatable=self.attempt.repeatable)
+        finally:
+            if self.steps:
+                self.prepared.keep(self.steps, self.call)
+        self.prepared.ended(self.attempt, result)
+        return result
+
+    def take(self) -> ToolResult | None:
+        """Its result, if it has ended by itself and has no question."""
+        result = self.attempt.take()
+        if result is not None:
+            if self.steps:
+                self.prepared.keep(self.steps, self.call)
+            self.prepared.ended(self.attempt, result)
+        return result
+
+
+class BegunCall:
+    """A plain call that has begun, in its place, and did not end at once.
+
+    Either await `outcome`, or wait for `when_ended` and take the result. Whoever took None awaits `outcome`.
+    """
+
+    __slots__ = ("_answer", "_pipeline", "_place", "call", "entry", "started")
+
+    def __init__(
+        self,
+        pipeline: "Pipeline",
+        call: ToolCall,
+        entry: ToolRegistryEntry,
+        place: AbstractContextManager[None],
+        answer: ToolResult | StartedTool | Exception,
+        started: float,
+    ) -> None:
+        self._pipeline = pipeline
+        self._place = place
+        self._answer = answer
+        self.call = call
+        self.entry = entry
+        self.started = started
+
+    def outcome(self) -> Coroutine[Any, Any, ToolResult]:
+        """Wait for the answer."""
+        return self._pipeline.outcome(self.call, self)
+
+    async def result(self) -> ToolResult:
+        """Wait for what the tool returned, and leave the place. For the pipeline, which makes it the outcome."""
+        try:
+            if isinstance(self._answer, Exception):
+                raise self._answer
+            return self._answer if isinstance(self._answer, ToolResult) else await self._answer.end()
+        finally:
+            self._place.__exit__(None, None, None)
+
+    def when_ended(self, told: Callable[[], None]) -> bool:
+        """Call back when the tool has ended. Returns False if only `outcome` has the answer."""
+        if not isinstance(self._answer, StartedTool):
+            return False
+        self._answer.attempt.when_ended(told)
+        return True
+
+    def take(self) -> ToolResult | None:
+        """The answer, once the tool has ended; None if only `outcome` has it."""
+        result = self._answer.take() if isinstance(self._answer, StartedTool) else None
+        if result is None:
+            return None
+        if result.pending is not None:
+            self._answer = result
+            return None
+        self._place.__exit__(None, None, None)
+        self._pipeline.completed(self.call, self.entry, result.code, self.started, result)
+        return result
 
 
 class PreparedCalls:

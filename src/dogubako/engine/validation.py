@@ -1,9 +1,9 @@
 """Raw arguments → typed arguments. Every wrong field is reported at once, and no received value is repeated."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 import msgspec
 import pydantic
@@ -56,10 +56,11 @@ class ModelValidator(Generic[ModelT]):
 
     def check(self, data: Mapping[str, Any]) -> ModelT:
         """The model, or a ValidationError that names every wrong field."""
-        if all(map(_is_plain, data.values())):
+        if _is_plain(data.values()):
             try:
                 if self._is_plain_model:
-                    return cast("ModelT", self._model.__pydantic_validator__.validate_python(data, strict=True))
+                    checked: ModelT = self._model.__pydantic_validator__.validate_python(data, strict=True)
+                    return checked
                 return self._model.model_validate(data, strict=True)
             except pydantic.ValidationError:
                 # Dates and enums are read from text in JSON mode only, and complaints are collected below.
@@ -121,10 +122,13 @@ class SchemaValidator:
         return data
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(values: Iterable[Any]) -> bool:
     """Whether the arguments are short texts, integers and booleans, which need no JSON encoding."""
-    kind = type(value)
-    return (kind is str and value.isascii()) or kind is int or kind is bool
+    for value in values:
+        kind = type(value)
+        if not ((kind is str and value.isascii()) or kind is int or kind is bool):
+            return False
+    return True
 
 
 def _confirmation(value: Any) -> bool:

@@ -6,7 +6,7 @@ import os
 import secrets
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from hashlib import blake2b
 from heapq import nsmallest
@@ -25,7 +25,7 @@ from dogubako.contract.metadata import ToolMetadata
 from dogubako.contract.redaction import Redactor
 from dogubako.contract.timestamps import utc_text
 from dogubako.gate.files import check_room, load_or_create_secret
-from dogubako.response.jsonable import clean_text
+from dogubako.response.jsonable import clean_text, is_written_as_json
 
 log = structlog.get_logger("dogubako.gate")
 
@@ -197,6 +197,7 @@ def whole_lines(file: IO[bytes]) -> Iterator[bytes]:
 _MOST_NAMES: Final = 50
 _LONGEST_NAME: Final = 64
 _LONGEST_LOOKED_AT: Final = 1_000
+_MOST_BEGUN: Final = 1_000
 # How long, and how many, lines of reading calls may wait to be written together.
 _WAIT_SECONDS: Final = 0.05
 _MOST_WAITING: Final = 200
@@ -222,8 +223,10 @@ class AuditLog(CallObserver):
         self._file = AuditFile(data_dir, carry_over=self._running.values, salt=salt)
         self._waiting: list[_Event] = []
         self._soon = Debounce(self.flush, _WAIT_SECONDS)
-        # The same names repeat.
+        # The same names repeat, and so do parts of lines. Both were masked by one generation of the redactor.
         self._name = lru_cache(maxsize=1_000)(self._masked)
+        self._begun: dict[tuple[Hashable, ...], str] = {}
+        self._begun_of = self._redactor.generation
         # The event loop may end before the delayed lines are written.
         at_the_end(self.close)
 
@@ -280,6 +283,34 @@ class AuditLog(CallObserver):
         self._file.close()
 
     def _line(self, event: _Event) -> bytes:
+        """The line of an event. Of plain calls, the part that repeats comes from a memo."""
+        at, call, code, ms, pack = event
+        if code != "OK" or pack is not None or call.via is not None or not is_written_as_json(ms):
+            return self._any_line(event)
+        if len(call.parameters) > _MOST_NAMES or not (call.id.isascii() and call.id.isalnum()):
+            return self._any_line(event)
+        if self._redactor.generation != self._begun_of:
+            # It has learned a secret, which may be part of what was rendered before.
+            self._begun.clear()
+            self._name.cache_clear()
+            self._begun_of = self._redactor.generation
+        key = (call.caller.name, call.door, call.name, *call.parameters)
+        begun = self._begun.get(key)
+        if begun is None:
+            if len(self._begun) >= _MOST_BEGUN:
+                self._begun.clear()
+            begun = self._beginning(event)
+            if all(len(str(one)) <= _LONGEST_NAME for one in key):
+                self._begun[key] = begun
+        rest = f'"hash":"{self._fingerprint(call.parameters)}","code":"OK","ms":{ms},"callId":"{call.id}"'
+        return f'{{"time":"{utc_text(at)}",{begun},{rest}}}\n'.encode()
+
+    def _beginning(self, event: _Event) -> str:
+        """What the lines of many calls have in common: everything between the time and the hash of the arguments."""
+        line = self._any_line(event).decode()
+        return line[line.index('"caller":') : line.index(',"hash":"')]
+
+    def _any_line(self, event: _Event) -> bytes:
         call = event.call
         return AuditLine(
             time=utc_text(event.at),

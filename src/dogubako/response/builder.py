@@ -32,7 +32,7 @@ from dogubako.response import json as json_answers
 from dogubako.response import text as text_answers
 from dogubako.response.blocks import BLOCK_TOKENS as _BLOCK_TOKENS
 from dogubako.response.blocks import block_cost, fit_foreign, media_block, too_large
-from dogubako.response.check import assert_mcp_tool_response
+from dogubako.response.check import assert_content
 from dogubako.response.continuation import CUTTABLE, Continuation
 from dogubako.response.foreign_block import NOT_JSON, plain_copy
 from dogubako.response.jsonable import clean_text, encode, masked_json
@@ -115,7 +115,8 @@ class ToolResponseBuilder:
             )
         if self.check_structured is not None and result.structured is None:
             raise TypeError("a tool that declares an output schema must return data")
-        assert_mcp_tool_response(result.to_mcp())
+        # What else `assert_mcp_tool_response` wants is so by the type of the result.
+        assert_content(result.content)
         return result
 
     def failure(self, error: DogubakoError) -> ToolResult:

@@ -23,13 +23,21 @@ def assert_mcp_tool_response(response: object) -> None:
         raise AssertionError("a tool response is an object")
     if type(response.get("isError")) is not bool:
         raise AssertionError("isError is not true or false" if "isError" in response else "isError is missing")
-    content = response.get("content")
+    assert_content(response.get("content"))
+    if "_meta" in response:
+        _require(isinstance(response["_meta"], Mapping), "_meta is not an object")
+
+
+def assert_content(content: object) -> None:
+    """Raise AssertionError with the reason unless this is a list of one or more valid content blocks."""
     if not isinstance(content, list | tuple) or not content:
         raise AssertionError("content is empty" if content in ([], ()) else "content is not a list")
     for index, block in enumerate(content):
-        _check_block(block, f"content[{index}]")
-    if "_meta" in response:
-        _require(isinstance(response["_meta"], Mapping), "_meta is not an object")
+        # The usual case first.
+        if not (
+            type(block) is dict and len(block) == 2 and block.get("type") == "text" and type(block.get("text")) is str
+        ):
+            _check_block(block, f"content[{index}]")
 
 
 def fault_of(block: object) -> str | None:
@@ -42,9 +50,6 @@ def fault_of(block: object) -> str | None:
 
 
 def _check_block(block: object, where: str) -> None:
-    if type(block) is dict and len(block) == 2 and block.get("type") == "text" and type(block.get("text")) is str:
-        # The usual case.
-        return
     _require(isinstance(block, Mapping), f"{where} is not an object")
     assert isinstance(block, Mapping)
     kind = block.get("type")

@@ -15,6 +15,8 @@ from dogubako.contract.offload import MOST_VALUES, TEXTS, collection_paused, has
 from dogubako.contract.redaction import MASK
 
 _MAX_DEPTH = 100
+_LEAST_PLAIN = 0.001
+_MOST_PLAIN = 1e12
 # The name of a field is cut where it is longer, and there is no room for all of it.
 LONGEST_NAME = 200
 _SHORT_NAME = 100
@@ -104,6 +106,11 @@ def _written(name: Any) -> str:
 def to_plain(value: Any) -> Any:
     """The data as dicts, lists, strings, numbers, booleans and None."""
     return _plain(value, 0)
+
+
+def is_written_as_json(number: Any) -> bool:
+    """Whether Python writes this number as our JSON encoder does: no exponent, no infinity."""
+    return type(number) is float and (_LEAST_PLAIN <= number < _MOST_PLAIN or number == 0)
 
 
 def clean_text(text: str) -> str:

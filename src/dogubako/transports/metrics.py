@@ -66,20 +66,27 @@ class Metrics:
 
     def add(self, batch: Sequence[EndedCall]) -> None:
         """Count a batch of calls."""
+        # Most calls of a batch are alike, and each counter has a lock.
+        sums: dict[tuple[str, str, str], list[int]] = {}
         for ended in batch:
             tool, end = self._tool(ended.call.name), ended.end
-            calls, duration, tokens, trimmed, retries = self._children(tool, ended.call.door, end.code)
-            calls.inc()
+            key: tuple[str, str, str] = (tool, ended.call.door, end.code)
+            total = sums.get(key) or sums.setdefault(key, [0, 0, 0])
+            _, duration, _, _, retries = self._children(*key)
             duration.observe(end.milliseconds / 1000)
+            total[0] += 1
             if end.result is not None:
-                tokens.inc(end.result.tokens)
-                if end.result.trimmed:
-                    trimmed.inc()
+                total[1] += end.result.tokens
+                total[2] += end.result.trimmed
             for step in ended.steps:
                 if step.kind == "retry":
                     retries.inc()
                 else:
                     self._requests.labels(step.name, str(step.status or "none")).inc()
+        for labels, numbers in sums.items():
+            calls, _, tokens, trimmed, _ = self._children(*labels)
+            for counter, number in zip((calls, tokens, trimmed), numbers, strict=True):
+                counter.inc(number)
 
     def _children(self, tool: str, door: str, code: str) -> tuple[Any, ...]:
         key = (tool, door, code)

@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from dogubako.contract.call_steps import CallStep
+from dogubako.contract.errors import DogubakoError
 from dogubako.contract.redaction import Redactor
 from dogubako.engine.events import EndedCall, Subscribers
 from dogubako.response.jsonable import clean_text
@@ -72,8 +73,10 @@ class CallRecorder:
 
     def add(self, batch: Sequence[EndedCall]) -> None:
         """Remember a batch of calls. A listener of `watch_calls`."""
+        # Most calls of a batch are of the same tools and callers.
+        names: dict[str, str] = {}
         for ended in batch:
-            record = self._record(ended)
+            record = self._record(ended, names)
             self._records.append(record)
             self.timeline.add(record.at, record.ms, record.tokens, failed=record.failed)
             if self.keeps_values:
@@ -101,15 +104,15 @@ class CallRecorder:
     def __len__(self) -> int:
         return len(self._records)
 
-    def _record(self, ended: EndedCall) -> CallRecord:
-        call, end = ended.call, ended.end
+    def _record(self, ended: EndedCall, names: dict[str, str]) -> CallRecord:
+        at, call, end, steps = ended
         result = end.result
         error = result.error if result is not None else None
-        return CallRecord(
+        record = CallRecord(
             id=call.id,
-            at=ended.at - end.milliseconds / 1000,
+            at=at - end.milliseconds / 1000,
             ms=end.milliseconds,
-            tool=self._name(call.name),
+            tool=names.get(call.name) or names.setdefault(call.name, self._name(call.name)),
             caller=clean_text(call.caller.name[:_LONGEST_NAME]),
             caller_id=call.caller.identity,
             door=call.door,
@@ -119,12 +122,9 @@ class CallRecorder:
             changing=end.changing,
             via=call.via,
             pack=end.pack,
-            message=error.message[:_LONGEST_MESSAGE] if error is not None else None,
-            hint=error.hint[:_LONGEST_MESSAGE] if error is not None and error.hint else None,
-            error_id=error.error_id if error is not None else None,
-            retryable=error.retryable if error is not None else False,
-            steps=tuple(ended.steps),
+            steps=tuple(steps),
         )
+        return record if error is None else msgspec.structs.replace(record, **_facts(error))
 
     def _name(self, name: str) -> str:
         """A caller may send a secret in place of a name."""
@@ -140,6 +140,15 @@ class CallRecorder:
     def _masked(self, text: str) -> str:
         # Cut after masking, so that no half of a secret is left; what is far beyond the end need not be masked.
         return self._redactor.mask_all(text[: 2 * _LONGEST_VALUE])[:_LONGEST_VALUE]
+
+
+def _facts(error: DogubakoError) -> dict[str, Any]:
+    return {
+        "message": error.message[:_LONGEST_MESSAGE],
+        "hint": error.hint[:_LONGEST_MESSAGE] if error.hint else None,
+        "error_id": error.error_id,
+        "retryable": error.retryable,
+    }
 
 
 def _text(value: Any) -> str:

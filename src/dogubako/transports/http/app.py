@@ -29,7 +29,7 @@ from dogubako.contract.timestamps import utc_text
 from dogubako.gate.oauth import metadata, metadata_paths
 from dogubako.gate.scopes import METRICS, may_read_metrics
 from dogubako.transports.console.recorder import CallRecorder
-from dogubako.transports.http.at_once import BeginRequest, begins
+from dogubako.transports.http.at_once import KnownHeadRequests, begins
 from dogubako.transports.http.errors import challenge, json_response, log_problem, log_request, problem
 from dogubako.transports.http.hosts import HostGuard
 from dogubako.transports.http.readiness import Readiness
@@ -103,7 +103,7 @@ class HttpApp:
             if self._console is not None:
                 self._console.stop_streams()
 
-    def begins(self, scope: Scope) -> BeginRequest | None:
+    def begins(self, scope: Scope) -> KnownHeadRequests | None:
         """What begins requests with this head in the read that brings them; None if they are handled by ASGI only."""
         if not self._responds_whole:
             # Behind CORS or the access log, others add to the response or look at it.

@@ -1,26 +1,24 @@
-"""Begin a request whose head is known in the read that brought it, and answer it there if it does not wait.
+"""Begin a request whose head is known in the read that brought it, and answer it without ASGI if that is possible.
 
 What follows from the head alone (Host, Origin, route, media type, MCP's headers, the proof of its credentials) was
 found when the head came first. Whatever is unusual about a request goes the usual way, as an ASGI request.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any, Final, Protocol, runtime_checkable
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from dogubako.contract.call import Caller
+from dogubako.contract.call import Caller, ToolResult
 from dogubako.contract.errors import DogubakoError
 from dogubako.contract.fair_queue import work_owner
+from dogubako.engine.prepared import BegunCall
 from dogubako.gate.authentication import Authenticator, proof_in
 from dogubako.transports.http.request import SECURITY_HEADERS, admit
 
-# Begins the request with this body. Returns its whole response (without the first lines, which the server knows), or
-# the app that goes on with it, or None: then the request is handled like any other.
-BeginRequest = Callable[[bytes], "bytes | ASGIApp | None"]
-# The same, for a caller that is known.
-BeginCall = Callable[[bytes, Caller], "bytes | ASGIApp | None"]
+# The result of a call, or what gives it when it is awaited.
+Outcome = ToolResult | Coroutine[Any, Any, ToolResult]
 # An app for the request that it is given, with the error handling around it.
 Edge = Callable[[Callable[[Scope], ASGIApp], Scope, Receive, Send], Awaitable[None]]
 
@@ -36,11 +34,57 @@ def whole_json(body: bytes, more: bytes = b"") -> bytes:
     return _WHOLE % (len(body), more, body)
 
 
+class CallInRequest:
+    """A call that has begun, and how its result becomes the response of its request."""
+
+    __slots__ = ("_begun", "_go_on", "_respond", "caller", "edge")
+
+    def __init__(
+        self,
+        begun: ToolResult | BegunCall | Coroutine[Any, Any, ToolResult],
+        respond: Callable[[ToolResult], bytes],
+        go_on: Callable[[Outcome, Scope, Receive, Send], Awaitable[None]],
+    ) -> None:
+        self._begun = begun
+        self._respond = respond
+        self._go_on = go_on
+        self.edge: Edge | None = None
+        self.caller: Caller | None = None
+
+    def response(self) -> bytes | None:
+        """The whole response, if the call has ended well; if not, the ASGI app has it."""
+        if isinstance(self._begun, BegunCall) and (result := self._begun.take()) is not None:
+            self._begun = result
+        if not isinstance(self._begun, ToolResult) or self._begun.error is not None:
+            return None
+        return self._respond(self._begun)
+
+    def when_ended(self, told: Callable[[], None]) -> bool:
+        """Call back when the response may be asked for again. Returns False if only the ASGI app has it."""
+        return isinstance(self._begun, BegunCall) and self._begun.when_ended(told)
+
+    async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Go on as an ASGI app."""
+        assert self.edge is not None
+        await self.edge(self._admitted, scope, receive, send)
+
+    def _admitted(self, scope: Scope) -> ASGIApp:
+        assert self.caller is not None
+        admit(scope, self.caller, {})
+        begun = self._begun
+        return partial(self._go_on, begun.outcome() if isinstance(begun, BegunCall) else begun)
+
+
+# Begins the call in this body. Returns the whole response (as `whole_json` makes it) if the call has ended well. None:
+# the request is handled like any other.
+BeginCall = Callable[[bytes, Caller], bytes | CallInRequest | None]
+
+
 @runtime_checkable
 class BeginsRequests(Protocol):
     """An app that can begin requests outside of ASGI."""
 
-    def begins(self, scope: Scope) -> BeginRequest | None:
+    def begins(self, scope: Scope) -> "KnownHeadRequests | None":
         """What begins requests with this head, if their head leaves nothing else to be decided."""
 
 
@@ -52,7 +96,7 @@ class BeginsCalls(Protocol):
 
 
 class KnownHeadRequests:
-    """The requests of one connection with one head."""
+    """Requests of one connection with one head."""
 
     __slots__ = ("_authenticator", "_begin", "_edge", "_owner", "_proof")
 
@@ -63,44 +107,40 @@ class KnownHeadRequests:
         self._proof = proof_in(scope["headers"])
         self._owner = tuple(scope.get("client") or ())
 
-    def begin(self, body: bytes) -> bytes | ASGIApp | None:
-        """A `BeginRequest`. The caller is asked for each time: a key may be revoked."""
+    def begin(self, body: bytes) -> bytes | CallInRequest | None:
+        """Begin the request with this body, or leave it to ASGI. Who calls is asked each time: keys are revoked."""
         caller = self._authenticator.recall(self._proof)
         if caller is None:
             return None
         # The tool copies the context. Nothing of this request may stay in that of the connection.
         outer = work_owner.set(caller.id or self._owner)
         try:
-            answer = self._begin(body, caller)
+            begun = self._begin(body, caller)
         except Exception as error:
-            answer = _raising(error)
+            begun = CallInRequest(_raising(error), _no_response, _awaiting)
         finally:
             work_owner.reset(outer)
-        return answer if answer is None or isinstance(answer, bytes) else partial(self._edge, _entered(answer, caller))
+        if isinstance(begun, CallInRequest):
+            begun.caller, begun.edge = caller, self._edge
+        return begun
 
 
-def _entered(app: ASGIApp, caller: Caller) -> Callable[[Scope], ASGIApp]:
-    def enter(scope: Scope) -> ASGIApp:
-        admit(scope, caller, {})
-        return app
-
-    return enter
+async def _raising(error: Exception) -> ToolResult:
+    raise error
 
 
-def _raising(error: Exception) -> ASGIApp:
-    async def fail(_scope: Scope, _receive: Receive, _send: Send) -> None:
-        raise error
+async def _awaiting(outcome: Outcome, _scope: Scope, _receive: Receive, _send: Send) -> None:
+    assert not isinstance(outcome, ToolResult)
+    await outcome
 
-    return fail
+
+def _no_response(_result: ToolResult) -> bytes:
+    raise AssertionError("unreachable")
 
 
 def begins(
-    app: Any,
-    scope: Scope,
-    authenticator: Authenticator,
-    credential_headers: Mapping[bytes, str],
-    edge: Edge,
-) -> BeginRequest | None:
+    app: Any, scope: Scope, authenticator: Authenticator, credential_headers: Mapping[bytes, str], edge: Edge
+) -> KnownHeadRequests | None:
     """What begins requests with this head for this part of the app."""
     names = [name for name, _ in scope["headers"]]
     if not isinstance(app, BeginsCalls) or not credential_headers.keys().isdisjoint(names):
@@ -109,4 +149,4 @@ def begins(
         begin = app.begins(scope)
     except DogubakoError:
         return None
-    return None if begin is None else KnownHeadRequests(scope, begin, authenticator, edge).begin
+    return None if begin is None else KnownHeadRequests(scope, begin, authenticator, edge)

@@ -6,15 +6,17 @@ hold credentials.
 """
 
 import asyncio
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 import msgspec
 from starlette.types import ASGIApp
 from uvicorn._types import ASGI3Application, HTTPScope
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
+from dogubako._timers import CoarseTimer, call_later
 from dogubako.transports.http import whole_responses
-from dogubako.transports.http.at_once import BeginRequest, BeginsRequests
+from dogubako.transports.http.at_once import BeginsRequests, CallInRequest, KnownHeadRequests
+from dogubako.transports.http.disconnect import WATCH_AFTER_SECONDS
 from dogubako.transports.http.request import HEAD_FACTS, MOST_KNOWN_BODY_BYTES
 from dogubako.transports.http.whole_responses import WholeResponsesProtocol
 
@@ -32,7 +34,16 @@ class KnownHead(msgspec.Struct, frozen=True):
 
     scope: dict[str, Any]
     length: int
-    begin: BeginRequest | None = None
+    requests: KnownHeadRequests | None = None
+
+
+class _Later(NamedTuple):
+    """A call that waits, and the request that it came with."""
+
+    begun: CallInRequest
+    head: KnownHead
+    body: bytes
+    timer: CoarseTimer
 
 
 class KnownHeadsProtocol(WholeResponsesProtocol):
@@ -45,6 +56,8 @@ class KnownHeadsProtocol(WholeResponsesProtocol):
     # The bytes of a head that is parsed now, and may come again.
     _candidate: bytes | None = None
     _known: dict[bytes, KnownHead] | None = None
+    # A call that waits, for a short time, outside of ASGI.
+    _later: _Later | None = None
 
     def _is_taken(self, data: bytes) -> bool:
         """Start the request if these are the bytes of a whole one, its head is known, and nothing else is under way."""
@@ -62,12 +75,50 @@ class KnownHeadsProtocol(WholeResponsesProtocol):
         if len(data) - end != head.length:
             return False
         body = data[end:]
-        answer = None if head.begin is None else head.begin(body)
-        if isinstance(answer, bytes):
-            self._write_whole(answer)
+        begun = None if head.requests is None else head.requests.begin(body)
+        if isinstance(begun, bytes):
+            self._write_whole(begun)
+        elif begun is None:
+            self._start_known(head, body, self.app)
+        elif begun.when_ended(self._later_ended):
+            self._waiting_since = self.loop.time()
+            self._later = _Later(begun, head, body, call_later(WATCH_AFTER_SECONDS, self._make_request))
         else:
-            self._start_known(head, body, answer or self.app)
+            self._start_known(head, body, begun.app)
         return True
+
+    def _later_ended(self) -> None:
+        """Write the response of a call that had to wait."""
+        if self._later is None:
+            return
+        if self.transport.is_closing() or (response := self._later.begun.response()) is None:
+            self._make_request()
+            return
+        self._later.timer.cancel()
+        self._later = None
+        self._write_whole(response)
+
+    def _make_request(self) -> None:
+        """Make an ASGI request of a call that waits: it takes long, or something happens on its connection."""
+        if self._later is not None:
+            (begun, head, body, timer), self._later = self._later, None
+            timer.cancel()
+            self._start_known(head, body, begun.app)
+
+    def eof_received(self) -> bool | None:  # type: ignore[override]
+        self._make_request()
+        return super().eof_received()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._make_request()
+        super().connection_lost(exc)
+
+    def shutdown(self) -> None:
+        self._make_request()
+        super().shutdown()
+
+    def _earlier_answers_are_due(self) -> bool:
+        return self._later is not None or super()._earlier_answers_are_due()
 
     def _start_known(self, head: KnownHead, body: bytes, app: ASGIApp) -> None:
         """Start a request as uvicorn does it."""
@@ -98,7 +149,7 @@ class KnownHeadsProtocol(WholeResponsesProtocol):
 
     def _is_idle(self) -> bool:
         """Whether every request so far has its answer, and the connection goes on."""
-        if self.cycle is not None and not self.cycle.response_complete:
+        if self._later is not None or (self.cycle is not None and not self.cycle.response_complete):
             return False
         if self._refusal is not None or self._end is not None or self._half_closed is not None:
             return False
@@ -153,5 +204,5 @@ class KnownHeadsProtocol(WholeResponsesProtocol):
         if self._known is None or len(self._known) >= _MOST_HEADS:
             self._known = {}
         kept = {name: value for name, value in scope.items() if name != "state"} | {HEAD_FACTS: {}}
-        begin = self.app.begins(kept) if isinstance(self.app, BeginsRequests) else None
-        self._known[raw] = KnownHead(kept, int(length[0]), begin)
+        requests = self.app.begins(kept) if isinstance(self.app, BeginsRequests) else None
+        self._known[raw] = KnownHead(kept, int(length[0]), requests)

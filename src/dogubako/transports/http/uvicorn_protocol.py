@@ -70,6 +70,8 @@ class LimitedHttpProtocol(KnownHeadsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        if self._later is not None:
+            self._make_request()
         if self._deaf or self._is_taken(data):
             return
         self._unfinished += len(data)

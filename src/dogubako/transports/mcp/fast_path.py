@@ -16,6 +16,7 @@ from dogubako.contract.call import TRUSTED, Caller, Door, ToolCall, ToolResult
 from dogubako.contract.effect_by_call import EffectByCall
 from dogubako.contract.errors import ToolNotFoundError
 from dogubako.contract.tool import PassingTool
+from dogubako.engine.prepared import BegunCall
 from dogubako.transports.http.disconnect import CancelHandle
 from dogubako.transports.mcp import lists
 from dogubako.transports.mcp.handover import Handover
@@ -153,11 +154,18 @@ class FastPath:
             self._raw_envelopes.add(encoded)
         return True
 
-    def begin(self, call: SimpleCall, *, door: Door, caller: Caller) -> ToolResult | Coroutine[Any, Any, ToolResult]:
+    def begin(
+        self, call: SimpleCall, *, door: Door, caller: Caller
+    ) -> ToolResult | BegunCall | Coroutine[Any, Any, ToolResult]:
         """Begin a call. One that does not end at once is awaited inside of `cancellable`."""
         self.taken += 1
         tool_call = ToolCall(name=call.name, parameters=call.arguments, door=door, caller=caller)
-        return self._inside.pipeline.begin(tool_call)
+        return self._inside.pipeline.begin(tool_call) or self._inside.pipeline.outcome(tool_call)
+
+    def answer(self, call: SimpleCall, *, door: Door, caller: Caller) -> ToolResult | Coroutine[Any, Any, ToolResult]:
+        """The same, where a call that waits is awaited in any case."""
+        begun = self.begin(call, door=door, caller=caller)
+        return begun.outcome() if isinstance(begun, BegunCall) else begun
 
     async def talk(self, call: SimpleCall, handover: Handover, *, door: Door, caller: Caller) -> ToolResult | None:
         """The result of a call whose tool may talk, inside of `cancellable`; None if the SDK answers it."""

@@ -1,7 +1,7 @@
 """MCP over Streamable HTTP: simple calls take the fast path, everything else goes to the SDK unchanged."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from typing import Any, Final
@@ -10,12 +10,12 @@ import anyio
 import msgspec
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from dogubako._tasks import Ended
 from dogubako.contract.call import Caller, ToolResult
 from dogubako.contract.errors import BusyError, PayloadTooLargeError, ValidationError
-from dogubako.transports.http.at_once import BeginCall, whole_json
+from dogubako.transports.http.at_once import BeginCall, CallInRequest, Outcome, whole_json
 from dogubako.transports.http.disconnect import CancelHandle, DisconnectWatcher, first_step
 from dogubako.transports.http.open_files import most_streams
 from dogubako.transports.http.request import (
@@ -82,9 +82,9 @@ class CallResponse:
         self._send = send
         self._streaming = False
 
-    async def run(self, fast_path: FastPath, begun: ToolResult | Coroutine[Any, Any, ToolResult]) -> None:
+    async def run(self, fast_path: FastPath, outcome: Outcome) -> None:
         """Send the answer. The call is cancelled by its request id, or because the client disconnected."""
-        step = Ended(begun) if isinstance(begun, ToolResult) else first_step(begun)
+        step = Ended(outcome) if isinstance(outcome, ToolResult) else first_step(outcome)
         if isinstance(step, Ended):
             await self.finish(step.value)
             return
@@ -208,8 +208,8 @@ class McpEndpoint:
         if call.capabilities is not None:
             await self._talk(call, session, _trimmed(scope, caller), body, message, receive, send)
             return
-        begun = self.fast_path.begin(call, door="http", caller=caller)
-        await CallResponse(call, session, receive, send).run(self.fast_path, begun)
+        outcome = self.fast_path.answer(call, door="http", caller=caller)
+        await CallResponse(call, session, receive, send).run(self.fast_path, outcome)
 
     def begins(self, scope: Scope) -> BeginCall | None:
         """What begins calls with this head in the read that brings them."""
@@ -218,7 +218,7 @@ class McpEndpoint:
             return None
         return partial(self._begin, routing)
 
-    def _begin(self, routing: Routing, body: bytes, caller: Caller) -> bytes | ASGIApp | None:
+    def _begin(self, routing: Routing, body: bytes, caller: Caller) -> bytes | CallInRequest | None:
         if len(body) > MAX_BODY_VALUES:
             # Its values have to be counted first.
             return None
@@ -229,21 +229,17 @@ class McpEndpoint:
             session = routing.session
             if not self._sessions.touch(session, caller):
                 return None
-        begun = self.fast_path.begin(call, door="http", caller=caller)
+        # In a session, a call that waits can be cancelled by its id.
+        begin = self.fast_path.answer if session else self.fast_path.begin
+        begun = begin(call, door="http", caller=caller)
         if isinstance(begun, ToolResult) and begun.error is None:
-            return whole_json(encoded_response(call, begun), routing.session_line)
-        return partial(self._go_on, call, session, begun)
+            return _whole(call, routing.session_line, begun)
+        return CallInRequest(begun, partial(_whole, call, routing.session_line), partial(self._go_on, call, session))
 
     async def _go_on(
-        self,
-        call: SimpleCall,
-        session: str,
-        begun: ToolResult | Coroutine[Any, Any, ToolResult],
-        _scope: Scope,
-        receive: Receive,
-        send: Send,
+        self, call: SimpleCall, session: str, outcome: Outcome, _scope: Scope, receive: Receive, send: Send
     ) -> None:
-        await CallResponse(call, session, receive, send).run(self.fast_path, begun)
+        await CallResponse(call, session, receive, send).run(self.fast_path, outcome)
 
     async def _talk(
         self, call: SimpleCall, session: str, scope: Scope, body: bytes, message: Any, receive: Receive, send: Send
@@ -358,6 +354,10 @@ class McpEndpoint:
         notice = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": request_id}}
         with anyio.CancelScope(shield=True):
             await self.manager.handle_request(scope, *_replay(encode_message(notice), never, into_nothing, None))
+
+
+def _whole(call: SimpleCall, more: bytes, result: ToolResult) -> bytes:
+    return whole_json(encoded_response(call, result), more)
 
 
 def _is(message: Any, method: str) -> bool:

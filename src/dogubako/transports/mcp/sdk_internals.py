@@ -1,5 +1,6 @@
 """All use of the MCP SDK's private attributes: sessions, and notifications to their clients."""
 
+import asyncio
 import math
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator
@@ -46,6 +47,8 @@ _SESSION_HEADER: Final = b"mcp-session-id"
 _ANYBODY: Final = object()
 # In the scope of an `initialize` request: the state of the session that another process opened with it.
 RESTORED: Final = "dogubako.restored_session"
+# How much too early an idle session may end.
+_MOVED_SECONDS: Final = 1.0
 
 
 class Sessions:
@@ -75,7 +78,10 @@ class Sessions:
             return False
         scope, timeout = transport.idle_scope, self._manager.session_idle_timeout
         if scope is not None and timeout is not None and not scope.cancel_called:
-            scope.deadline = max(scope.deadline, anyio.current_time() + timeout)
+            later = asyncio.get_running_loop().time() + timeout
+            # Moving a deadline sets a timer, which is not worth it for less than a second.
+            if later - scope.deadline > _MOVED_SECONDS:
+                scope.deadline = later
         return True
 
     def serves(self, session_id: str) -> bool:

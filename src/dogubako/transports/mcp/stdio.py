@@ -217,7 +217,7 @@ class StdioServer:
     async def _answer(self, call: SimpleCall) -> None:
         result: ToolResult | None = None
         try:
-            begun = self._fast_path.begin(call, door="stdio", caller=TRUSTED)
+            begun = self._fast_path.answer(call, door="stdio", caller=TRUSTED)
             if isinstance(begun, ToolResult):
                 result = begun
             else:

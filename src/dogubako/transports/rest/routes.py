@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any
 
@@ -11,7 +11,7 @@ from pydantic import ValidationError as ModelError
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from dogubako._tasks import Ended
 from dogubako.contract.call import NO_OPTIONS, Caller, ToolCall, ToolResult
@@ -21,7 +21,7 @@ from dogubako.engine.registration import ListFilter, ToolRegistryEntry
 from dogubako.engine.search import Match
 from dogubako.engine.validation import ModelValidator
 from dogubako.engine.validation_messages import Complaint, collected
-from dogubako.transports.http.at_once import BeginCall, whole_json
+from dogubako.transports.http.at_once import BeginCall, CallInRequest, Outcome, whole_json
 from dogubako.transports.http.disconnect import first_step, watched
 from dogubako.transports.http.errors import challenge, elapsed_ms, json_response, log_problem, problem
 from dogubako.transports.http.request import (
@@ -64,15 +64,15 @@ class CallRoute:
         if self._traced and (parent := header(scope, b"traceparent")):
             call = msgspec.structs.replace(call, traceparent=trace_context({"traceparent": parent.decode("latin-1")}))
         pipeline = self._inside.pipeline
-        begun = pipeline.begin(call) if wrong is None else pipeline.refuse(call, wrong)
-        await self._answer(begun, started, scope, receive, send)
+        outcome = pipeline.handle(call) if wrong is None else pipeline.refuse(call, wrong)
+        await self._answer(started, outcome, scope, receive, send)
 
     def begins(self, scope: Scope) -> BeginCall | None:
         """What begins calls with this head in the read that brings them."""
         head_fact(scope, require_json)
         return None if self._traced else self._begin
 
-    def _begin(self, body: bytes, caller: Caller) -> bytes | ASGIApp | None:
+    def _begin(self, body: bytes, caller: Caller) -> bytes | CallInRequest | None:
         started = time.perf_counter()
         if len(body) > MAX_BODY_VALUES:
             # Its values have to be counted first.
@@ -82,21 +82,15 @@ class CallRoute:
         except NOT_JSON:
             return None
         call = ToolCall(name=plain.name, parameters=plain.parameters, door="rest", caller=caller)
-        begun = self._inside.pipeline.begin(call)
+        pipeline = self._inside.pipeline
+        begun = pipeline.begin(call) or pipeline.outcome(call)
         if isinstance(begun, ToolResult) and begun.error is None:
-            return whole_json(_success(begun, started))
-        return partial(self._answer, begun, started)
+            return _whole(started, begun)
+        return CallInRequest(begun, partial(_whole, started), partial(self._answer, started))
 
-    async def _answer(
-        self,
-        begun: ToolResult | Coroutine[Any, Any, ToolResult],
-        started: float,
-        scope: Scope,
-        receive: Receive,
-        send: Send,
-    ) -> None:
+    async def _answer(self, started: float, outcome: Outcome, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the result of a call, when it is there."""
-        step = Ended(begun) if isinstance(begun, ToolResult) else first_step(begun)
+        step = Ended(outcome) if isinstance(outcome, ToolResult) else first_step(outcome)
         result = step.value if isinstance(step, Ended) else await watched(step, receive)
         if result.error is not None:
             log_problem(result.error, scope)
@@ -108,6 +102,10 @@ class CallRoute:
     def _read(self, encoded: bytes, scope: Scope) -> tuple[ToolCall, ValidationError | None]:
         """The call, and what is wrong with what stands around it."""
         return _read_call(encoded, caller_in(scope))
+
+
+def _whole(started: float, result: ToolResult) -> bytes:
+    return whole_json(_success(result, started))
 
 
 def _success(result: ToolResult, started: float) -> bytes:
