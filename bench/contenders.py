@@ -100,14 +100,17 @@ def _data_folder(machine: Machine) -> dict[str, str]:
     return {"DOGUBAKO_DATA_DIR": str(machine.new_folder("data"))}
 
 
-def ours_with_n8n(machine: Machine, url: str) -> Contender:
-    """Our server over HTTP, with an n8n that it can ask."""
+def ours_with_services(machine: Machine, url: str) -> Contender:
+    """Our server over HTTP, with an n8n and a Redmine that it can ask."""
     environment = _our_environment(machine.new_folder("logs"))
     return Contender(
         name=OURS,
         command=(_DOGUBAKO, "serve", "--port", "{port}", "--tools", str(WORKBENCH)),
         folder=machine.scratch,
-        environment={**environment, "N8N_URL": url, "N8N_API_KEY": "anything"},
+        environment={
+            **environment,
+            **{"N8N_URL": url, "N8N_API_KEY": "anything", "REDMINE_URL": url, "REDMINE_API_KEY": "anything"},
+        },
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from bench import contenders as who
-from bench import gateway, gateway_peers, large_execution, parsing
+from bench import gateway, gateway_peers, large_execution, long_lists, parsing
 from bench.http_load import Load, Target, run_wrk, shake_hands, verify
 from bench.machine import ContenderError, Machine, say
 from bench.node_peers import NodePeers
@@ -157,6 +157,10 @@ class Contests:
         """Nobody to compare with: what counts is what we promised."""
         with self._failure_noted():
             self._results.measures += large_execution.measure(self._machine, self._effort.rounds)
+
+    def long_lists(self) -> None:
+        with self._failure_noted():
+            self._results.measures += long_lists.measure(self._machine, self._effort.rounds)
 
     def parsing(self) -> None:
         self._results.measures += parsing.measure()

@@ -47,15 +47,16 @@ class RestClient:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=SECONDS)
 
     def echo(self) -> None:
-        self._call("echo", {"text": "hello"}, b'"hello"')
+        self.call("echo", {"text": "hello"}, b'"hello"')
 
     def get_execution(self) -> None:
-        self._call("get_execution", {"id": EXECUTION}, b'"totalItemsProcessed":%d' % (2 * ITEMS + 1))
+        self.call("get_execution", {"id": EXECUTION}, b'"totalItemsProcessed":%d' % (2 * ITEMS + 1))
 
     def close(self) -> None:
         self._connection.close()
 
-    def _call(self, name: str, parameters: Mapping[str, Any], expected: bytes) -> None:
+    def call(self, name: str, parameters: Mapping[str, Any], expected: bytes) -> None:
+        """Call a tool. `expected` is a part of every good answer."""
         body = json.dumps({"name": name, "parameters": parameters})
         try:
             self._connection.request("POST", "/v1/tools/call", body, {"Content-Type": "application/json"})
@@ -87,7 +88,7 @@ def _upstream(machine: Machine, encoding: str) -> who.Contender:
 
 
 def _one_round(machine: Machine, url: str, payload: int) -> Round:
-    with serving(machine, who.ours_with_n8n(machine, url)) as (process, port), _client(port) as client:
+    with serving(machine, who.ours_with_services(machine, url)) as (process, port), _client(port) as client:
         client.echo()
         # The first such call of a server: nothing that it needs was there before.
         resting = resting_bytes(process)

@@ -21,7 +21,7 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 FULL = Effort(rounds=9, seconds=1, cold_starts=9)
 # By the names of their methods. Over HTTP all others need wrk and the scripts that come with the peers.
 BESIDE_PEERS = ("stdio", "cold_start", "gateway")
-OF_OUR_OWN = ("memory", "large_execution", "parsing")
+OF_OUR_OWN = ("memory", "large_execution", "long_lists", "parsing")
 ALL = ("modern", "legacy", "rest", *BESIDE_PEERS, *OF_OUR_OWN, "growth", "gate", "workers", "waiting")
 QUICK = Effort(rounds=1, seconds=1, cold_starts=2)
 

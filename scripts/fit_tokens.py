@@ -206,7 +206,7 @@ def _bounds(pair: int) -> tuple[int, int]:
     first, second = divmod(pair, _KINDS)
     if first in _LETTERS and second in _LETTERS:
         return 0, 0
-    # What is outside ASCII costs its bytes, less what `_SAVINGS` says.
+    # What is outside ASCII costs its bytes, less what `_saving_patterns` says.
     return (tokens.TOKEN, tokens.TOKEN) if _OUTSIDE_ASCII in (first, second) else (0, tokens.TOKEN)
 
 

@@ -144,6 +144,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "settings",
         "settings_view",
         "logs",
+        "process_memory",
         "reload",
         "server",
         "_lazy",

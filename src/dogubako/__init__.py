@@ -5,16 +5,24 @@ raise, `dogubako.tools` tools as classes and the parts of packs, `dogubako.testi
 outside of these modules may change without notice.
 """
 
+import gc as _gc
 from typing import TYPE_CHECKING, Any
 
-from dogubako._lazy import load as _load
-from dogubako._version import __version__
-from dogubako.contract.context import Context
-from dogubako.contract.function_resource import prompt, resource
-from dogubako.contract.function_tool import tool
-from dogubako.contract.injection import Depends, lifespan
-from dogubako.contract.metadata import Effect
-from dogubako.contract.pack import Pack
+_collects = _gc.isenabled()
+# Imports create no garbage; collecting meanwhile would take a twentieth of their time.
+_gc.disable()
+try:
+    from dogubako._lazy import load as _load
+    from dogubako._version import __version__
+    from dogubako.contract.context import Context
+    from dogubako.contract.function_resource import prompt, resource
+    from dogubako.contract.function_tool import tool
+    from dogubako.contract.injection import Depends, lifespan
+    from dogubako.contract.metadata import Effect
+    from dogubako.contract.pack import Pack
+finally:
+    if _collects:
+        _gc.enable()
 
 if TYPE_CHECKING:
     from dogubako.app import Toolbox

@@ -277,9 +277,14 @@ class Toolbox:
         pinned = pack.pinned or state.file is not None
         # Our own tools have snapshots of their schemas, stored ones were checked; others are checked at registration.
         proven = pack in PACKS or state.is_server
-        words, more_words = pack.search_words, pack.everyday_words
-        options = RegisterOptions(pack=pack.name, proven=proven, pinned=pinned, words=words, everyday_words=more_words)
-        options = replace(options, unavailable=unavailable)
+        options = RegisterOptions(
+            pack=pack.name,
+            unavailable=unavailable,
+            proven=proven,
+            pinned=pinned,
+            words=pack.search_words,
+            everyday_words=pack.everyday_words,
+        )
         for tool in state.tools():
             try:
                 self.registry.register(tool, options)

@@ -5,12 +5,13 @@ import sys
 import traceback
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from importlib.machinery import SourceFileLoader
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, TypeVar
+
+import msgspec
 
 from dogubako.contract.injection import Lifespan
 from dogubako.contract.pack import Host, NoSettings, Pack, ToolPack
@@ -52,8 +53,7 @@ class FilePack(Pack[NoSettings, Any]):
             yield client
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FoundPack:
+class FoundPack(msgspec.Struct, frozen=True, kw_only=True):
     """A pack to serve. `file` is the Python file that defines it, if any."""
 
     pack: Pack[Any, Any]

@@ -2,12 +2,10 @@
 
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from dotenv import dotenv_values
 from pydantic import BaseModel, ValidationError
 
 from dogubako.contract.pack import Pack, PackSettings, env_name, has_tables, secrets_of
@@ -57,7 +55,7 @@ class Sources:
     ) -> None:
         self.overrides = {key: value for key, value in (overrides or {}).items() if value is not None}
         process = os.environ if environ is None else environ
-        dotenv = dotenv_values(env_file) if env_file is not None and env_file.is_file() else {}
+        dotenv = _read_dotenv(env_file) if env_file is not None and env_file.is_file() else {}
         # Variables that only `.env` sets.
         self.dotenv = frozenset(dotenv.keys() - process.keys())
         self.environ = {**{key: value for key, value in dotenv.items() if value is not None}, **process}
@@ -160,12 +158,20 @@ class Sources:
                 raise SettingsError(f"Unknown setting {key}.{suggest_variable(key, known)}")
 
 
+def _read_dotenv(path: Path) -> dict[str, str | None]:
+    from dotenv import dotenv_values  # noqa: PLC0415 - most servers have no `.env`
+
+    return dotenv_values(path)
+
+
 def _read_file(config_file: Path | None) -> dict[str, Any]:
     path = config_file or Path(_FILE_NAME)
     if not path.is_file():
         if config_file is not None:
             raise SettingsError(f"Configuration file not found: {config_file}")
         return {}
+    import tomllib  # noqa: PLC0415 - most servers have no file
+
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

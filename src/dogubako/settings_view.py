@@ -1,9 +1,9 @@
 """The settings in force, secrets masked, and where each comes from."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal
 
+import msgspec
 from pydantic import BaseModel, SecretStr
 
 from dogubako.contract.pack import env_name, has_tables
@@ -13,8 +13,7 @@ from dogubako.settings import Settings, Sources
 SettingSource = Literal["command line", "environment", ".env", "file", "default", "sandbox"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ShownSetting:
+class ShownSetting(msgspec.Struct, frozen=True, kw_only=True):
     """One setting as people read it."""
 
     section: str

@@ -2,14 +2,12 @@
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import click
-
-from dogubako._lazy import LateModule, load
+import msgspec
 
 P = ParamSpec("P")
 ResultT = TypeVar("ResultT")
@@ -17,8 +15,7 @@ ResultT = TypeVar("ResultT")
 _METAVARS: Final = {str: "TEXT", int: "NUMBER", Path: "PATH"}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Parameter:
+class Parameter(msgspec.Struct, frozen=True, kw_only=True):
     """What the help says about a parameter of a function, and between what a number must be."""
 
     help: str
@@ -66,14 +63,14 @@ class Commands(click.Group):
 
         return registered
 
-    def register_late(self, name: str, module: LateModule, attribute: str) -> None:
-        """Add a command whose module is imported when somebody asks for the command or for the help."""
+    def register_late(self, name: str, find: Callable[[], Callable[..., Any]]) -> None:
+        """Add a command, as a function or a group, that is found when somebody asks for it or for the help."""
 
-        def imported() -> click.Command:
-            found = getattr(load(module), attribute)
-            return found if isinstance(found, click.Command) else command_of(found, name)
+        def found() -> click.Command:
+            command = find()
+            return command if isinstance(command, click.Command) else command_of(command, name)
 
-        self._late[name] = imported
+        self._late[name] = found
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:
         super().add_command(cmd, name)
@@ -133,9 +130,8 @@ def _parameter(name: str, hint: Any, default: Any) -> click.Parameter:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Value:
-    type: click.ParamType[Any] = field(default=click.STRING)
+class _Value(msgspec.Struct, frozen=True, kw_only=True):
+    type: click.ParamType[Any] = click.STRING
     metavar: str | None = None
     several: bool = False
     is_flag: bool = False

@@ -10,6 +10,7 @@ from dogubako._runner import run_to_the_end
 from dogubako._version import __version__
 from dogubako.cli.commands import Commands, argument, option, parameters_of
 from dogubako.cli.options import Chosen, Config, Directory, Packs, ReadOnly, Sandbox, Tools, friendly, work_in
+from dogubako.process_memory import without_collection
 from dogubako.reload import Reloader
 from dogubako.settings import SettingsError
 from dogubako.transports.mcp.stdio import serve_stdio
@@ -63,8 +64,9 @@ def stdio(
 ) -> None:
     """Speak MCP over stdin and stdout; this is what an agent's client starts."""
     work_in(directory)
-    box = Chosen(tools=tools, packs=packs, read_only=read_only, sandbox=sandbox, config=config).open()
-    box.gate.ship_audit(stdout=False)
+    with without_collection():
+        box = Chosen(tools=tools, packs=packs, read_only=read_only, sandbox=sandbox, config=config).open()
+        box.gate.ship_audit(stdout=False)
     run_to_the_end(serve_stdio(box))
 
 
@@ -116,18 +118,18 @@ def completion(shell: Annotated[Shell, argument(metavar="SHELL", help="bash, zsh
     click.echo(found(app, {}, "dogubako", "_DOGUBAKO_COMPLETE").source())
 
 
-app.register_late("demo", "dogubako.cli.demo", "demo")
-app.register()(serve)
-app.register()(stdio)
-app.register_late("connect", "dogubako.cli.connect", "connect")
-app.register_late("disconnect", "dogubako.cli.connect", "disconnect")
-app.register_late("tools", "dogubako.cli.tools", "app")
-app.register_late("doctor", "dogubako.cli.doctor", "doctor")
-app.register_late("config", "dogubako.cli.doctor", "config")
-app.register_late("servers", "dogubako.cli.servers", "app")
-app.register_late("import", "dogubako.cli.import_servers", "import_command")
-app.register_late("services", "dogubako.cli.services", "app")
-app.register_late("keys", "dogubako.cli.keys", "app")
-app.register_late("audit", "dogubako.cli.audit", "app")
-app.register_late("n8n-nodes", "dogubako.cli.n8n_nodes", "app")
-app.register()(completion)
+app.register_late("demo", lambda: load("dogubako.cli.demo").demo)
+app.register_late("serve", lambda: serve)
+app.register_late("stdio", lambda: stdio)
+app.register_late("connect", lambda: load("dogubako.cli.connect").connect)
+app.register_late("disconnect", lambda: load("dogubako.cli.connect").disconnect)
+app.register_late("tools", lambda: load("dogubako.cli.tools").app)
+app.register_late("doctor", lambda: load("dogubako.cli.doctor").doctor)
+app.register_late("config", lambda: load("dogubako.cli.doctor").config)
+app.register_late("servers", lambda: load("dogubako.cli.servers").app)
+app.register_late("import", lambda: load("dogubako.cli.import_servers").import_command)
+app.register_late("services", lambda: load("dogubako.cli.services").app)
+app.register_late("keys", lambda: load("dogubako.cli.keys").app)
+app.register_late("audit", lambda: load("dogubako.cli.audit").app)
+app.register_late("n8n-nodes", lambda: load("dogubako.cli.n8n_nodes").app)
+app.register_late("completion", lambda: completion)

@@ -4,12 +4,12 @@ import errno
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, ParamSpec, TypeVar
 
 import click
+import msgspec
 
 from dogubako import logs
 from dogubako.app import Toolbox, build
@@ -37,8 +37,7 @@ Directory = Annotated[
 AsJson = Annotated[bool, option("--json", help="Print JSON for scripts.")]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Chosen:
+class Chosen(msgspec.Struct, frozen=True, kw_only=True):
     """The options of the command line."""
 
     tools: list[Path] | None = None

@@ -32,7 +32,10 @@ Door = Literal["python", "stdio", "http", "rest", "cli", "console"]
 class ExecutionOptions(BaseModel):
     """Limits of one call. What is left out is decided by the tool, then by the server."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True, serialize_by_alias=True)
+    # Most calls have none: the model is built when one does.
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, populate_by_name=True, serialize_by_alias=True, defer_build=True
+    )
 
     timeout: MaybeWholeNumber = Field(None, ge=1, description="Milliseconds for one attempt.")
     deadline: MaybeWholeNumber = Field(None, ge=1, description="Milliseconds for all attempts together.")
@@ -45,7 +48,7 @@ class ExecutionOptions(BaseModel):
     )
 
 
-NO_OPTIONS = ExecutionOptions()
+NO_OPTIONS = ExecutionOptions.model_construct()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

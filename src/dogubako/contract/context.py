@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol
 
 import anyio.lowlevel
+import msgspec
 from pydantic import BaseModel
 from typing_extensions import TypeVar
 
@@ -31,16 +32,14 @@ from dogubako.contract.schema import schema_of
 from dogubako.contract.storage import Cache, NoCache
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FoundTool:
+class FoundTool(msgspec.Struct, frozen=True, kw_only=True):
     """A tool that matches a query, with its score (0 to 1)."""
 
     metadata: ToolMetadata
     score: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FoundTools:
+class FoundTools(msgspec.Struct, frozen=True, kw_only=True):
     """What a search found, best first."""
 
     tools: Sequence[FoundTool] = ()

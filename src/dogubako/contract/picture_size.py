@@ -1,8 +1,9 @@
 """Read the size of a picture from its first bytes, and estimate what it costs a model to see it."""
 
 import struct
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 # Models see at most so many pixels on the long side; clients scale larger pictures down.
 MOST_SEEN_PIXELS: Final = 1_568
@@ -23,8 +24,7 @@ def side_for(width: int, height: int, most_tokens: int) -> int:
     return max(1, min(MOST_SEEN_PIXELS, int(longest * min(share, 1.0))))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PictureSize:
+class PictureSize(msgspec.Struct, frozen=True, kw_only=True):
     """The type of a picture and its size in pixels."""
 
     mime_type: str

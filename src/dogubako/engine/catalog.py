@@ -4,10 +4,10 @@ import asyncio
 import base64
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import anyio
+import msgspec
 
 from dogubako.contract.call import Caller, CallObserver, Door, ToolCall, ToolResult
 from dogubako.contract.context import NO_PARTS, Context, PackParts
@@ -52,8 +52,7 @@ _MOST_CHARACTERS = 4_000_000
 _MOST_SECONDS = 120.0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CatalogChange:
+class CatalogChange(msgspec.Struct, frozen=True, kw_only=True):
     """The lists changed, or one resource did."""
 
     kind: ChangeKind

@@ -57,6 +57,8 @@ class Discovery:
         if self._mode != "auto":
             return self._mode
         others = [entry for entry in callable_tools if entry.name not in FINDERS]
+        if _fits((entry.most_definition_tokens for entry in others), self._most_tokens):
+            return "full"
         if _fits((entry.definition_tokens for entry in others), self._most_tokens):
             return "full"
         if not self._can_search:

@@ -98,8 +98,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     max_tokens: int | None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ExecutionLimits:
+class ExecutionLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Defaults and maxima, in milliseconds as callers write them."""
 
     timeout: int = 30_000

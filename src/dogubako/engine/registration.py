@@ -4,7 +4,7 @@ import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from dogubako.contract.stored_tool import StoredTool
 from dogubako.contract.tool import BaseTool, PassingTool
 from dogubako.engine.validation import ArgumentValidator, compiled
 from dogubako.response.jsonable import encode
-from dogubako.response.tokens import count_tokens
+from dogubako.response.tokens import count_tokens, most_tokens
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 # What MCP allows and every language model's API takes; tools of other servers have names like `API-get-self`.
@@ -35,16 +35,21 @@ def admit(metadata: ToolMetadata, *, derived: bool, foreign: bool = False) -> No
     _check_name(metadata.name, foreign=foreign)
     if not metadata.description.strip():
         raise RegistrationError(f'Tool description is required: "{metadata.name}"')
-    try:
-        Version(metadata.version)
-    except InvalidVersion:
-        raise RegistrationError(
-            f'Tool "{metadata.name}" has version "{metadata.version}", which is not like 1.0.0'
-        ) from None
+    if not _is_version(metadata.version):
+        raise RegistrationError(f'Tool "{metadata.name}" has version "{metadata.version}", which is not like 1.0.0')
     if not derived:
         _check_schema(metadata.name, "inputSchema", metadata.input_schema)
     if not derived and metadata.output_schema is not None:
         _check_schema(metadata.name, "outputSchema", metadata.output_schema)
+
+
+@lru_cache(maxsize=64)
+def _is_version(text: str) -> bool:
+    try:
+        Version(text)
+    except InvalidVersion:
+        return False
+    return True
 
 
 def _check_name(name: str, *, foreign: bool) -> None:
@@ -85,8 +90,7 @@ def _check_header_annotations(name: str, schema: Any) -> None:
         raise RegistrationError(f'Tool "{name}": {reason}')
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RegisterOptions:
+class RegisterOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options that override what a tool declares itself.
 
     `proven` says that a test has derived its schemas; they are then left for the first who looks at them. `pinned`
@@ -107,8 +111,7 @@ class RegisterOptions:
     everyday_words: Path | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ListFilter:
+class ListFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Which tools to list. Several tags mean all of them."""
 
     category: str | None = None
@@ -116,8 +119,7 @@ class ListFilter:
     enabled: bool | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Status:
+class Status(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a tool answers now, and if not, why."""
 
     enabled: bool
@@ -223,6 +225,11 @@ class ToolRegistryEntry:
     def definition_tokens(self) -> int:
         """The tokens of the tool's definition in a list."""
         return count_tokens(encode(self.definition))
+
+    @cached_property
+    def most_definition_tokens(self) -> int:
+        """What `definition_tokens` is at most. It needs no table of words, which a start would have to read."""
+        return most_tokens(encode(self.definition))
 
     @cached_property
     def mirrored_in_headers(self) -> bool:

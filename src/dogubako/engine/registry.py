@@ -3,11 +3,12 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, Literal
 
 import anyio
+import msgspec
 
 from dogubako.contract.call import NO_OPTIONS, ExecutionOptions, ToolCall, ToolResult
 from dogubako.contract.errors import ToolNotFoundError
@@ -44,8 +45,7 @@ _TURN_SECONDS = 0.02
 ChangeKind = Literal["registered", "unregistered", "enabled", "disabled"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RegistryChange:
+class RegistryChange(msgspec.Struct, frozen=True, kw_only=True):
     """A tool was added, removed or switched."""
 
     kind: ChangeKind

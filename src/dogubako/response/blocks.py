@@ -2,8 +2,9 @@
 
 import base64
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Final
+
+import msgspec
 
 from dogubako.contract.call import text_block
 from dogubako.contract.errors import AnswerTooLargeError
@@ -34,8 +35,7 @@ _NO_LIST: Final = "[The content was left out: not a list of blocks.]"
 _EMPTY: Final = "[The tool answered without any content.]"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FittedBlocks:
+class FittedBlocks(msgspec.Struct, frozen=True, kw_only=True):
     """Content blocks inside their budget."""
 
     content: tuple[dict[str, Any], ...]
@@ -43,8 +43,7 @@ class FittedBlocks:
     trimmed: bool
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Part:
+class _Part(msgspec.Struct, frozen=True, kw_only=True):
     """One block to show. `index` is its place in the answer; `text_tokens` is the part that can be truncated."""
 
     index: int
@@ -160,7 +159,7 @@ def _shortened(part: _Part, share: int, next_call: Next) -> dict[str, Any]:
     text = _text_of(part.block) or ""
 
     def next_of_block(page: NextPage | None, cuts: Sequence[Cut]) -> str | None:
-        return next_call(page, [replace(cut, path=f"content/{part.index}") for cut in cuts])
+        return next_call(page, [msgspec.structs.replace(cut, path=f"content/{part.index}") for cut in cuts])
 
     block = part.block
     for attempt in range(_ROUNDS):

@@ -1,10 +1,11 @@
 """Text, Markdown and XML answers, truncated to the token budget between whole parts."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from html import escape
 from typing import Literal
+
+import msgspec
 
 from dogubako.contract.output import Markdown, NextPage, Text, Xml, XmlElement
 from dogubako.response.jsonable import clean_text
@@ -49,8 +50,7 @@ Next = Callable[[NextPage | None, Sequence[Cut]], str | None]
 Mask = Callable[[str], str]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Fitted:
+class Fitted(msgspec.Struct, frozen=True, kw_only=True):
     """Text inside its budget."""
 
     text: str

@@ -110,18 +110,6 @@ _CHEAP_CHARACTERS = (
     "가간개게경고과구그기까나내는니다단당대도동되된드들라래량러력로료를름리만면문미번보복부분사산상색서성세소수스습"
     "시식아야어에여열오와요용우원위으은을음의이인일입자작장재전정제주지째치크터트하한할합해행호화환"
 )
-# How much less than its bytes a character costs. The second class are scripts of India and Thailand, two tokens.
-_SAVINGS = (
-    (re.compile(f"[{_CHEAP_CHARACTERS}]"), 120),
-    (
-        re.compile(
-            "[\u0900-\u0957\u0960-\u09db\u0b80-\u0c3f\u0c80-\u0cbf\u0d00-\u0d3f\u0e00-\u0e7f\u1000-\u107f\u10d0-\u10ff]"
-        ),
-        54,
-    ),
-    (re.compile("[а-яёєії]"), 72),
-    (re.compile("[α-ωά-ώא-תا-ي]"), 39),
-)
 # In such a short text, a byte may be a token.
 _TINY = 8
 # Even padding costs more than a token per this many characters.
@@ -165,6 +153,15 @@ def count_tokens(text: str) -> int:
     # What grows so much is no text in any language: its bytes are bound enough, and cheaper to count than its pairs.
     grown = len(normal) > _MOST_GROWTH * len(text)
     return max(_bound(text), len(normal.encode("utf-8", "surrogatepass")) if grown else _bound(normal))
+
+
+def most_tokens(text: str) -> int:
+    """What `count_tokens` is at most, without counting: a byte is at most a token."""
+    if text.isascii():
+        return len(text)
+    if unicodedata.is_normalized("NFKC", text):
+        return len(text.encode("utf-8", "surrogatepass"))
+    return len(text) * _WIDEST
 
 
 def far_above(text: str, limit: int) -> bool:
@@ -315,4 +312,24 @@ def _after_many(marks: bytes, shifts: tuple[int, ...]) -> int:
 
 def _savings(data: bytes) -> int:
     wide = data.translate(None, _ASCII).decode("utf-8", "surrogatepass")
-    return sum(saved * len(pattern.findall(wide)) for pattern, saved in _SAVINGS)
+    return sum(saved * len(pattern.findall(wide)) for pattern, saved in _saving_patterns())
+
+
+@cache
+def _saving_patterns() -> list[tuple[re.Pattern[str], int]]:
+    """How much less than its bytes a character costs. Compiled with the first text outside ASCII: it takes long.
+
+    The second class are scripts of India and Thailand, two tokens.
+    """
+    return [
+        (re.compile(f"[{_CHEAP_CHARACTERS}]"), 120),
+        (
+            re.compile(
+                "[\u0900-\u0957\u0960-\u09db\u0b80-\u0c3f\u0c80-\u0cbf\u0d00-\u0d3f\u0e00-\u0e7f"
+                "\u1000-\u107f\u10d0-\u10ff]"
+            ),
+            54,
+        ),
+        (re.compile("[а-яёєії]"), 72),
+        (re.compile("[α-ωά-ώא-תا-ي]"), 39),
+    ]

@@ -1,8 +1,9 @@
 """Make an answer smaller without breaking it, and record what was omitted."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from dogubako.response.tokens import count_tokens, far_above
 
@@ -13,8 +14,7 @@ NOTE_TOKENS = 40
 _LONGEST_PATH = 100
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Cut:
+class Cut(msgspec.Struct, frozen=True, kw_only=True):
     """One omission in an answer."""
 
     path: str

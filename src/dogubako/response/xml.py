@@ -14,7 +14,7 @@ from dogubako.response.truncation import NOTE_TOKENS, Cut, cut_text, share_out, 
 DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>'
 
 # XML 1.0 cannot represent these, not even as a reference.
-_FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _NAME = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 _NOT_IN_NAME = re.compile(r"[^\w.-]", re.ASCII)
 _SMALLEST_SHARE = 24

@@ -20,8 +20,7 @@ class Ranked(msgspec.Struct, frozen=True, kw_only=True):
     is_doubtful: bool = True
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Reason:
+class Reason(msgspec.Struct, frozen=True, kw_only=True):
     """A word of the query, the field that holds it, and its share of the score. Neighbours help without a word."""
 
     word: str
@@ -33,8 +32,7 @@ class Reason:
         return f"{said} {self.share:.2f}"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Match:
+class Match(msgspec.Struct, frozen=True, kw_only=True):
     """A tool that fits, how likely it is what was asked for (1 only if it was named), and why, if that was asked."""
 
     entry: "ToolRegistryEntry"
