@@ -1,5 +1,6 @@
 """Three server processes as on three machines, a Redis with an ACL user, and nginx in front of them in turn."""
 
+import asyncio
 import shutil
 import subprocess
 import time
@@ -11,12 +12,12 @@ from typing import Any, Final
 
 import httpx2
 
-from dogubako.gate.api_keys import KeyStore
+from dogubako.gate.key_stores import opened_keys
 from tests.doors import messages
 from tests.doors.processes import HERE, PATIENCE, WORKBENCH, Command, serving
 from tests.gate.sheds import SHED
 from tests.redis_server import RedisProcess, free_port
-from tests.shared_redis import KEY
+from tests.shared_redis import KEY, shared_settings
 
 # Debian puts it where only root looks.
 NGINX: Final = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
@@ -66,10 +67,9 @@ def replicas(folder: Path, *, config: str = "", settings: Mapping[str, str] | No
         (folder / "redis").mkdir()
         redis = stack.enter_context(RedisProcess(folder / "redis"))
         allow_user(redis)
-        secret, _ = KeyStore(folder / "keys").create("ann", ("admin",))
+        secret = asyncio.run(_key(redis))
         servers = [
-            stack.enter_context(_server(folder / str(number), folder / "keys", redis, config, settings or {}))
-            for number in range(COUNT)
+            stack.enter_context(_server(folder / str(number), redis, config, settings or {})) for number in range(COUNT)
         ]
         for server in servers:
             server.stderr.first(lambda line: b"Application startup complete" in line)
@@ -84,13 +84,22 @@ def allow_user(redis: RedisProcess) -> None:
         subprocess.run(["redis-cli", "-p", port, *command.split()], check=True, stdout=subprocess.DEVNULL, timeout=60)
 
 
+def _address(redis: RedisProcess) -> str:
+    return redis.url.replace("redis://", "redis://dogubako:s3cret-of-redis@") + _PATIENT
+
+
+async def _key(redis: RedisProcess) -> str:
+    """A key that all replicas know from the Redis."""
+    async with opened_keys(shared_settings(_address(redis))) as keys:
+        return (await keys.create("ann", ("admin",), None))[0]
+
+
 @contextmanager
-def _server(folder: Path, keys: Path, redis: RedisProcess, config: str, more: Mapping[str, str]) -> Iterator[Command]:
-    # Keys are not shared yet: every machine has a copy.
-    shutil.copytree(keys, folder / "data")
+def _server(folder: Path, redis: RedisProcess, config: str, more: Mapping[str, str]) -> Iterator[Command]:
+    folder.mkdir()
     (folder / "dogubako.toml").write_text(config)
     settings = {
-        "DOGUBAKO_SHARED": redis.url.replace("redis://", "redis://dogubako:s3cret-of-redis@") + _PATIENT,
+        "DOGUBAKO_SHARED": _address(redis),
         "DOGUBAKO_REQUEST_STATE_KEY": KEY,
         "DOGUBAKO_DATA_DIR": str(folder / "data"),
         "DOGUBAKO_AUTH": "keys",
