@@ -64,6 +64,8 @@ class SharedKeys:
         # Records as they were last decoded, by key id.
         self._decoded: dict[bytes, tuple[bytes, ApiKey]] = {}
         self._unreadable: frozenset[bytes] = frozenset()
+        # Records that another key than the one in force sealed.
+        self._old: list[bytes] = []
         self._looked = float("-inf")
 
     def follow(self) -> None:
@@ -85,8 +87,8 @@ class SharedKeys:
     def trouble(self) -> str | None:
         if self._unreadable:
             return f"{len(self._unreadable)} are sealed with a key that this process does not have."
-        if old := self._sealed_with_old_keys():
-            return f"{len(old)} are still sealed with an old key; keep it until they are not."
+        if self._old:
+            return f"{len(self._old)} are still sealed with an old key; keep it until they are not."
         return None
 
     def _current(self) -> dict[str, ApiKey]:
@@ -99,7 +101,7 @@ class SharedKeys:
     async def refresh(self) -> None:
         """Read the keys if they changed, and seal again what an old key sealed. May raise Unavailable."""
         await self._hash.refresh()
-        old = self._sealed_with_old_keys()
+        old = self._old
         if not old or {key_id_of(self._hash.fields[field]) for field in old} & self._shared.sealing_ids:
             return
         if await self._hash.change(self._sealed_again):
@@ -194,6 +196,8 @@ class SharedKeys:
         # The order of a hash says nothing; people read the oldest first.
         self._keys = dict(sorted(keys.items(), key=lambda item: item[1].created))
         self._decoded, self._looked = decoded, float("-inf")
+        own = self._shared.ring.sealing.id_bytes
+        self._old = [field for field, (sealed, _) in decoded.items() if not sealed.startswith(own)]
 
     def _say_unreadable(self, unreadable: frozenset[bytes]) -> None:
         if unreadable - self._unreadable:
@@ -210,17 +214,13 @@ class SharedKeys:
             key = msgspec.json.decode(plain, type=ApiKey) if plain is not None else None
         except msgspec.DecodeError:
             key = None
-        return key if key is not None and key.id.encode() == field else None
-
-    def _sealed_with_old_keys(self) -> list[bytes]:
-        own = self._shared.ring.sealing.id_bytes
-        return [field for field, (sealed, _) in self._decoded.items() if not sealed.startswith(own)]
+        return key
 
     def _sealed_again(self, fields: Fields) -> Fields:
         """Records of old keys, sealed with the key in force: they themselves, and the credentials in them."""
         vault = self._open_vault()
         changed: dict[bytes, bytes] = {}
-        for field in self._sealed_with_old_keys():
+        for field in self._old:
             key = self._decoded[field][1]
             opened = {service: vault.open(key.id, service, text) for service, text in key.credentials.items()}
             credentials = {
