@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from dogubako.contract.call import Caller, Door
 from dogubako.contract.pack import HealthCheck, ServiceState
 from dogubako.contract.redaction import Redactor
-from dogubako.contract.storage import OnceStore
+from dogubako.contract.storage import OnceStore, SharedStore
 from dogubako.engine.catalog import Catalog
 from dogubako.engine.discovery import Discovery
 from dogubako.engine.events import EndedCall
@@ -77,6 +77,8 @@ class ServedToolbox(Protocol):
     switchboard: Switchboard
     authenticator: Authenticator
     once: OnceStore
+    # What all processes of this server see; None if they share nothing.
+    store: SharedStore | None
     redactor: Redactor
     audit: AuditLog | None
     keys: KeyAdministration
