@@ -1,5 +1,6 @@
 """A real Redis Cluster of three nodes, and a master with a replica that a real Sentinel watches, on loopback."""
 
+import signal
 import socket
 import subprocess
 import time
@@ -41,6 +42,16 @@ class Node:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Let it hang: connections stay open, and nothing answers."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
 
     def ask(self, *command: str) -> str:
         done = subprocess.run(

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 
 from dogubako.contract.errors import BusyError
 from dogubako.contract.storage import KeptBounds
+from dogubako.key_ring import KeyRing
 from dogubako.outbound.redis_cache import Unavailable
 from dogubako.settings import Settings
 
@@ -57,9 +58,11 @@ class MemoryClient:
 class MemoryRedis:
     """Stands for `SharedRedis`. Processes that are given the same client share it."""
 
-    def __init__(self, client: MemoryClient) -> None:
+    def __init__(self, client: MemoryClient, *secrets: str) -> None:
         self.client = client
         self.away = False
+        self.ring = KeyRing(secret.encode() for secret in secrets or (KEY,))
+        self.sealing_ids = frozenset({self.ring.sealing.id})
         self.refresh: Callable[[], Awaitable[None]] | None = None
 
     def name(self, *parts: str) -> str:
@@ -122,4 +125,4 @@ class MemoryStore:
 
 
 def _bytes(value: Any) -> bytes:
-    return str(value).encode()
+    return value if isinstance(value, bytes) else str(value).encode()

@@ -26,7 +26,6 @@ from dogubako.engine.registration import RegisterOptions, RegistrationError, Too
 from dogubako.engine.registry import ToolRegistry
 from dogubako.engine.search import NO_SEARCH, IndexedSearch, can_search, japanese_reader
 from dogubako.engine.search.learning import LearnedPhrases
-from dogubako.gate.api_keys import KeyStore
 from dogubako.gate.files import load_or_create_secret
 from dogubako.gate.gate import Gate
 from dogubako.gate.key_administration import KeyAdministration
@@ -120,7 +119,7 @@ class Toolbox:
         self.authenticator = self.gate.authenticator
         self.once = self.gate.once
         self.audit = self.gate.audit
-        self.keys = KeyAdministration(KeyStore(settings.data_dir), self.gate.policy, self.audit)
+        self.keys = KeyAdministration(self.gate.keys, self.gate.policy, self.audit)
         self.sources = sources
         news = self._shared.news if self._shared else None
         self.catalog = Catalog(responses, self.packs, self.gate.policy, self.gate.audit, news=news)

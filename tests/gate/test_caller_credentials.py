@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -79,7 +80,10 @@ async def show(client: Client, **headers: str) -> Visit:
 
 def stored(folder: Path, which: str, service: str, secret: str, *words: str) -> Any:
     environ = {"DOGUBAKO_DATA_DIR": str(folder)}
-    return CliRunner().invoke(app, ["keys", "credential", which, service, *words], input=f"{secret}\n", env=environ)
+    command = ["keys", "credential", which, service, *words]
+    # In a thread, because a command runs an event loop of its own.
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(CliRunner().invoke, app, command, input=f"{secret}\n", env=environ).result()
 
 
 @pytest.mark.anyio

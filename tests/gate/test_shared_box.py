@@ -165,10 +165,18 @@ async def test_a_process_that_seals_with_the_next_key_is_no_stranger(redis: Redi
         for here, there in ((one.store, other.store), (other.store, one.store)):
             await here.put("a", b"value", ttl=60)
             assert await there.take("a") == b"value"
+        assert one.messages is not None and other.messages is not None
+        other.messages.handle("shout", _upper)
+        reply = await one.messages.request(other.messages.process, "shout", b"hello")
 
+    assert reply == b"HELLO"
     ids = [KeyRing([key.encode()]).sealing.id for key in (KEY, new)]
     assert [ok for ok, _ in states] == [True] * 3
     assert states[2][1].endswith(f"sealed with the key {ids[0]}; other processes with {ids[1]}")
+
+
+async def _upper(payload: bytes, sender: str) -> bytes:
+    return payload.upper()
 
 
 @pytest.mark.parametrize("limits", ["open", "closed"])

@@ -266,6 +266,27 @@ async def test_a_cluster_whose_node_goes_and_comes_back_needs_no_restart(
     assert still.code == "TOOL_DISABLED"
 
 
+async def test_a_cluster_whose_node_hangs_is_left_alone_and_no_answer_is_taken_for_another(
+    redis_cluster: Cluster, tmp_path: Path
+) -> None:
+    owner = redis_cluster.owner_of(f"{{{prefix_of(tmp_path)}}}:switches")
+    with structlog.testing.capture_logs():
+        async with two(redis_cluster.url, tmp_path, rate_limit_max=10_000) as (one, _):
+            store = one.store
+            assert store is not None
+            await eventually(lambda: store.put("0", b"0", ttl=600), "the cluster answers")
+            with owner.frozen():
+                codes = {(await call(one)).code for _ in range(20)}
+                lost = await asyncio.gather(*(store.put(f"hang {number}", b"x", ttl=600) for number in range(20)))
+            for number in range(20):
+                name = str(number)
+                await eventually(lambda name=name: store.put(name, name.encode(), ttl=600), "it answers again")  # type: ignore[misc]
+            found = [await store.get(str(number)) for number in range(20)]
+
+    assert codes == {"OK"} and not any(lost)
+    assert found == [str(number).encode() for number in range(20)]
+
+
 async def _switched(box: Toolbox, name: str) -> bool:
     await box.registry.switch(name, False)
     return True
@@ -274,15 +295,19 @@ async def _switched(box: Toolbox, name: str) -> bool:
 async def test_sentinel_makes_the_replica_the_master_and_nothing_has_to_be_restarted(
     watched: Watched, tmp_path: Path
 ) -> None:
-    """The last test: the master is gone afterwards."""
+    """The last test: what was the replica is the master afterwards."""
     with structlog.testing.capture_logs():
         async with two(watched.url, tmp_path, rate_limit_max=10_000) as (one, other):
             await eventually(lambda: _switched(one, "put"), "the master answers within its usual timeout")
             await until(lambda: not other.registry.get("put").enabled, "the switch is heard")
-            await asyncio.to_thread(watched.master.kill)
-            away = await call(one), await call(other, "put", text="a")
-            await eventually(lambda: _switched(one, "look"), "tools can be switched at the new master")
-            await until(lambda: not other.registry.get("look").enabled, "the other process hears of it there")
+            with watched.master.frozen():
+                away = await call(one), await call(other, "put", text="a")
+                await eventually(lambda: _switched(one, "look"), "tools can be switched at the new master")
+                await until(lambda: not other.registry.get("look").enabled, "the other process hears of it there")
+            # The old master comes back, and follows the new one.
+            await eventually(lambda: _is_replica(watched.master), "the old master is a replica")
+            await eventually(lambda: _switched(other, "stumble"), "tools are switched at the new master")
+            await until(lambda: not one.registry.get("stumble").enabled, "and all hear of it")
             assert one.messages is not None and other.messages is not None
             other.messages.handle("shout", _upper)
             reply = await _replied(one, other.messages.process)
@@ -291,6 +316,10 @@ async def test_sentinel_makes_the_replica_the_master_and_nothing_has_to_be_resta
 
     assert [result.code for result in away] == ["OK", "TOOL_DISABLED"]
     assert (reply, finding.ok, role.splitlines()[0]) == (b"HELLO", True, "master")
+
+
+async def _is_replica(node: Node) -> bool:
+    return (await asyncio.to_thread(node.ask, "role")).startswith("slave")
 
 
 async def _upper(payload: bytes, sender: str) -> bytes:

@@ -1,5 +1,6 @@
 """Three server processes as on three machines, a Redis with an ACL user, and nginx in front of them in turn."""
 
+import asyncio
 import shutil
 import subprocess
 import time
@@ -11,12 +12,12 @@ from typing import Any, Final
 
 import httpx2
 
-from dogubako.gate.api_keys import KeyStore
+from dogubako.gate.key_stores import opened_keys
 from tests.doors import messages
 from tests.doors.processes import HERE, PATIENCE, WORKBENCH, Command, serving
 from tests.gate.sheds import SHED
 from tests.redis_server import RedisProcess, free_port
-from tests.shared_redis import KEY
+from tests.shared_redis import KEY, shared_settings
 
 # Debian puts it where only root looks.
 NGINX: Final = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
@@ -78,13 +79,11 @@ def replicas(
         (folder / "redis").mkdir()
         redis = stack.enter_context(RedisProcess(folder / "redis"))
         allow_user(redis)
-        secret, _ = KeyStore(folder / "keys").create("ann", ("admin",))
-        other, _ = KeyStore(folder / "keys").create("bob", ("admin",))
+        secret, other = asyncio.run(_keys(redis))
         plans = []
         for number in range(COUNT):
             home = folder / str(number)
-            # Keys are not shared yet: every machine has a copy.
-            shutil.copytree(folder / "keys", home / "data")
+            home.mkdir()
             (home / "dogubako.toml").write_text(config)
             plans.append(Plan(folder=home, redis=between(number, redis.url), settings=settings or {}, tools=tools))
         servers = [stack.enter_context(plan.serving()) for plan in plans]
@@ -111,7 +110,7 @@ class Plan:
     @contextmanager
     def serving(self, *words: str) -> Iterator[Command]:
         settings = {
-            "DOGUBAKO_SHARED": self.redis.replace("redis://", "redis://dogubako:s3cret-of-redis@") + _PATIENT,
+            "DOGUBAKO_SHARED": _address(self.redis),
             "DOGUBAKO_REQUEST_STATE_KEY": KEY,
             "DOGUBAKO_DATA_DIR": str(self.folder / "data"),
             "DOGUBAKO_AUTH": "keys",
@@ -130,6 +129,17 @@ def allow_user(redis: RedisProcess) -> None:
     port = redis.url.rpartition(":")[2].partition("/")[0]
     for command in (_ACL + _MAY, "ACL SETUSER default on nopass ~* &* +@all"):
         subprocess.run(["redis-cli", "-p", port, *command.split()], check=True, stdout=subprocess.DEVNULL, timeout=60)
+
+
+def _address(redis: str) -> str:
+    """The address for the user of the servers."""
+    return redis.replace("redis://", "redis://dogubako:s3cret-of-redis@") + _PATIENT
+
+
+async def _keys(redis: RedisProcess) -> list[str]:
+    """The keys of two callers, which all replicas know from the Redis."""
+    async with opened_keys(shared_settings(_address(redis.url))) as keys:
+        return [(await keys.create(name, ("admin",), None))[0] for name in ("ann", "bob")]
 
 
 @contextmanager

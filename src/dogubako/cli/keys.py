@@ -1,18 +1,20 @@
-"""`dogubako keys create|list|revoke|credential`."""
+"""`dogubako keys create|list|revoke|credential|share`."""
 
+import asyncio
 import errno
 import os
 import re
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final, TypeVar
 
 import click
+from msgspec.structs import replace
 
 from dogubako._lazy import load
 from dogubako.app import build
@@ -20,10 +22,14 @@ from dogubako.cli.commands import Commands, argument, option
 from dogubako.cli.options import AsJson, Chosen, Config, Tools, friendly
 from dogubako.cli.terminal import fail, forget_what_was_not_printed, print_json, print_table, warn
 from dogubako.contract.credentials import Credential
+from dogubako.contract.errors import BusyError
 from dogubako.engine.registration import RegistrationError
 from dogubako.gate.api_keys import ApiKey, KeysError, KeyStore
+from dogubako.gate.key_stores import Keys, keys_vault, opened_keys, share_keys
 from dogubako.gate.scopes import is_scope
-from dogubako.settings import SettingsError, Sources
+from dogubako.settings import Settings, SettingsError, Sources
+
+ResultT = TypeVar("ResultT")
 
 _SERVICE: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}(\.[a-z][a-z0-9_]{0,31})?")
 _LONGEST_SECRET: Final = 1_000
@@ -126,12 +132,9 @@ def create(
         fail(f"Unknown scope: {', '.join(unknown)}.", f"Scopes: {_SCOPES}")
     if not scopes:
         fail("A key needs at least one scope.", f"Scopes: {_SCOPES}")
-    store = _store(config)
-    try:
-        secret, key = store.create(name, scopes, _span(expires_in))
-    except KeysError as error:
-        fail(error.message, error.hint)
-    with _revoked_unless_shown(store, key):
+    settings, span = _settings(config), _span(expires_in)
+    secret, key = tried(with_keys(settings, lambda keys: keys.create(name, scopes, span)))
+    with _revoked_unless_shown(settings, key):
         if as_json:
             print_json({"key": secret, **_shown(key)})
         else:
@@ -146,10 +149,7 @@ def create(
 @friendly
 def list_keys(config: Config = None, as_json: AsJson = False) -> None:
     """List keys: names, scopes, states. Never the keys themselves."""
-    try:
-        keys = _store(config).all()
-    except KeysError as error:
-        fail(error.message, error.hint)
+    keys = tried(with_keys(_settings(config), lambda keys: keys.all_keys()))
     if as_json:
         print_json([_shown(key) for key in keys])
         return
@@ -170,10 +170,7 @@ def revoke(
     which: Annotated[str, argument(help="Id or name of the key.")], config: Config = None, as_json: AsJson = False
 ) -> None:
     """Revoke a key. A running server notices within a second."""
-    try:
-        key = _store(config).revoke(which)
-    except KeysError as error:
-        fail(error.message, error.hint)
+    key = tried(with_keys(_settings(config), lambda keys: keys.revoke(which)))
     if as_json:
         print_json(_shown(key))
         return
@@ -196,19 +193,42 @@ def credential(
         fail("The service is a pack or pack.instance, like redmine or redmine.hq.")
     if login is not None and (not login.strip() or len(login) > 200 or not login.isprintable()):
         fail("The login must have 1 to 200 printable characters.")
-    settings = Chosen(config=config).sources().load()
+    settings = _settings(config)
     own = None if remove else Credential(login=login.strip()) if login else Credential(key=_secret_from_stdin(service))
-    vault = load("dogubako.gate.credential_vault").vault_of(settings)
+    vault = keys_vault(settings)
+    sealed = None if own is None else lambda key: vault.seal(key.id, service, own)
     try:
-        key = KeyStore(settings.data_dir).set_credential(
-            which, service, None if own is None else lambda key: str(vault.seal(key.id, service, own))
-        )
-    except KeysError as error:
-        fail(error.message, error.hint)
+        key = tried(with_keys(settings, lambda keys: keys.set_credential(which, service, sealed)))
     except OSError as error:
         fail(f"The credential cannot be encrypted: {error.strerror}.", "DOGUBAKO_DATA_DIR must be writable.")
     did = "forgotten" if remove else "stored, encrypted"
     click.echo(f"The credential of '{key.name}' ({key.id}) for {service} is {did}.")
+
+
+@app.register()
+@friendly
+def share(config: Config = None) -> None:
+    """Copy the keys of the data folder into the Redis of DOGUBAKO_SHARED, with their credentials. Once is enough."""
+    settings = _settings(config)
+    if settings.shared is None:
+        fail("DOGUBAKO_SHARED is not set, so there is nobody to share keys with.")
+    try:
+        found = [_sealed_for_all(key, settings) for key in KeyStore(settings.data_dir).all()]
+    except KeysError as error:
+        fail(error.message, error.hint)
+    added = tried(share_keys(settings, found))
+    click.echo(f"{len(added)} of {len(found)} keys were copied; the others were there already.")
+
+
+def _sealed_for_all(key: ApiKey, settings: Settings) -> ApiKey:
+    """The key with credentials that every process can open."""
+    vaults = load("dogubako.gate.credential_vault")
+    here, everywhere = vaults.vault_of(settings), vaults.shared_vault(settings)
+    opened = {service: here.open(key.id, service, sealed) for service, sealed in key.credentials.items()}
+    for service in (service for service, own in opened.items() if own is None):
+        warn(f"The credential of '{key.name}' for {service} cannot be decrypted, and is left out.")
+    sealed = {service: everywhere.seal(key.id, service, own) for service, own in opened.items() if own is not None}
+    return replace(key, credentials=sealed)
 
 
 def _secret_from_stdin(service: str) -> str:
@@ -223,12 +243,26 @@ def _secret_from_stdin(service: str) -> str:
     return secret
 
 
-def _store(config: Config) -> KeyStore:
-    return KeyStore(Chosen(config=config).sources().load().data_dir)
+def _settings(config: Config) -> Settings:
+    return Chosen(config=config).sources().load()
+
+
+async def with_keys(settings: Settings, work: Callable[[Keys], Awaitable[ResultT]]) -> ResultT:
+    """Do this with the keys of the data folder, or with those that all processes share."""
+    async with opened_keys(settings) as keys:
+        return await work(keys)
+
+
+def tried(work: Coroutine[Any, Any, ResultT]) -> ResultT:
+    """Do this, or say why it is not possible and end."""
+    try:
+        return asyncio.run(work)
+    except (KeysError, BusyError) as error:
+        fail(error.message, error.hint)
 
 
 @contextmanager
-def _revoked_unless_shown(store: KeyStore, key: ApiKey) -> Iterator[None]:
+def _revoked_unless_shown(settings: Settings, key: ApiKey) -> Iterator[None]:
     """Revoke the key if printing it fails, so that its name can be used again."""
     try:
         if sys.stdout is None:
@@ -239,8 +273,8 @@ def _revoked_unless_shown(store: KeyStore, key: ApiKey) -> Iterator[None]:
         reason = getattr(error, "strerror", None) or str(error)
         forget_what_was_not_printed()
         try:
-            store.revoke(key.id)
-        except KeysError as trouble:
+            asyncio.run(with_keys(settings, lambda keys: keys.revoke(key.id)))
+        except (KeysError, BusyError) as trouble:
             still = f"It is still active; `dogubako keys revoke {key.id}` ends it. {trouble.message}"
             fail(f"The key could not be shown: {reason}. {still}", trouble.hint)
         fail(f"The key could not be shown, so it is revoked again: {reason}.")

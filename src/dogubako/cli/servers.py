@@ -13,11 +13,11 @@ import click
 
 from dogubako.app import Toolbox
 from dogubako.cli.commands import Commands, argument, option
+from dogubako.cli.keys import tried, with_keys
 from dogubako.cli.options import AsJson, Chosen, Config, friendly
 from dogubako.cli.terminal import fail, plain, print_json, print_table
 from dogubako.cli.upstreams import HELD_BACK, Yes, approve_held, drop, enter, have_signed_in, signed_out
 from dogubako.contract.redaction import Redactor
-from dogubako.gate.api_keys import KeysError, KeyStore
 from dogubako.gateway.pack import ServerPack
 from dogubako.gateway.probe import Probe, probe
 from dogubako.gateway.server_views import server_detail, server_info
@@ -191,10 +191,8 @@ def login(
     pack = servers.named(name)
     if servers.sources.sign_ins is None or pack.server.url is None:
         raise SettingsError(f"The server '{name}' is started here; it wants nobody to sign in.")
-    try:
-        account = servers.sources.sign_ins.of(KeyStore(box.settings.data_dir).meant(key).id if key else "")
-    except KeysError as error:
-        fail(error.message, error.hint)
+    holder = tried(with_keys(box.settings, lambda keys: keys.meant(key))).id if key else ""
+    account = servers.sources.sign_ins.of(holder)
     if out:
         signed_out(account, name)
         return

@@ -9,11 +9,11 @@ import secrets
 import shlex
 import stat
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, Protocol
 
 import msgspec
 
@@ -58,8 +58,75 @@ class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
         return "expired" if self.expires is not None and self.expires <= now else "active"
 
 
+class KeyLookup(Protocol):
+    """Finds keys for authentication, without waiting. All methods raise KeysError while keys cannot be read."""
+
+    # How to get the first key.
+    advice: str
+
+    def find(self, secret: str) -> ApiKey | None:
+        """The key with this secret, in any state, or None."""
+
+    def get(self, key_id: str) -> ApiKey | None:
+        """The key with this id, in any state, or None."""
+
+    def all(self) -> list[ApiKey]: ...
+
+    def last_look(self) -> float | None:
+        """What changes whenever a key may have changed; None when keys must be looked up again."""
+
+    def trouble(self) -> str | None:
+        """What an operator should know of the keys, besides their number."""
+
+
+def new_key(name: str, scopes: Sequence[str], expires_in: timedelta | None) -> tuple[str, ApiKey]:
+    """Make a key. The first part of the result is the only copy of its secret."""
+    if name.strip().casefold() == TRUSTED.name:
+        message = f"No key can be called '{name}': the audit log calls those so who need no key."
+        raise KeysError(message, hint="Choose another name.")
+    id_, now = secrets.token_hex(4), datetime.now(UTC)
+    secret = f"{_PREFIX}_{id_}_{secrets.token_urlsafe(32)}"
+    expires = now + expires_in if expires_in is not None else None
+    names = tuple(sorted(set(scopes)))
+    return secret, ApiKey(id=id_, name=name, hash=_hash(secret), scopes=names, created=now, expires=expires)
+
+
+def check_name(keys: Iterable[ApiKey], name: str) -> None:
+    """Raise if an active key has this name."""
+    if any(one.name == name and one.state(datetime.now(UTC)) == "active" for one in keys):
+        raise KeysError(f"There is an active key called '{name}' already.", hint="Choose another name.")
+
+
+def revoked_key(keys: Sequence[ApiKey], which: str) -> ApiKey:
+    """The key with this id or name as it is once it is revoked. It stays in the list, for the record."""
+    now = datetime.now(UTC)
+    return msgspec.structs.replace(meant_key(keys, which), revoked=now, credentials={})
+
+
+def key_with_credential(
+    keys: Sequence[ApiKey], which: str, service: str, sealed: Callable[[ApiKey], str] | None
+) -> ApiKey:
+    """The key with the encrypted credential of its holder for a service; None removes it."""
+    key = meant_key(keys, which)
+    credentials = {name: value for name, value in key.credentials.items() if name != service}
+    if sealed is not None:
+        credentials[service] = sealed(key)
+    return msgspec.structs.replace(key, credentials=credentials)
+
+
+def key_of_secret(keys: Mapping[str, ApiKey], secret: str) -> ApiKey | None:
+    """The key with this secret among keys by their ids."""
+    parts = secret.split("_", 2)
+    key = keys.get(parts[1]) if len(parts) == 3 and parts[0] == _PREFIX else None
+    # Constant-time comparison, also for an unknown id.
+    fits = hmac.compare_digest(_hash(secret), key.hash if key else _hash(""))
+    return key if fits else None
+
+
 class KeyStore:
     """The keys of one server, in one file that only its owner can read."""
+
+    advice = "`dogubako keys create --name … --scope …` makes one."
 
     def __init__(self, data_dir: Path) -> None:
         self._path = data_dir / _FILE
@@ -70,55 +137,33 @@ class KeyStore:
 
     def create(self, name: str, scopes: Sequence[str], expires_in: timedelta | None = None) -> tuple[str, ApiKey]:
         """Create a key. The first part of the result is the only copy of its secret."""
-        if name.strip().casefold() == TRUSTED.name:
-            message = f"No key can be called '{name}': the audit log calls those so who need no key."
-            raise KeysError(message, hint="Choose another name.")
-        id_, now = secrets.token_hex(4), datetime.now(UTC)
-        secret = f"{_PREFIX}_{id_}_{secrets.token_urlsafe(32)}"
-        expires = now + expires_in if expires_in is not None else None
-        key = ApiKey(
-            id=id_, name=name, hash=_hash(secret), scopes=tuple(sorted(set(scopes))), created=now, expires=expires
-        )
+        secret, key = new_key(name, scopes, expires_in)
         with self._changing() as keys:
-            if any(one.name == name and one.state(now) == "active" for one in keys):
-                raise KeysError(f"There is an active key called '{name}' already.", hint="Choose another name.")
+            check_name(keys, name)
             keys.append(key)
         return secret, key
 
     def revoke(self, which: str) -> ApiKey:
-        """Revoke a key by id or by name. It stays in the list, for the record."""
-        now = datetime.now(UTC)
+        """Revoke a key by id or by name."""
         with self._changing() as keys:
-            key = _meant(keys, which, now)
-            ended = keys[keys.index(key)] = msgspec.structs.replace(key, revoked=now, credentials={})
-        return ended
+            return _replaced(keys, revoked_key(keys, which))
 
     def set_credential(self, which: str, service: str, sealed: Callable[[ApiKey], str] | None) -> ApiKey:
         """Keep the encrypted credential of a key's holder for a service; None removes it."""
-        now = datetime.now(UTC)
         with self._changing() as keys:
-            key = _meant(keys, which, now)
-            credentials = {name: value for name, value in key.credentials.items() if name != service}
-            if sealed is not None:
-                credentials[service] = sealed(key)
-            changed = keys[keys.index(key)] = msgspec.structs.replace(key, credentials=credentials)
-        return changed
+            return _replaced(keys, key_with_credential(keys, which, service, sealed))
 
     def all(self) -> list[ApiKey]:
         return self._read()
 
     def meant(self, which: str) -> ApiKey:
         """The active key of this id or name, or KeysError."""
-        return _meant(self._read(), which, datetime.now(UTC))
+        return meant_key(self._read(), which)
 
     def find(self, secret: str) -> ApiKey | None:
         """The key with this secret, in any state, or None."""
         self._look_again()
-        parts = secret.split("_", 2)
-        key = self._keys.get(parts[1]) if len(parts) == 3 and parts[0] == _PREFIX else None
-        # Constant-time comparison, also for an unknown id.
-        fits = hmac.compare_digest(_hash(secret), key.hash if key else _hash(""))
-        return key if fits else None
+        return key_of_secret(self._keys, secret)
 
     def get(self, key_id: str) -> ApiKey | None:
         """The key with this id, in any state, or None."""
@@ -128,6 +173,9 @@ class KeyStore:
     def last_look(self) -> float | None:
         """When the file was last checked; None when it must be checked again."""
         return self._looked if time.monotonic() - self._looked < _LOOK_AGAIN_SECONDS else None
+
+    def trouble(self) -> None:
+        return None
 
     def _look_again(self) -> None:
         now = time.monotonic()
@@ -190,7 +238,12 @@ class KeyStore:
         _sync_folder(self._path.parent)
 
 
-def _meant(keys: Sequence[ApiKey], which: str, now: datetime) -> ApiKey:
+def _replaced(keys: list[ApiKey], changed: ApiKey) -> ApiKey:
+    keys[:] = [changed if key.id == changed.id else key for key in keys]
+    return changed
+
+
+def meant_key(keys: Sequence[ApiKey], which: str) -> ApiKey:
     """The key with this id, else the one with this name, if it can be revoked."""
     hint = "`dogubako keys list` shows ids and names."
     own = next((key for key in keys if key.id == which), None)
@@ -204,6 +257,7 @@ def _meant(keys: Sequence[ApiKey], which: str, now: datetime) -> ApiKey:
     if not named:
         raise KeysError("There is no such key that is not revoked.", hint=hint)
     # A name may be reused after its key expired; the active key is meant.
+    now = datetime.now(UTC)
     return min(named, key=lambda one: one.state(now) != "active")
 
 

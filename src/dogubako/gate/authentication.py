@@ -12,7 +12,7 @@ from dogubako.contract.call import TRUSTED, Caller
 from dogubako.contract.credentials import Credential
 from dogubako.contract.errors import AuthenticationError, AuthorizationError
 from dogubako.contract.pack import HealthCheck
-from dogubako.gate.api_keys import ApiKey, KeysError, KeyStore
+from dogubako.gate.api_keys import ApiKey, KeyLookup, KeysError
 
 _LONGEST: Final = 8_192
 _OWN_HEADER: Final = b"x-api-key"
@@ -118,7 +118,7 @@ OpenCredential = Callable[[str, str, str], Credential | None]
 class KeyAuthentication:
     """Authenticates callers by API key."""
 
-    def __init__(self, keys: KeyStore, open_credential: OpenCredential | None = None) -> None:
+    def __init__(self, keys: KeyLookup, open_credential: OpenCredential | None = None) -> None:
         self._keys = keys
         self._open_credential = open_credential
         self._callers: dict[Hashable, Caller] = {}
@@ -203,13 +203,15 @@ class KeyAuthentication:
     async def check(self) -> list[HealthCheck]:
         try:
             active = sum(key.state(datetime.now(UTC)) == "active" for key in self._keys.all())
+            trouble = self._keys.trouble()
         except KeysError as error:
             return [HealthCheck(ok=False, subject="API keys", message=error.message, advice=error.hint)]
         if not active:
-            advice = "`dogubako keys create --name … --scope …` makes one."
-            nobody = "No key is active, so nobody can come in."
+            nobody = " ".join(filter(None, ("No key is active, so nobody can come in.", trouble)))
+            advice = self._keys.advice
             return [HealthCheck(ok=False, subject="API keys", message=nobody, advice=advice, severity="warning")]
-        return [HealthCheck(ok=True, subject="API keys", message=f"{active} active")]
+        message = f"{active} active. {trouble}" if trouble else f"{active} active"
+        return [HealthCheck(ok=trouble is None, subject="API keys", message=message, severity="warning")]
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

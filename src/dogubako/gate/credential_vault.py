@@ -5,7 +5,7 @@ Loaded late: `cryptography` is slow to import, and most servers keep no credenti
 
 from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final
 
 import msgspec
@@ -51,6 +51,14 @@ def vault_of(settings: Settings) -> CredentialVault:
     if secret is not None:
         return CredentialVault(secret.get_secret_value().encode)
     return CredentialVault(lambda: load_or_create_secret(settings.data_dir / _KEY_FILE))
+
+
+def shared_vault(settings: Settings) -> CredentialVault:
+    """The vault of credentials that all processes share: no key of one machine seals them."""
+    own, ring = settings.credentials_key, KeyRing.of(settings)
+    secrets = [own.get_secret_value().encode()] if own is not None else []
+    secrets += [key.secret for key in ring.keys] if ring is not None else []
+    return CredentialVault(*(partial(bytes, secret) for secret in secrets))
 
 
 def _owner(key_id: str, service: str) -> bytes:

@@ -23,6 +23,7 @@ from dogubako.gate.audit import AuditLog
 from dogubako.gate.audit_shipping import AuditShipping, AuditSink, PositionedSink
 from dogubako.gate.authentication import Authenticator, KeyAuthentication, NoAuthentication
 from dogubako.gate.files import FileOnceStore, why_not_writable
+from dogubako.gate.key_stores import FileKeys, Keys, keys_vault, shared_keys
 from dogubako.gate.rate_limits import ConcurrencyLimits, RateLimits
 from dogubako.gate.scopes import CallerScopes
 from dogubako.settings import Confirmation, Settings
@@ -88,7 +89,8 @@ class Gate:
         self._shipping: AuditShipping | None = None
         salt = load("dogubako.gate.audit_stream").shared_salt(shared) if shared is not None else None
         self.audit = AuditLog(settings.data_dir, redactor, salt=salt) if settings.audited else None
-        self.authenticator = _authenticator(settings)
+        self.keys: Keys
+        self.authenticator, self.keys = _authenticator(settings, shared)
         self.once = _once(settings, shared)
         self._rates = _rates(settings, shared)
         limited = settings.auth != "off"
@@ -166,20 +168,22 @@ def _recording(audit: AuditLog) -> HealthCheck:
     return HealthCheck(ok=False, subject="audit log", message=message, advice=advice, severity="warning")
 
 
-def _authenticator(settings: Settings) -> Authenticator:
+def _authenticator(settings: Settings, shared: "SharedRedis | None") -> tuple[Authenticator, Keys]:
+    """Who authenticates callers, and the keys that administrators change."""
+    in_folder, in_redis = KeyStore(settings.data_dir), shared_keys(settings, shared) if shared is not None else None
+    keys: Keys = in_redis or FileKeys(in_folder)
     if settings.auth == "off":
-        return NoAuthentication()
+        return NoAuthentication(), keys
     if settings.auth == "keys":
-        return KeyAuthentication(KeyStore(settings.data_dir), partial(_open_credential, settings))
+        if in_redis is not None:
+            in_redis.follow()
+        return KeyAuthentication(in_redis or in_folder, partial(_open_credential, settings)), keys
     # Slow to import, and needed only for OAuth.
-    tokens: Authenticator = load("dogubako.gate.oauth").token_authentication(settings)
-    return tokens
+    return load("dogubako.gate.oauth").token_authentication(settings), keys
 
 
 def _open_credential(settings: Settings, key_id: str, service: str, sealed: str) -> Credential | None:
-    vault = load("dogubako.gate.credential_vault").vault_of(settings)
-    credential: Credential | None = vault.open(key_id, service, sealed)
-    return credential
+    return keys_vault(settings).open(key_id, service, sealed)
 
 
 def _once(settings: Settings, shared: "SharedRedis | None") -> OnceStore:

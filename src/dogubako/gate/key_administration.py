@@ -5,11 +5,11 @@ from datetime import timedelta
 
 from dogubako.contract.call import Caller, CallObserver, Door, ToolCall
 from dogubako.contract.errors import AuthorizationError, ReadOnlyError, ValidationError
-from dogubako.contract.offload import offload
 from dogubako.engine.events import CallObservers, observed
 from dogubako.engine.policy import Policy
-from dogubako.gate.api_keys import ApiKey, KeysError, KeyStore
+from dogubako.gate.api_keys import ApiKey, KeysError
 from dogubako.gate.audit import AuditLog
+from dogubako.gate.key_stores import Keys
 from dogubako.gate.scopes import ADMIN, is_scope
 
 
@@ -22,7 +22,7 @@ def require_admin(caller: Caller, what: str) -> None:
 class KeyAdministration:
     """What an administrator may do with the keys of this server."""
 
-    def __init__(self, keys: KeyStore, policy: Policy, audit: AuditLog | None) -> None:
+    def __init__(self, keys: Keys, policy: Policy, audit: AuditLog | None) -> None:
         self._keys = keys
         self._policy = policy
         self._audit = audit
@@ -32,7 +32,7 @@ class KeyAdministration:
     async def list(self, caller: Caller) -> Sequence[ApiKey]:
         """All keys, the newest first."""
         require_admin(caller, "Reading keys")
-        return sorted(await offload(self._keys.all), key=lambda key: key.created, reverse=True)
+        return sorted(await self._keys.all_keys(), key=lambda key: key.created, reverse=True)
 
     async def create(
         self, name: str, scopes: Sequence[str], expires_in: timedelta | None, *, caller: Caller, door: Door
@@ -43,7 +43,7 @@ class KeyAdministration:
             await self._check(call)
             _check_key(name, scopes)
             try:
-                return await offload(self._keys.create, name, scopes, expires_in)
+                return await self._keys.create(name, scopes, expires_in)
             except KeysError as error:
                 raise ValidationError.of("name", error.message) from error
 
@@ -53,7 +53,7 @@ class KeyAdministration:
         with observed(self._observers, call, None, changing=True):
             await self._check(call)
             try:
-                return await offload(self._keys.revoke, key_id)
+                return await self._keys.revoke(key_id)
             except KeysError as error:
                 raise ValidationError.of("key", error.message) from error
 

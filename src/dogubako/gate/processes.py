@@ -23,8 +23,8 @@ _NOT_SHARED: Final = (
     "kept answers of other servers, locks of workflows, calls in the console"
 )
 _NOT_SHARED_YET: Final = (
-    "changes of other servers (refused), calls in the console; API keys, audit log and backups are those of the data "
-    "folder"
+    "changes of other servers (refused), calls in the console; audit log, backups, and sign-ins at other servers are "
+    "those of the data folder"
 )
 
 

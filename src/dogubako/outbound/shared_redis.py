@@ -127,7 +127,11 @@ class SharedRedis:
             yield
         finally:
             await end_tasks(*tasks)
-            await close(self.client)
+            await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await close(self.client)
 
     async def _follow(self) -> None:
         while True:

@@ -8,7 +8,7 @@ from dogubako.contract.call import Caller, Door
 from dogubako.contract.pack import HealthCheck, ServiceState
 from dogubako.contract.redaction import Redactor
 from dogubako.contract.sessions import SessionStore
-from dogubako.contract.storage import OnceStore, ProcessMessages
+from dogubako.contract.storage import OnceStore, ProcessMessages, SharedStore
 from dogubako.engine.catalog import Catalog
 from dogubako.engine.discovery import Discovery
 from dogubako.engine.events import EndedCall
@@ -81,6 +81,7 @@ class ServedToolbox(Protocol):
     # What several processes share; None where this one is alone.
     sessions: SessionStore | None
     messages: ProcessMessages | None
+    store: SharedStore | None
     redactor: Redactor
     audit: AuditLog | None
     keys: KeyAdministration

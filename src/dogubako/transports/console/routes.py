@@ -98,7 +98,7 @@ class Console:
 
     def __init__(self, inside: ServedToolbox, recorder: CallRecorder, readiness: Readiness) -> None:
         self._inside = inside
-        self.sessions = Sessions(inside.settings, inside.authenticator)
+        self.sessions = Sessions(inside.settings, inside.authenticator, inside.store)
         self._issuer = _issuer_sign_in(inside, self.sessions)
         self._views = Views(inside, recorder, readiness)
         self._live = LiveStreams(recorder)

@@ -1,7 +1,8 @@
 """Console sessions: a sealed cookie that refers to an API key, and the CSRF token that belongs to it.
 
 The cookie never holds a key. It names the id of one, so it ends when the key is revoked or expires, and when somebody
-signs out, for every copy of it. Without authentication it only carries the random id that CSRF tokens are bound to.
+signs out, for every copy of it, on all machines that share a Redis. Without authentication it only carries the random
+id that CSRF tokens are bound to.
 """
 
 import hmac
@@ -18,6 +19,7 @@ import structlog
 
 from dogubako.contract.call import Caller
 from dogubako.contract.errors import AuthenticationError
+from dogubako.contract.storage import SharedStore
 from dogubako.gate.authentication import Authenticator, KeyAuthentication, NoAuthentication
 from dogubako.gate.code_flow import SignInRequest
 from dogubako.gate.files import load_or_create_secret
@@ -65,9 +67,10 @@ Sealed = TypeVar("Sealed", Session, PendingSignIn)
 class Sessions:
     """Makes, opens and checks sessions."""
 
-    def __init__(self, settings: Settings, authenticator: Authenticator) -> None:
+    def __init__(self, settings: Settings, authenticator: Authenticator, store: SharedStore | None = None) -> None:
         self._settings = settings
         self._authenticator = authenticator
+        self._store = store
         self._ended = EndedSessions(settings.data_dir, SESSION_SECONDS)
 
     @property
@@ -101,7 +104,7 @@ class Sessions:
             return await self._authenticator.authenticate(())
         if session is None or session.kind == "visitor":
             raise AuthenticationError("Sign in first.", missing=True)
-        if self._has_ended(session):
+        if self._has_ended(session) or await self._has_ended_elsewhere(session):
             raise AuthenticationError("Sign in again: this session was signed out.")
         if isinstance(self._authenticator, KeyAuthentication):
             if session.kind != "key":
@@ -115,7 +118,14 @@ class Sessions:
         """End a session for every copy of its cookie. False if other processes cannot be told."""
         if session.kind == "visitor":
             return True
-        return await anyio.to_thread.run_sync(self._ended.add, session.subject, session.id)
+        kept = await anyio.to_thread.run_sync(self._ended.add, session.subject, session.id)
+        if self._store is None:
+            return kept
+        return await self._store.put(_ended_name(session), b"1", ttl=max(1.0, session.until - time.time()))
+
+    async def _has_ended_elsewhere(self, session: Session) -> bool:
+        """Whether another machine ended it. While nobody can tell, the session goes on, like everything that reads."""
+        return self._store is not None and await self._store.get(_ended_name(session)) is not None
 
     def _has_ended(self, session: Session) -> bool:
         signed_in = session.kind != "visitor"
@@ -170,6 +180,10 @@ class Sessions:
             log.warning("The key of console sessions cannot be kept; they end with this process", reason=str(error))
             secret = secrets.token_bytes(32)
         return KeyRing([secret])
+
+
+def _ended_name(session: Session) -> str:
+    return f"ended session {session.id}"
 
 
 def _csrf_token(key: RingKey, session: Session) -> str:
