@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from dogubako.contract.owners import Owners
 from dogubako.contract.redaction import Redactor
 from dogubako.contract.resources import Prompt, Resource, ResourceTemplate, Skill
 from dogubako.contract.storage import Cache, SharedStore
@@ -27,6 +28,7 @@ class PackHost:
         cache: Cache,
         redactor: Redactor,
         shared: SharedStore | None,
+        owners: Owners | None,
     ) -> None:
         self.cache: Cache = cache
         self.data_dir = settings.data_dir
@@ -34,6 +36,7 @@ class PackHost:
         self.transport = state.sandbox.transport() if state.sandbox else None
         self.mask: Callable[[str], str] = redactor.mask_configured
         self.shared: SharedStore | None = shared
+        self.owners: Owners | None = owners
         self._registry = registry
         self._catalog = catalog
         self._pack = state.pack.name
