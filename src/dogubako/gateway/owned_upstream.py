@@ -34,7 +34,7 @@ from dogubako.response.builder import ToolResponseBuilder
 log = structlog.get_logger("dogubako.gateway")
 
 # A call waits this long for an owner: the lease of one that was killed has ended by then.
-_MOVE_SECONDS: Final = 15.0
+_MOVE_SECONDS: Final = 20.0
 _LOOK_SECONDS: Final = 0.5
 # All processes that use one data folder see that a restart is asked for.
 _RESTART_SECONDS: Final = 2.0

@@ -1,11 +1,13 @@
 """Which process owns what, in the shared Redis: one key for each name, with the process that renews it.
 
-A process looks every two seconds at all names that it takes part in, with one command. A key that expired is taken by
-the first process that misses it twice, so that after a Redis was emptied the owner of before comes first. While Redis
+A process looks every second at all names that it takes part in, with one command. A key that expired is taken by the
+first process that misses it for two seconds, so that after a Redis was emptied the owner of before comes first. While Redis
 is away nothing moves: an owner goes on for itself, and steps back when it hears of another one.
 """
 
 import asyncio
+import math
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Final
@@ -17,7 +19,9 @@ from dogubako.outbound.shared_redis import SharedRedis, end_tasks
 
 # An owner that was killed is followed after this time.
 LEASE_SECONDS: Final = 10.0
-_LOOK_SECONDS: Final = 2.0
+_LOOK_SECONDS: Final = 1.0
+# How many looks long an owner has to be missing.
+_LOOKS: Final = 2
 _TOPIC: Final = "owner left"
 # ARGV: this process, the lease in milliseconds, and for each key whether it may be taken.
 _LOOK: Final = """
@@ -50,8 +54,8 @@ class RedisOwners:
         self._leave_script = shared.client.register_script(_LEAVE)
         self._moved: dict[str, Callable[[], None]] = {}
         self._owners: dict[str, str] = {}
-        # Names that had no owner at the last look.
-        self._missed: set[str] = set()
+        # Names that have no owner, and since when.
+        self._missed: dict[str, float] = {}
         self._looking = asyncio.Lock()
         messages.handle(_TOPIC, self._hear)
 
@@ -63,7 +67,7 @@ class RedisOwners:
 
     async def join(self, name: str, moved: Callable[[], None]) -> None:
         self._moved[name] = moved
-        self._missed.add(name)
+        self._missed[name] = -math.inf
         with suppress(Unavailable):
             await self._look()
 
@@ -71,7 +75,7 @@ class RedisOwners:
         owned = self.owns(name)
         self._moved.pop(name, None)
         self._owners.pop(name, None)
-        self._missed.discard(name)
+        self._missed.pop(name, None)
         if owned:
             with suppress(Unavailable, NotDelivered):
                 await self._shared.run_script(self._leave_script, [self._key(name)], self.messages.process)
@@ -79,7 +83,7 @@ class RedisOwners:
 
     async def _hear(self, payload: bytes, sender: str) -> None:
         if (name := payload.decode()) in self._moved and not self.owns(name):
-            self._missed.add(name)
+            self._missed[name] = -math.inf
             with suppress(Unavailable):
                 await self._look()
 
@@ -104,7 +108,8 @@ class RedisOwners:
             names = list(self._moved)
             if not names:
                 return
-            takes = ["1" if self.owns(name) or name in self._missed else "0" for name in names]
+            late = time.monotonic() - _LOOKS * _LOOK_SECONDS
+            takes = ["1" if self.owns(one) or self._missed.get(one, math.inf) <= late else "0" for one in names]
             keys, lease = [self._key(name) for name in names], round(LEASE_SECONDS * 1000)
             args = [self.messages.process, lease, *takes]
             found = await self._shared.run(lambda: self._look_script(keys=keys, args=args))
@@ -117,9 +122,9 @@ class RedisOwners:
         before = self._owners.get(name)
         if not owner:
             # Whoever owned it may only be late.
-            self._missed.add(name)
+            self._missed.setdefault(name, time.monotonic())
             return
-        self._missed.discard(name)
+        self._missed.pop(name, None)
         self._owners[name] = owner
         if owner != before:
             self._moved[name]()
