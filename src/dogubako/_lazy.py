@@ -13,6 +13,7 @@ LateModule = Literal[
     "dogubako.gate.shared_state",
     "dogubako.gateway.oauth",
     "dogubako.openapi.services",
+    "dogubako.outbound.owned_transport",
     "dogubako.outbound.shared_parts",
     "dogubako.packs.n8n.diagnosis.report",
     "dogubako.transports.console.routes",

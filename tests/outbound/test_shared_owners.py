@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +9,9 @@ import pytest
 import redis.asyncio as redis_client
 
 from dogubako.outbound import shared_owners
-from dogubako.outbound.process_messages import RedisMessages
-from dogubako.outbound.shared_owners import RedisOwners
-from dogubako.outbound.shared_redis import SharedRedis
 from tests.doors.waiting import until
 from tests.redis_server import INSTALLED, RedisProcess
-from tests.shared_redis import PATIENT, shared_settings
+from tests.shared_redis import Processes
 
 pytestmark = pytest.mark.skipif(not INSTALLED, reason="needs redis-server")
 
@@ -31,35 +27,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared_owners, "_LOOK_SECONDS", 0.05)
 
 
-class Processes:
-    """Processes that share a Redis. One can be killed: it says nothing any more."""
-
-    def __init__(self, redis: RedisProcess) -> None:
-        self._redis = redis
-        self._stacks: dict[RedisOwners, AsyncExitStack] = {}
-
-    async def start(self) -> RedisOwners:
-        stack = AsyncExitStack()
-        shared = SharedRedis(shared_settings(self._redis.url + PATIENT))
-        await stack.enter_async_context(shared.running())
-        messages = RedisMessages(shared)
-        await stack.enter_async_context(messages.running())
-        owners = RedisOwners(shared, messages)
-        await stack.enter_async_context(owners.running())
-        self._stacks[owners] = stack
-        return owners
-
-    async def kill(self, owners: RedisOwners) -> None:
-        await self._stacks.pop(owners).aclose()
-
-    async def end(self) -> None:
-        for one in list(self._stacks):
-            await self.kill(one)
-
-
 @pytest.fixture
 async def processes(redis: RedisProcess) -> AsyncIterator[Processes]:
-    started = Processes(redis)
+    started = Processes(redis.url)
     yield started
     await started.end()
 

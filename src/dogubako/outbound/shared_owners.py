@@ -1,8 +1,8 @@
 """Which process owns what, in the shared Redis: one key for each name, with the process that renews it.
 
 A process looks every second at all names that it takes part in, with one command. A key that expired is taken by the
-first process that misses it for two seconds, so that after a Redis was emptied the owner of before comes first. While Redis
-is away nothing moves: an owner goes on for itself, and steps back when it hears of another one.
+first process that misses it for two seconds, so that after a Redis was emptied the owner of before comes first.
+While Redis is away nothing moves: an owner goes on for itself, and steps back when it hears of another one.
 """
 
 import asyncio
