@@ -1,7 +1,7 @@
 """One of two processes runs a server, and both use it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from dogubako.contract.conversation import InputRequired
+from dogubako.contract.conversation import InputAnswer, InputRequests, InputRequired
 from dogubako.contract.errors import ApiError
 from dogubako.gateway import owned_upstream
 from dogubako.gateway.definitions import Definitions
@@ -41,7 +41,9 @@ async def processes(redis: RedisProcess) -> AsyncIterator[Processes]:
 
 
 @asynccontextmanager
-async def _used_by(owners: RedisOwners, settings: ServerSettings, marks: Path) -> AsyncIterator[Running]:
+async def _used_by(
+    owners: RedisOwners, settings: ServerSettings, marks: Path, *, joins: bool = True
+) -> AsyncIterator[Running]:
     settings = settings.model_copy(update={"env": {"MARKS": SecretStr(str(marks))}})
     found = Running(None, marks)  # type: ignore[arg-type]
     found.upstream = OwnedUpstream(
@@ -52,7 +54,7 @@ async def _used_by(owners: RedisOwners, settings: ServerSettings, marks: Path) -
         on_definitions=found.definitions.append,
         on_resource_updated=found.updated.append,
     )
-    task = asyncio.create_task(found.upstream.run())
+    task = asyncio.create_task(found.upstream.run() if joins else asyncio.sleep(0))
     try:
         yield found
     finally:
@@ -141,6 +143,46 @@ async def test_a_call_fails_with_its_owner_and_the_next_one_goes_to_another(
 
             assert not raised.value.retryable and (after, len(other.pids())) == ("on", 2)
             assert other.marked("call wait") == 1
+
+
+class SlowClient(FakeClient):
+    """A client whose user thinks for a while."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.thought = asyncio.Event()
+
+    async def request(self, requests: InputRequests) -> Mapping[str, InputAnswer]:
+        answers = await super().request(requests)
+        await self.thought.wait()
+        return answers
+
+
+async def test_an_owner_that_shuts_down_finishes_the_calls_of_others(processes: Processes, tmp_path: Path) -> None:
+    settings, marks = fake("legacy"), tmp_path / "marks"
+    leaving, staying = await processes.start(), await processes.start()
+    async with _used_by(staying, settings, marks, joins=False) as other:
+        user = SlowClient()
+        async with _used_by(leaving, settings, marks) as owner:
+            await owner.is_in("ready")
+            joined = asyncio.create_task(other.upstream.run())
+            await other.is_in("ready")
+            pending = asyncio.create_task(other.call("ask", client(user)))
+            await until(lambda: bool(user.asked))
+            asyncio.get_running_loop().call_later(0.2, user.thought.set)
+        first = await pending
+        after = await other.call("echo", text="on")
+        joined.cancel()
+        await asyncio.wait({joined})
+
+    assert "Aiko" in first and (after, len(other.pids())) == ("on", 2)
+
+
+async def test_a_change_of_the_tools_is_known_to_both(pair: Pair) -> None:
+    owner, other = pair
+    await other.call("grow")
+
+    await until(lambda: all("grown" in {one["name"] for one in each.definitions[-1].tools} for each in (owner, other)))
 
 
 async def test_nothing_runs_while_no_process_can_be_reached(

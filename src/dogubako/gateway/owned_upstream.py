@@ -7,7 +7,7 @@ was under way when its owner ended fails, and is repeated by the engine only if 
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
@@ -38,6 +38,8 @@ _MOVE_SECONDS: Final = 20.0
 _LOOK_SECONDS: Final = 0.5
 # All processes that use one data folder see that a restart is asked for.
 _RESTART_SECONDS: Final = 2.0
+# Calls of other processes have this long when this one shuts down.
+_FINISH_SECONDS: Final = 20.0
 # As much as a message between processes may hold, with what is around it.
 _MOST_BYTES: Final = 8 * 1024 * 1024 - 1024
 _ENDED: Final = "The process that runs it ended during the call."
@@ -84,7 +86,10 @@ class OwnedUpstream(Upstream):
         self._numbers = count(1)
         self._calls: dict[int, Context[Any]] = {}
         self._restarted_at = 0.0
-        self._broadcasts: set[asyncio.Task[None]] = set()
+        self._background: set[asyncio.Task[None]] = set()
+        # Calls of other processes that run here.
+        self._serving: set[asyncio.Task[Any]] = set()
+        self._leaving = False
 
     @property
     def state(self) -> UpstreamState:
@@ -101,6 +106,9 @@ class OwnedUpstream(Upstream):
                 working = asyncio.create_task(work)
                 try:
                     await self._moved.wait()
+                except asyncio.CancelledError:
+                    await self._finish_calls()
+                    raise
                 finally:
                     working.cancel()
                     await asyncio.wait({working})
@@ -108,12 +116,18 @@ class OwnedUpstream(Upstream):
             self._set_state("stopped")
             await self._owners.leave(self._topic)
 
+    async def _finish_calls(self) -> None:
+        """Finish the calls of other processes before the server ends. New ones wait for the next owner."""
+        self._leaving = True
+        if self._serving:
+            await asyncio.wait(self._serving, timeout=_FINISH_SECONDS)
+
     async def _own(self) -> None:
         log.info("This process runs an MCP server for all", server=self.name)
         callbacks = {"on_definitions": self._defined, "on_resource_updated": self._on_resource_updated}
         local = self._connect(self.name, self.settings, **callbacks)
         assert isinstance(local, Upstream)
-        local.on_state = self._tell_state
+        local.on_state = self._tell_all
         local.subscribed |= self.subscribed
         self._local = local
         try:
@@ -128,8 +142,7 @@ class OwnedUpstream(Upstream):
             self._set_state("unreachable", "The processes that share it cannot agree on one that runs it.")
             return
         self._set_state("starting", "Another process runs it.")
-        with suppress(NotDelivered, NoReply):
-            self._take(await self._send(owner, {"look": True}))
+        await self._look(owner)
         for uri in self.subscribed:
             with suppress(NotDelivered, NoReply):
                 await self._send(owner, {"subscribe": uri})
@@ -139,20 +152,27 @@ class OwnedUpstream(Upstream):
     def _defined(self, definitions: Definitions) -> None:
         self._told = definitions
         self._on_definitions(definitions)
-        self._broadcast({"definitions": _written(definitions)})
+        self._tell_all()
 
-    def _tell_state(self) -> None:
-        if self._local is not None and self._local.state.name != "stopped":
-            self._broadcast({"state": asdict(self._local.state)})
+    def _tell_all(self) -> None:
+        """Have others look. What they see would be kept for long if it were sent to all of them."""
+        if self._local is None or self._local.state.name == "stopped":
+            return
 
-    def _broadcast(self, message: Message) -> None:
         async def send() -> None:
             with suppress(NotDelivered):
-                await self._messages.broadcast(self._topic, encoded(message))
+                await self._messages.broadcast(self._topic, encoded({"changed": True}))
 
-        task = asyncio.get_running_loop().create_task(send())
-        self._broadcasts.add(task)
-        task.add_done_callback(self._broadcasts.discard)
+        self._soon(send())
+
+    def _soon(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    async def _look(self, owner: str) -> None:
+        with suppress(NotDelivered, NoReply):
+            self._take(await self._send(owner, {"look": True}))
 
     def _take(self, told: Message) -> None:
         if isinstance(state := told.get("state"), dict):
@@ -211,6 +231,7 @@ class OwnedUpstream(Upstream):
     async def restart(self) -> None:
         owner = self._owners.owner_of(self._topic)
         if self._local is not None:
+            self._restarted_at = time.monotonic()
             await self._local.restart()
         elif owner is not None:
             with suppress(NotDelivered, NoReply):
@@ -239,9 +260,10 @@ class OwnedUpstream(Upstream):
         if "said" in message:
             context = self._calls.get(message.get("number", 0))
             return encoded(await said_to(context.conversation, message["said"])) if context is not None else b"{}"
-        if (local := self._local) is not None:
+        if (local := self._local) is not None and not self._leaving:
             return await self._served(local, message, sender)
-        self._take(message)
+        if "changed" in message:
+            await self._look(sender)
         return encoded({"moved": True})
 
     async def _served(self, local: Upstream, message: Message, sender: str) -> bytes:
@@ -255,12 +277,19 @@ class OwnedUpstream(Upstream):
         elif "look" in message:
             known = {"definitions": _written(self._told)} if self._told is not None else {}
             shown = encoded({"state": asdict(local.state), **known})
-            return shown if len(shown) <= _MOST_BYTES else encoded({"state": asdict(local.state)})
+            if len(shown) <= _MOST_BYTES:
+                return shown
+            log.warning("What a server offers is too much for other processes", server=self.name, bytes=len(shown))
+            return encoded({"state": asdict(local.state)})
         return b"{}"
 
     async def _called(self, local: Upstream, message: Message, sender: str) -> bytes:
         request, client = message["call"], message.get("client")
         context = None if client is None else self._context_of(client, sender)
+        task = asyncio.current_task()
+        assert task is not None
+        self._serving.add(task)
+        task.add_done_callback(self._serving.discard)
         answer = encoded(await outcome(local.answered(request["method"], request["params"], context)))
         if len(answer) > _MOST_BYTES:
             reason = f"The answer is larger than {_MOST_BYTES // 1024**2 + 1} MB, and another process runs the server."
