@@ -3,13 +3,16 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final, TypeVar
 
 from dogubako.contract.errors import BusyError
 from dogubako.contract.storage import KeptBounds
 from dogubako.key_ring import KeyRing
+from dogubako.outbound.process_messages import RedisMessages
 from dogubako.outbound.redis_cache import Unavailable
+from dogubako.outbound.shared_owners import RedisOwners
+from dogubako.outbound.shared_redis import SharedRedis
 from dogubako.settings import Settings
 
 ResultT = TypeVar("ResultT")
@@ -122,6 +125,37 @@ class MemoryStore:
             raise BusyError("Others hold it.")
         async with self._locks[name]:
             yield
+
+
+class Processes:
+    """Processes that share a Redis. One can be killed: it says nothing any more."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._stacks: dict[RedisOwners, AsyncExitStack] = {}
+        self._all: list[SharedRedis] = []
+
+    async def start(self) -> RedisOwners:
+        stack = AsyncExitStack()
+        shared = SharedRedis(shared_settings(self._url + PATIENT))
+        self._all.append(shared)
+        await stack.enter_async_context(shared.running())
+        messages = RedisMessages(shared)
+        await stack.enter_async_context(messages.running())
+        owners = RedisOwners(shared, messages)
+        await stack.enter_async_context(owners.running())
+        self._stacks[owners] = stack
+        return owners
+
+    async def kill(self, owners: RedisOwners) -> None:
+        await self._stacks.pop(owners).aclose()
+
+    async def end(self) -> None:
+        for one in list(self._stacks):
+            await self.kill(one)
+        for shared in self._all:
+            # Whoever was killed may have tried to say something afterwards.
+            await shared.client.aclose()
 
 
 def _bytes(value: Any) -> bytes:

@@ -93,7 +93,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "pack_state": {"contract", "loading", "outbound", "settings", "settings_view", SANDBOX},
     "pack_connections": {"contract", "loading", "pack_state", "settings"},
-    "pack_host": {"contract", "engine", "pack_state", "settings"},
+    "pack_host": {"contract", "engine", "outbound", "pack_state", "settings", "_lazy"},
     "otlp": {"_version"},
     "telemetry": {"contract", "engine", "otlp", "_version"},
     "app": {

@@ -33,6 +33,7 @@ LateModule = Literal[
     "dogubako.gateway.oauth",
     "dogubako.gateway.servers",
     "dogubako.openapi.services",
+    "dogubako.outbound.owned_transport",
     "dogubako.outbound.shared_parts",
     "dogubako.outbound.shared_redis",
     "dogubako.packs.n8n.client",

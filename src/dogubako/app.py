@@ -299,7 +299,10 @@ class Toolbox:
             self.catalog.add(pack.name, state.resources(), state.templates(), state.prompts())
 
     def _host_of(self, state: PackState) -> Host:
-        return PackHost(state, self.settings, self.registry, self.catalog, self.cache, self.redactor, self.store)
+        owners = self._shared.owners if self._shared else None
+        return PackHost(
+            state, self.settings, self.registry, self.catalog, self.cache, self.redactor, self.store, owners
+        )
 
     async def replace_pack(self, old: PackState, pack: Pack[Any, Any]) -> None:
         """Replace a pack while the server runs. If this raises RegistrationError, the old pack is still served."""

@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from dogubako._lazy import load
+from dogubako.contract.owners import Owners
 from dogubako.contract.redaction import Redactor
 from dogubako.contract.resources import Prompt, Resource, ResourceTemplate, Skill
 from dogubako.contract.storage import Cache, SharedStore
@@ -27,13 +29,15 @@ class PackHost:
         cache: Cache,
         redactor: Redactor,
         shared: SharedStore | None,
+        owners: Owners | None,
     ) -> None:
         self.cache: Cache = cache
         self.data_dir = settings.data_dir
         self.files: Sequence[Path] = settings.files
-        self.transport = state.sandbox.transport() if state.sandbox else None
+        self.transport = _sandbox(state, owners) if state.sandbox else None
         self.mask: Callable[[str], str] = redactor.mask_configured
         self.shared: SharedStore | None = shared
+        self.owners: Owners | None = owners
         self._registry = registry
         self._catalog = catalog
         self._pack = state.pack.name
@@ -80,3 +84,11 @@ class PackHost:
 
     def resource_updated(self, uri: str) -> None:
         self._catalog.changed(CatalogChange(kind="updated", uri=uri))
+
+
+def _sandbox(state: PackState, owners: Owners | None) -> Any:
+    """The transport of the sandbox: one copy of the service for all processes."""
+    assert state.sandbox is not None
+    if owners is None:
+        return state.sandbox.transport()
+    return load("dogubako.outbound.owned_transport").OwnedTransport(state.pack.name, state.sandbox.transport, owners)

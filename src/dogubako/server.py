@@ -244,9 +244,9 @@ def serve(box: Toolbox, *, workers: int = 1, allow_unauthenticated: bool = False
         log.warning(
             "Authentication is off: everybody who can reach this server may call every tool", host=settings.host
         )
-    if (workers > 1 or settings.shared) and any(state.sandbox for state in box.packs.values()):
+    if workers > 1 and not settings.shared and any(state.sandbox for state in box.packs.values()):
         raise SettingsError(
-            "The sandbox keeps what tools change in one process: leave --workers and DOGUBAKO_SHARED out."
+            "The sandbox keeps what tools change in one process: leave --workers out, or set DOGUBAKO_SHARED."
         )
     _check_that_nobody_listens_there(settings)
     box.processes.join(workers)

@@ -209,3 +209,15 @@ async def test_nobody_reads_messages_in_redis_nor_plants_one(redis: RedisProcess
     assert b"dawn" not in stored
     assert heard == [b"attack at dawn", b"the next"]
     assert {line["event"] for line in logs} == {"A value in the shared Redis is not one of this server, and is ignored"}
+
+
+async def test_what_was_read_does_not_fill_the_redis(redis: RedisProcess, pair: Pair) -> None:
+    here, there = pair
+    there.handle("up", _upper)
+    for _ in range(30):
+        await here.request(there.process, "up", b"x" * 100_000)
+    async with redis_client.from_url(redis.url) as client:
+        kept = [await client.xlen(f"dogubako:inbox:{one.process}") for one in pair]
+
+    # About a megabyte each.
+    assert max(kept) <= 12

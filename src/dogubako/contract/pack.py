@@ -12,6 +12,7 @@ from typing_extensions import TypeVar
 
 from dogubako.contract.call import Caller, CallObserver
 from dogubako.contract.credentials import Credential
+from dogubako.contract.owners import Owners
 from dogubako.contract.resources import Prompt, Resource, ResourceTemplate, Skill
 from dogubako.contract.storage import Cache, SharedStore
 from dogubako.contract.tool import BaseTool
@@ -106,6 +107,8 @@ class Host(Protocol):
     mask: Callable[[str], str]
     # What all processes of this server share; None without DOGUBAKO_SHARED.
     shared: SharedStore | None
+    # What only one of these processes does; None without DOGUBAKO_SHARED.
+    owners: Owners | None
 
     def add(self, tool: BaseTool[Any, Any]) -> None: ...
 

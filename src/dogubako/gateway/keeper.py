@@ -89,6 +89,8 @@ class ConnectionKeeper:
         self._tried_at = 0.0
         self._stopped = False
         self._restarting = False
+        # Called when the state changes.
+        self.on_state: Callable[[], None] = _nothing
 
     @property
     def state(self) -> UpstreamState:
@@ -216,6 +218,7 @@ class ConnectionKeeper:
 
     def _set_state(self, name: StateName, reason: str = "") -> None:
         self._state = UpstreamState(name=name, reason=reason, since=time.time())
+        self.on_state()
 
     # Waiting for the connection.
 
@@ -284,6 +287,10 @@ class ConnectionKeeper:
             f"The server '{self.name}' needs somebody to sign in.",
             hint=f"The operator signs in with: dogubako servers login {self.name}",
         )
+
+
+def _nothing() -> None:
+    return None
 
 
 def _reason_of(error: Exception) -> str:

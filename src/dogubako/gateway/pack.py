@@ -6,25 +6,25 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final
 
 import structlog
 
 from dogubako.contract.call import Caller
 from dogubako.contract.credentials import Credential
-from dogubako.contract.errors import DogubakoError
 from dogubako.contract.metadata import Effect
 from dogubako.contract.offload import has_more_values, offload
 from dogubako.contract.pack import HealthCheck, Host, MissingSetting, Pack
 from dogubako.engine.registration import RegistrationError
 from dogubako.gateway.definitions import Definitions, DefinitionStore, Item
 from dogubako.gateway.names import Names
+from dogubako.gateway.owned_upstream import connector
 from dogubako.gateway.pins import Judgement, Pins
 from dogubako.gateway.settings import ServerSettings
 from dogubako.gateway.sign_in_flows import SignInFlows
 from dogubako.gateway.sign_ins import SignIns
 from dogubako.gateway.upstream import Upstream, UpstreamState
-from dogubako.gateway.upstream_calls import SignInQuestion, UpstreamCalls, UpstreamClient
+from dogubako.gateway.upstream_calls import SignInQuestion, Subscriber, UpstreamCalls, UpstreamClient, subscribe
 from dogubako.gateway.upstream_resources import ServedCatalogue
 from dogubako.gateway.upstream_tool import (
     UpstreamTool,
@@ -65,13 +65,6 @@ class ServerParts:
     flows: SignInFlows | None = None
     # Servers are connected by their first call, not at the start: for a command that ends at once.
     lazy: bool = False
-
-
-@runtime_checkable
-class Subscriber(Protocol):
-    """A connection that can report changes of resources."""
-
-    async def subscribe(self, uri: str) -> None: ...
 
 
 class ServerPack(Pack[ServerSettings, UpstreamCalls]):
@@ -327,7 +320,10 @@ class ServerPack(Pack[ServerSettings, UpstreamCalls]):
             # What one caller may see is not what all callers see, and nobody else's sign-in is used for a caller.
             own: dict[str, Any] = {"on_definitions": _ignore, "sign_ins": sign_ins} if key else {}
             callbacks = {"on_definitions": self.refresh, "on_resource_updated": self._resource_updated, **own}
-            upstream = self._parts.connect(self.name, settings, **callbacks)
+            # What belongs to one caller is connected by the process that the caller reaches.
+            owners = self._host.owners if self._host is not None and not key else None
+            connect = connector(self._parts.connect, settings, self.definitions, owners)
+            upstream = connect(self.name, settings, **callbacks)
             self._tasks[key] = upstream, asyncio.create_task(upstream.run())
             callers = [one for one in self._tasks if one]
             if len(callers) > _MOST_CALLERS:
@@ -340,7 +336,7 @@ class ServerPack(Pack[ServerSettings, UpstreamCalls]):
         upstream = self._running("", self.server)
         if uri in self._watched or len(self._watched) >= _MOST_WATCHED or not isinstance(upstream, Subscriber):
             return
-        self._watched[uri] = asyncio.create_task(_subscribe(upstream, uri))
+        self._watched[uri] = asyncio.create_task(subscribe(upstream, uri))
 
     def _resource_updated(self, uri: str) -> None:
         if self._host is not None:
@@ -386,14 +382,6 @@ class ServerPack(Pack[ServerSettings, UpstreamCalls]):
                 HealthCheck(ok=False, subject=self.name, message=waiting, advice=advice, severity="warning")
             )
         return findings
-
-
-async def _subscribe(upstream: Subscriber, uri: str) -> None:
-    try:
-        await upstream.subscribe(uri)
-    except DogubakoError as error:
-        # It is subscribed as soon as the server is back.
-        log.info("A resource cannot be watched now", uri=uri, code=error.code)
 
 
 def _ignore(definitions: Definitions) -> None:

@@ -88,6 +88,11 @@ class ServerSettings(ServiceSettings):
     folders: tuple[str, ...] = described(
         (), "Folders that it may use in isolation beside cwd: read-only, or with :rw at the end."
     )
+    processes: Literal["one", "each"] | None = described(
+        None,
+        "With DOGUBAKO_SHARED: whether one process runs it for all, or each for itself. Without it: one, but each for "
+        "HTTP servers without sessions (2026-07-28).",
+    )
     disabled: bool = described(False, "Whether it is left out.")
     # Values of variables and files in `command`, `args`, `cwd` and `url`, so that they are masked.
     resolved: tuple[SecretStr, ...] = Field((), exclude=True, repr=False)

@@ -36,7 +36,7 @@ class Upstream(ConnectionKeeper):
     ) -> Blocks:
         """Call a tool. A call that may have run is never repeated here."""
         try:
-            return blocks_of(await self._answered("tools/call", {"name": name, "arguments": dict(arguments)}, context))
+            return blocks_of(await self.answered("tools/call", {"name": name, "arguments": dict(arguments)}, context))
         except UpstreamError as error:
             raise await self._in_our_words(name, failure_of(error)) from error
         except ToolFailure as failure:
@@ -52,8 +52,11 @@ class Upstream(ConnectionKeeper):
         hint = f"The operator has to look at [servers.{self.name}]."
         return ApiError(f"The call was not made at the server '{self.name}': {error}", hint=hint)
 
-    async def _answered(self, method: str, params: Message, context: Context[Any]) -> Message:
-        """The result of a request that may ask questions. The second call of a client continues the first."""
+    async def answered(self, method: str, params: Message, context: Context[Any] | None = None) -> Message:
+        """The result of a request. With a context it may ask questions; the second call of a client continues it."""
+        if context is None:
+            seconds = self.settings.timeout or REQUEST_SECONDS
+            return await self.on_a_connection(lambda session: session.request(method, params, seconds=seconds))
         key = park_key(context.caller.identity, method, params)
         call = await self._parked.continued(key, context)
         if call is not None:
@@ -81,12 +84,17 @@ class Upstream(ConnectionKeeper):
         return result
 
     async def _in_our_words(self, tool: str, failure: ToolFailure) -> DogubakoError:
-        if failure.may_mean_unknown_tool and self.connection is not None:
-            with suppress(UpstreamError, UpstreamLost, TimeoutError):
-                names = await self.connection.tool_names()
-                if tool not in names:
-                    return tool_is_gone(self.name)
+        if failure.may_mean_unknown_tool and await self.lacks(tool):
+            return tool_is_gone(self.name)
         return failure.in_our_words(self.name)
+
+    async def lacks(self, tool: str) -> bool:
+        """Whether the server certainly does not have this tool any more."""
+        if self.connection is None:
+            return False
+        with suppress(UpstreamError, UpstreamLost, TimeoutError):
+            return tool not in await self.connection.tool_names()
+        return False
 
     async def read_resource(self, uri: str, context: Context[Any] | None = None) -> list[Message]:
         """The contents of a resource. With a context the server may ask its client."""
@@ -124,10 +132,7 @@ class Upstream(ConnectionKeeper):
 
     async def _request(self, method: str, params: Message, context: Context[Any] | None = None) -> Message:
         try:
-            if context is not None:
-                return await self._answered(method, params, context)
-            seconds = self.settings.timeout or REQUEST_SECONDS
-            return await self.on_a_connection(lambda session: session.request(method, params, seconds=seconds))
+            return await self.answered(method, params, context)
         except UpstreamError as error:
             raise failure_of(error).in_our_words(self.name) from error
         except UpstreamLost as error:

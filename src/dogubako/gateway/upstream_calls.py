@@ -3,17 +3,21 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, runtime_checkable
+
+import structlog
 
 from dogubako.contract.context import Context
 from dogubako.contract.conversation import URL_ELICITATION
-from dogubako.contract.errors import CredentialRequiredError
+from dogubako.contract.errors import CredentialRequiredError, DogubakoError
 from dogubako.contract.storage import SharedStore
 from dogubako.gate.scopes import ADMIN
 from dogubako.gateway.keeper import UpstreamState
 from dogubako.gateway.settings import ServerSettings
 from dogubako.gateway.sign_in_flows import SignInFlows
 from dogubako.gateway.sign_ins import SignInFailed
+
+log = structlog.get_logger("dogubako.gateway")
 
 # Who calls through these uses the machine that this server runs on.
 _LOCAL_DOORS: Final = frozenset({"python", "stdio", "cli"})
@@ -45,6 +49,21 @@ class UpstreamClient(Protocol):
     async def complete(
         self, ref: dict[str, Any], argument: str, value: str, filled: Mapping[str, str] | None = None
     ) -> list[str]: ...
+
+
+@runtime_checkable
+class Subscriber(Protocol):
+    """A connection that can report changes of resources."""
+
+    async def subscribe(self, uri: str) -> None: ...
+
+
+async def subscribe(upstream: Subscriber, uri: str) -> None:
+    """Have changes of a resource reported, now or as soon as the server is back."""
+    try:
+        await upstream.subscribe(uri)
+    except DogubakoError as error:
+        log.info("A resource cannot be watched now", uri=uri, code=error.code)
 
 
 class SignInQuestion:

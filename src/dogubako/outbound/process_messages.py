@@ -35,6 +35,8 @@ _PAUSE_SECONDS: Final = 0.5
 _MOST_KEPT: Final = 10_000
 # Larger ones would hold up all others.
 MOST_BYTES: Final = 8 * 1024 * 1024
+# Messages that were read are removed when they are so many bytes.
+_MOST_READ_BYTES: Final = 1024 * 1024
 # Requests that one process works on at the same time.
 _MOST_HANDLED: Final = 1_000
 # How often a reply is sent, until the process that asked can be reached.
@@ -79,6 +81,8 @@ class RedisMessages:
         self._handlers: dict[str, MessageHandler] = {}
         self._numbers = count(1)
         self._waiting: dict[int, asyncio.Future[bytes]] = {}
+        # How many bytes are read until those that were read are removed.
+        self._unread = _MOST_READ_BYTES
         # Running handlers by who asked and the number of the request.
         self._working: dict[tuple[str, int], asyncio.Task[None]] = {}
 
@@ -188,7 +192,14 @@ class RedisMessages:
                 name = stream.decode()
                 for id_, fields in entries:
                     last[name] = id_
-                    self._take(name, fields.get(_FIELD, b""))
+                    sealed = fields.get(_FIELD, b"")
+                    self._unread -= len(sealed) if name == self._inbox else 0
+                    self._take(name, sealed)
+            if self._unread < 0:
+                self._unread = _MOST_READ_BYTES
+                with suppress(*broken):
+                    # Nobody else reads this inbox; what was read would fill the Redis.
+                    await reader.xtrim(self._inbox, minid=last[self._inbox], approximate=False)
 
     def _take(self, stream: str, sealed: bytes) -> None:
         plain = self._cipher.open(stream, sealed)

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 
 from dogubako.outbound.process_messages import RedisMessages
 from dogubako.outbound.shared_news import SharedNews
+from dogubako.outbound.shared_owners import RedisOwners
 from dogubako.outbound.shared_redis import SharedRedis
 from dogubako.outbound.shared_sessions import RedisSessions
 from dogubako.outbound.shared_store import RedisStore
@@ -21,10 +22,11 @@ class SharedParts:
         self.news = SharedNews(self.redis)
         self.store = RedisStore(self.redis)
         self.messages = RedisMessages(self.redis)
+        self.owners = RedisOwners(self.redis, self.messages)
         self.sessions = RedisSessions(self.redis, self.messages.process)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Read what is shared, follow its changes, and hear other processes."""
-        async with self.redis.running(), self.messages.running():
+        async with self.redis.running(), self.messages.running(), self.owners.running():
             yield

@@ -33,7 +33,8 @@ _FATES: Final[dict[int, SessionFate]] = {0: "lost", 1: "known", 2: "ended"}
 # KEYS: the session, the sessions of its holder. ARGV: lifetime, most, in use, then fields and values.
 _OPEN: Final = """
 if redis.call('HEXISTS', KEYS[1], 'ended') == 1 then return 1 end
-local now = tonumber(redis.call('TIME')[1])
+local time = redis.call('TIME')
+local now = time[1] + time[2] / 1000000
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
 if redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[2]) then
   local oldest = redis.call('ZRANGE', KEYS[2], 0, 0, 'WITHSCORES')
