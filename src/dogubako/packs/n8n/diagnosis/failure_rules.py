@@ -10,10 +10,10 @@ from dogubako.packs.n8n.diagnosis.data_rules import DATA_RULES, THROWN_RULES
 from dogubako.packs.n8n.diagnosis.failures import LANGUAGE_ERRORS, Failure
 from dogubako.packs.n8n.diagnosis.flow_rules import FORKS, way_of
 from dogubako.packs.n8n.diagnosis.format_rules import JSON_FAILED, value_quoted
-from dogubako.packs.n8n.diagnosis.names import near_names
 from dogubako.packs.n8n.diagnosis.references import references_in, texts
 from dogubako.packs.n8n.diagnosis.requests import refused_request
 from dogubako.packs.n8n.diagnosis.scene import Cause, conditions_of
+from dogubako.packs.n8n.diagnosis.spelling import near_names
 from dogubako.packs.n8n.diagnosis.trace import joined_texts, shown_value, swallowed_before, trace_missing, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
@@ -206,7 +206,7 @@ def own_fault(failure: Failure) -> Cause | None:
         return _own(failure, "its code does not return items")
     if description == "ReferenceError" or message.endswith("is not defined"):
         return _own(failure, f"its code uses a name that does not exist: {shortened(message, 120)}")
-    unread = failure.is_code and description in ("", "None") and _UNREAD.match(message) is not None
+    unread = failure.is_code and failure.line is None and "JSON" not in message and _UNREAD.match(message) is not None
     if unread or (description == "SyntaxError" and JSON_FAILED.search(message) is None):
         return _own(failure, f"its code cannot be read: {shortened(message, 120)}")
     if message == "invalid syntax" and not failure.is_code:

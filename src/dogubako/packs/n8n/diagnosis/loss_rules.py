@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from dogubako.packs.n8n.diagnosis.names import near_names
 from dogubako.packs.n8n.diagnosis.references import Reference, references_in, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
+from dogubako.packs.n8n.diagnosis.spelling import near_names
 from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, is_numeric, shown_value, trace_missing
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from dogubako.contract.redaction import visible
 from dogubako.packs.n8n.diagnosis.assignments import assigned, declared
-from dogubako.packs.n8n.diagnosis.names import NO_FIELD_HINT, Path, near_names, never_set
+from dogubako.packs.n8n.diagnosis.names import NO_FIELD_HINT, Path, never_set
 from dogubako.packs.n8n.diagnosis.references import (
     ELEMENT,
     Reference,
@@ -17,6 +17,7 @@ from dogubako.packs.n8n.diagnosis.references import (
     references_in,
 )
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
+from dogubako.packs.n8n.diagnosis.spelling import near_names
 from dogubako.packs.n8n.formatters.facts import item_error
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened, value_at
