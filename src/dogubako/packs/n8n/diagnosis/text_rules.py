@@ -213,7 +213,9 @@ def _why_null(scene: Scene, at: RunPlace, place: Place, field: str, written: str
     if whole is not None:
         return None
     return _made(
-        at, place, f"{field} is null: its expression {shortened(written, 80)} fails, and n8n makes null of that"
+        at,
+        place,
+        f"{field} is null: its expression {shortened(written, 80)} gives nothing or fails, and n8n makes null of that",
     )
 
 

@@ -218,7 +218,7 @@ def _through_expression(
     if fallen_back:
         return None
     shown = shortened(written, _LONGEST_VALUE)
-    why = "chooses that" if CHOOSES_NULL.search(written) else "fails, and n8n makes null of that"
+    why = "chooses that" if CHOOSES_NULL.search(written) else "gives nothing or fails, and n8n makes null of that"
     problem = f"{path[0]} is null: its expression {shown} {why}"
     return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk))
 
