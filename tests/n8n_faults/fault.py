@@ -7,8 +7,6 @@ from typing import Any, Final, Literal
 from dogubako_sandbox.n8n.workflow_parts import JsonObject, node, stable_id
 
 Half = Literal[
-    "tuning", "checking", "fresh", "unseen", "hard", "wide", "last", "odd", "daily", "later", "third", "fourth", "strange"
-]
     "tuning",
     "checking",
     "fresh",
