@@ -1,10 +1,12 @@
 """Rules for a failure, the surest first. Each names a cause only with evidence, or says nothing."""
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.complaints import told_by
 from dogubako.packs.n8n.diagnosis.contrast import is_contradicted, reconsidered
 from dogubako.packs.n8n.diagnosis.data_rules import DATA_RULES, THROWN_RULES
 from dogubako.packs.n8n.diagnosis.failures import LANGUAGE_ERRORS, Failure
@@ -121,7 +123,8 @@ def service_failed(failure: Failure) -> Cause | None:
 def _said(failure: Failure) -> str:
     """The service's own words, where n8n gives them beside its own."""
     told = failure.raw.get("description")
-    shown = told if isinstance(told, str) and told not in failure.message and "<" not in told else ""
+    said = told_by(told) if isinstance(told, str) and told not in failure.message and "<" not in told else ""
+    shown = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
     return f' and says "{shortened(shown, _LONGEST_SAID)}"' if shown.strip() else ""
 
 

@@ -23,7 +23,7 @@ _NEXT: Final = ("next", "nextPage", "next_page", "nextPageToken", "next_cursor",
 
 def cut_number(scene: Scene) -> Cause | None:
     """A number that was read from the beginning of a text: `parseFloat("1.234,56")` is 1.234."""
-    for at in scene.runs:
+    for at in scene.first_runs:
         if not any(_PARSES.search(one[:_LONGEST_WRITTEN]) for one in texts(scene.settings.get(at.node, {}))):
             continue
         for place in list(scene.outputs(at))[:_MOST_ITEMS]:
@@ -52,7 +52,7 @@ def _numbers(data: Any) -> dict[str, float]:
 
 def sorted_as_texts(scene: Scene) -> Cause | None:
     """A Sort node that puts "100" before "9", because they are texts."""
-    for at in scene.runs:
+    for at in scene.first_runs:
         holder = scene.settings.get(at.node, {}).get("sortFieldsUi") if scene.kind(at.node) == "sort" else None
         rows = holder.get("sortField") if isinstance(holder, Mapping) else None
         for row in rows[:1] if isinstance(rows, list) else ():
@@ -66,7 +66,7 @@ def sorted_as_texts(scene: Scene) -> Cause | None:
 
 def no_number_in_text(scene: Scene) -> Cause | None:
     """A calculation inside a text with a value that is no number: n8n writes nothing in its place."""
-    for at in scene.runs:
+    for at in scene.first_runs:
         if scene.kind(at.node) in ("code", "function", "functionItem", "stickyNote"):
             continue
         for body in _calculations(scene, at):
@@ -96,7 +96,7 @@ def _calculations(scene: Scene, at: RunPlace) -> Iterator[str]:
 
 def more_pages(scene: Scene) -> Cause | None:
     """A request whose answer names a further page, and that was made once and without paging."""
-    for at in scene.runs:
+    for at in scene.first_runs:
         settings = scene.settings.get(at.node, {}) if scene.kind(at.node) == "httpRequest" else None
         if settings is None or "pagination" in repr(settings.get("options")) or len(scene.execution.runs[at.node]) > 1:
             continue

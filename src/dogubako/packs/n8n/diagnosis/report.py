@@ -258,7 +258,8 @@ class Diagnosis:
         return f" No earlier cause was found in the data{which}."
 
     def _which_item(self, failure: Failure, shown: Place | None = None) -> str:
-        index = shown.item if shown is not None and shown in failure.places else failure.item_index
+        several = len(failure.places) > 1
+        index = shown.item if shown is not None and several and shown in failure.places else failure.item_index
         if index is not None and failure.places:
             return f"; it was working on item {index}"
         if failure.raw.get("description") in ("ReferenceError", "SyntaxError"):
