@@ -44,8 +44,6 @@ _SETTINGS: Final = {
 _UNREAD = re.compile(
     r"(?:Invalid or u|U)nexpected (?:token|identifier|end of input|strict)|missing \)|Invalid left-hand"
 )
-# An address up to its query.
-_IN_PATH = re.compile(r"(?:\{\{(?:[^}]++|\}(?!\}))*+\}\}|[^?])*+")
 # n8n writes it so.
 _NO_OUTPUT = re.compile(r"ou?t?put (-?\d{1,9}) is not allowed")
 _LONGEST_SAID: Final = 160
@@ -173,12 +171,22 @@ def _request_from_nothing(failure: Failure) -> Cause | None:
     url = failure.settings.get("url")
     if not isinstance(url, str):
         return None
-    for reference in references_in(_IN_PATH.match(url)[0] if failure.http_code else url):  # type: ignore[index]
+    for reference in references_in(_before_query(url) if failure.http_code else url):
         for place, path in failure.missing(reference):
             cause = trace_missing(failure.scene, failure.node, reference, place, path)
             answer = f" ({_service_words(failure.http_code)})" if failure.http_code else ""
             return cause.with_problem(f"{cause.problem}, and the address of the request is made from it{answer}")
     return None
+
+
+def _before_query(url: str) -> str:
+    """The address up to its query; a ? in an expression does not begin one."""
+    depth = 0
+    for place, sign in enumerate(url):
+        depth += (sign == "{") - (sign == "}")
+        if sign == "?" and depth == 0:
+            return url[:place]
+    return url
 
 
 def _no_scheme(failure: Failure) -> Cause | None:
