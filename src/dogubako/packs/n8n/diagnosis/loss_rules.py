@@ -16,7 +16,7 @@ _LONGEST_READ: Final = 12_000
 _ONE_ITEM = re.compile(r"\$input\.item\b|(?<![\w$.])\$json\b")
 _ALL_ITEMS = re.compile(r"\.all\(|(?<![\w$.])items\b|\$items\(")
 _BRACES = re.compile(r"\{\{\s*+\$")
-_CALCULATES: Final = frozenset({"sum", "average", "min", "max"})
+_CALCULATES: Final = frozenset({"sum", "average"})
 # Nodes whose expressions may ask for what is not there, or that other rules look at.
 _READS_OTHERWISE: Final = frozenset({"code", "function", "functionItem", "if", "filter", "switch", "set", "stickyNote"})
 
@@ -47,7 +47,7 @@ def only_one_item(scene: Scene) -> Cause | None:
         code = settings.get("jsCode") if settings.get("mode", "runOnceForAllItems") == "runOnceForAllItems" else None
         if isinstance(code, str) and (read := _ONE_ITEM.search(code)) and _ALL_ITEMS.search(code) is None:
             problem = f"its code runs once for all items, and {read[0]} is the first of {given}: the others are dropped"
-            return Cause(node=at.node, problem=problem)
+            return Cause(node=at.node, problem=problem, certain=False)
     return None
 
 

@@ -20,6 +20,9 @@ _MOST_SIBLINGS: Final = 200
 _MOST_SHOWN: Final = 8
 _FIRST_REFUSAL: Final = 400
 _MOST_ALIKE: Final = 2
+_WRAPPERS: Final = frozenset(
+    "body data json query params result results response payload item items record fields attributes output".split()  # noqa: SIM905
+)
 # Nodes that put an answer from outside in place of the item.
 _ANSWERS: Final = frozenset({"httpRequest", "graphql", "executeWorkflow"})
 # Nodes that pass items on as they are.
@@ -63,7 +66,9 @@ def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk:
         elsewhere = None
     if elsewhere is not None and elsewhere != path:
         problem = f"it reads {_written(path)}, but the item has it as {_written(elsewhere)}"
-        return Cause(node=reader, problem=problem, place=nearest, walk=(nearest,), misread=True)
+        # Many things have an id or a name.
+        sure = len(path) > 1 or elsewhere[:-1] == () or elsewhere[0] in _WRAPPERS
+        return Cause(node=reader, problem=problem, place=nearest, walk=(nearest,), misread=sure)
     near = near_name(value_at(data, path[:-1]) if path[:-1] else data, path[-1])
     if near is not None:
         return _misnamed(scene, reader, path, near, walk)

@@ -24,7 +24,9 @@ _NEXT: Final = ("next", "nextPage", "next_page", "nextPageToken", "next_cursor",
 def cut_number(scene: Scene) -> Cause | None:
     """A number that was read from the beginning of a text: `parseFloat("1.234,56")` is 1.234."""
     for at in scene.first_runs:
-        if not any(_PARSES.search(one[:_LONGEST_WRITTEN]) for one in texts(scene.settings.get(at.node, {}))):
+        written = [one[:_LONGEST_WRITTEN] for one in texts(scene.settings.get(at.node, {}))]
+        # A text that is split may hold several numbers.
+        if not any(_PARSES.search(one) for one in written) or any(".split(" in one for one in written):
             continue
         for place in list(scene.outputs(at))[:_MOST_ITEMS]:
             made = _numbers(scene.json(place))
@@ -60,7 +62,7 @@ def sorted_as_texts(scene: Scene) -> Cause | None:
             values = [scene.value(place, path) for place in scene.input_places(at.run)[:_MOST_ITEMS]]
             if values and all(map(is_number_text, values)) and sorted(values) != sorted(values, key=float):
                 problem = f"it sorts {'.'.join(path)} as texts, such as {shown_value(values[0])}, and not as numbers"
-                return Cause(node=at.node, problem=problem)
+                return Cause(node=at.node, problem=problem, certain=False)
     return None
 
 
