@@ -21,7 +21,7 @@ from scripts.real_n8n import running
 from scripts.real_server import say
 from scripts.record_n8n import ENDED, Api
 from tests.n8n_faults.fault import SERVICE, START, Half
-from tests.n8n_faults.recordings import HALVES, cases_of, judged, save
+from tests.n8n_faults.recordings import HALVES, TAKEN, cases_of, judged, save
 from tests.n8n_faults.service import broken_service
 from tests.n8n_faults.shapes import CHILD, GRANDCHILD, Case
 
@@ -96,7 +96,7 @@ def _children(execution: Json) -> Iterator[str]:
 def record(halves: Sequence[Half]) -> None:
     with running(install(say)) as n8n, broken_service() as service:
         runner = CaseRunner(Api(n8n), service)
-        for half in halves:
+        for half in [one for one in halves if one not in TAKEN]:
             with ThreadPoolExecutor(THREADS) as pool:
                 recorded = list(pool.map(runner.run, cases_of(half)))
             # The ports differ from run to run, and say nothing.

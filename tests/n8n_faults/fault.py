@@ -6,7 +6,21 @@ from typing import Any, Final, Literal
 
 from dogubako_sandbox.n8n.workflow_parts import JsonObject, node, stable_id
 
-Half = Literal["tuning", "checking", "fresh", "unseen", "hard", "wide", "last", "odd", "daily", "later", "third"]
+Half = Literal[
+    "tuning",
+    "checking",
+    "fresh",
+    "unseen",
+    "hard",
+    "wide",
+    "last",
+    "odd",
+    "daily",
+    "later",
+    "third",
+    "fourth",
+    "strange",
+]
 Role = Literal["source", "culprit", "victim", "merge"]
 
 # The loopback service is reached under this address in workflows; the recorder puts the real one in.

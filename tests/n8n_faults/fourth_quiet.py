@@ -9,6 +9,7 @@ from .fault import SERVICE, START, expression_set
 from .fresh_parts import call_child, case, compare, data, every, get, truth
 from .shapes import Case
 
+_POST = {"method": "POST", "sendBody": True}
 _HEALTHY = truth(None, None)
 
 

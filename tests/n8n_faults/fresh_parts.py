@@ -57,6 +57,19 @@ def case(
     return Case(kind=kind, shape="hand", half="fresh", workflow=main, truth=truth, child=inner, grandchild=inmost)
 
 
+def taken(
+    kind: str,
+    cause: str | None,
+    failing: str | None,
+    *says: str,
+    also: Sequence[str] = (),
+    short: Sequence[str] = (),
+) -> Case:
+    """A case whose workflow is only in its recording."""
+    known = truth(cause, failing, *says, also=also, short=short)
+    return Case(kind=kind, shape="hand", half="strange", workflow={"nodes": []}, truth=known)
+
+
 def by_hand(made: Case, pins: Mapping[str, Sequence[Mapping[str, Any]]]) -> Case:
     """The case as it is started in the editor, with pinned items."""
     first, *others = made.workflow["nodes"]

@@ -14,6 +14,7 @@ from dogubako.packs.n8n.models import read_execution
 
 from .daily_cases import daily_cases
 from .fault import Half, Truth
+from .fourth_cases import fourth_cases
 from .fresh_failing import failing_cases
 from .fresh_quiet import healthy_cases, quiet_cases
 from .hard_cases import hard_cases
@@ -21,6 +22,7 @@ from .last_cases import last_cases
 from .later_cases import later_cases
 from .odd_cases import odd_cases
 from .shapes import Case, cases
+from .strange_cases import strange_cases
 from .third_cases import third_cases
 from .unseen_failing import unseen_failing_cases
 from .unseen_quiet import unseen_quiet_cases
@@ -38,7 +40,11 @@ HALVES: Final[tuple[Half, ...]] = (
     "daily",
     "later",
     "third",
+    "fourth",
+    "strange",
 )
+# These were recorded elsewhere, and are not run again.
+TAKEN: Final = frozenset({"strange"})
 _FOLDER: Final = Path(__file__).parent / "recordings"
 # Stacks tell of the machine; the rest is of no use to a diagnosis.
 _LEFT_OUT: Final = frozenset({"stack", "executionData", "resumeToken", "cause", "errorResponse", "headers"})
@@ -51,6 +57,8 @@ _BY_HAND: Final[Mapping[Half, Callable[[], Iterator[Case]]]] = {
     "daily": daily_cases,
     "later": later_cases,
     "third": third_cases,
+    "fourth": fourth_cases,
+    "strange": strange_cases,
 }
 
 Json = dict[str, Any]

@@ -46,6 +46,9 @@ _SAID: Final[Mapping[str, str]] = {
     "priority": '{"error": "priority must be one of low, normal, high"}',
     "absent": '{"success": true, "found": false, "message": "no such record"}',
     "fine": '{"status": "done", "error": null, "errors": [], "message": "all good"}',
+    "currency": '{"error": {"code": "invalid_currency", "param": "currency", "message": "Invalid currency: EURO"}}',
+    "consent": '{"errors": {"consent": ["must be accepted"]}}',
+    "to": '{"errors": [{"field": "to", "message": "is required"}]}',
     "team": '{"error": "team name is reserved"}',
 }
 

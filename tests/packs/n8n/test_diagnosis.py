@@ -80,7 +80,7 @@ def test_a_success_that_handed_on_nothing_is_told_with_what_went_in(told: Told) 
     assert data["origin"]["nodeName"] == "Only paid"
     assert data["origin"]["problem"] == (
         "it was given 3 items and handed on none, so 'Write receipt', 'Send receipt' never ran; "
-        "status is 'Paid' (string), tested by 'equals' with 'paid': they differ only in case or spaces"
+        'status is "Paid" (string), tested by \'equals\' with "paid" (string): they differ only in case or spaces'
     )
     assert data["origin"]["madeFrom"]["item"]["status"] == "Paid"
     assert "failure" not in data
@@ -160,9 +160,10 @@ def test_a_null_that_came_in_with_the_trigger_is_the_triggers() -> None:
 def test_a_field_that_nobody_ever_sets_is_told_so() -> None:
     runs = {"Start": [run(items({"id": 1}))], "Use": [failed_run(reading("trim"), after="Start")]}
 
-    assert diagnosed(runs, node("Use", READS_EMAIL))["origin"]["problem"] == (
-        "no node before 'Use' sets email; the items that come from here do not have it"
-    )
+    origin = diagnosed(runs, node("Use", READS_EMAIL))["origin"]
+
+    assert origin["nodeName"] == "Use"
+    assert origin["problem"] == "it reads email, which no node sets; the item comes from 'Start' and has id"
 
 
 @pytest.mark.parametrize(
@@ -246,14 +247,16 @@ def test_the_item_that_the_error_names_is_the_one_that_is_looked_at() -> None:
 
 
 @pytest.mark.parametrize(
-    ("goes_on", "problem"),
+    ("goes_on", "blamed", "problem"),
     [
-        pytest.param({"onError": "continueRegularOutput"}, "was told to go on: no such id", id="it went on"),
-        pytest.param({"continueOnFail": True}, "was told to go on: no such id", id="it went on, in old words"),
-        pytest.param({}, "come from here do not have it", id="a field that happens to be called error"),
+        pytest.param({"onError": "continueRegularOutput"}, "Soft", "was told to go on: no such id", id="it went on"),
+        pytest.param({"continueOnFail": True}, "Soft", "was told to go on: no such id", id="it went on, in old words"),
+        pytest.param({}, "Use", "comes from 'Soft' and has error", id="a field that happens to be called error"),
     ],
 )
-def test_an_error_that_travels_on_as_an_item_is_traced_to_who_swallowed_it(goes_on: JsonObject, problem: str) -> None:
+def test_an_error_that_travels_on_as_an_item_is_traced_to_who_swallowed_it(
+    goes_on: JsonObject, blamed: str, problem: str
+) -> None:
     failure = {"error": "no such id"}
     runs = {
         "Soft": [run(items(failure))],
@@ -263,7 +266,7 @@ def test_an_error_that_travels_on_as_an_item_is_traced_to_who_swallowed_it(goes_
     origin = diagnosed(runs, node("Soft", **goes_on), node("Use", READS_EMAIL))["origin"]
 
     assert origin["problem"].endswith(problem)
-    assert origin["nodeName"] == "Soft"
+    assert origin["nodeName"] == blamed
 
 
 def test_a_circle_of_pairs_is_left() -> None:

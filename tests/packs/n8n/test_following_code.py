@@ -35,9 +35,6 @@ def diagnosed(code: str, *rows: Any, line: int = 1, message: str = "refused", ea
         pytest.param("if (typeof $json.n !== 'number') throw x;", [{"n": "7"}], "n", id="a type"),
         pytest.param("if (isNaN(Number($json.n))) throw x;", [{"n": "1"}, {"n": "two"}], "n", id="no number"),
         pytest.param("if (!/^\\d+$/.test($json.n)) throw x;", [{"n": "12"}, {"n": "1b"}], "n", id="a pattern"),
-        pytest.param(
-            "if (!['a', 'b'].includes($json.s)) throw x;", [{"s": "a"}, {"s": "c"}], "s", id="a list of values"
-        ),
         pytest.param("if (!Array.isArray($json.l) || !$json.l.length) throw x;", [{"l": []}], "l", id="an empty list"),
         pytest.param("if (!isGood($json.s)) throw x;", [{"s": "c", "other": None}], "s", id="a function of its own"),
         pytest.param("if ($json.ok) {} else throw x;", [{"ok": ""}], "ok", id="behind else"),
@@ -73,13 +70,14 @@ def test_the_field_that_a_guard_tested_is_named(code: str, rows: list[Any], fiel
         pytest.param("if ($getWorkflowStaticData('global').last) throw x;", id="what the workflow remembers"),
         pytest.param("if ($json.total < 10) throw x;", id="a rule of the business"),
         pytest.param("if ($json.a !== $json.total) throw x;", id="two fields"),
+        pytest.param("if (![1, 2].includes($json.total)) throw x;", id="a list of values"),
     ],
 )
 def test_what_the_data_does_not_explain_is_not_blamed_on_an_earlier_node(code: str) -> None:
     report = diagnosed(code, {"total": 5, "note": None, "a": 3})
 
     assert report.get("origin", {"nodeName": "Use"})["nodeName"] == "Use"
-    assert "No earlier cause was found" in report["explanation"]
+    assert "because of what" not in report["explanation"]
 
 
 @pytest.mark.parametrize(

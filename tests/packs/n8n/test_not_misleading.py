@@ -138,7 +138,7 @@ def test_what_a_condition_makes_of_a_field_is_not_told_as_the_field() -> None:
     told["workflowData"]["connections"] = wires("Stock", "Few", "Tell")
     report = Diagnosis(as_read(told)).report()
 
-    assert f"it tests {left} by 'equals' with 'Yes', and qty is '12' (string)" in report["explanation"]
+    assert f'it tests {left} by \'equals\' with "Yes" (string), and qty is "12" (string)' in report["explanation"]
 
 
 def test_what_a_list_was_reduced_to_is_not_taken_for_its_elements() -> None:
@@ -167,7 +167,7 @@ def test_a_disabled_node_before_a_check_is_remarked() -> None:
     use = node("Use", "if ($input.first().json.v <= 5) throw new Error('too small');\nreturn $input.all();")
     report = Diagnosis(as_read(made(runs, only, use))).report()
 
-    assert "because v is 1 (number); 'Only large' before it is disabled" in report["explanation"]
+    assert "because v is 1 (number), from 'Data'; 'Only large' before it is disabled" in report["explanation"]
 
 
 def test_a_text_that_a_pattern_does_not_fit_is_told_without_a_property() -> None:
@@ -188,5 +188,5 @@ def test_a_field_of_a_neighbour_is_not_told_as_the_field_that_is_missing() -> No
     report = diagnosed(code, OF_UNDEFINED.format("toFixed", 2), {"rates": rates})
 
     assert report["origin"]["nodeName"] == "Make"
-    assert "rates.GBP.buy" in report["explanation"]
+    assert "rates.GBP has no buy; rates.USD has one" in report["explanation"]
     assert "rates.USD.buy" not in report["explanation"]

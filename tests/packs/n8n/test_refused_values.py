@@ -118,7 +118,7 @@ def test_a_function_that_received_nothing_is_traced_if_only_one_field_is_missing
     one = diagnosed("return [{ json: { b: Buffer.from($json.body) } }];", message, {"content": "x"})
     two = diagnosed("return [{ json: { b: Buffer.from($json.body, $json.kind) } }];", message, {"content": "x"})
 
-    assert (one["origin"]["nodeName"], "origin" in two) == ("Make", False)
+    assert (one["origin"]["nodeName"], "origin" in two) == ("Use", False)
 
 
 @pytest.mark.parametrize(

@@ -64,14 +64,14 @@ def test_a_value_that_the_request_makes_itself_is_told_as_it_was_sent() -> None:
     report = diagnosed(NUMBER, body="={{ { amount: $json.sum + $json.nick } }}", sent={"amount": "7,00null"})
 
     assert report["origin"]["nodeName"] == "Book"
-    made = 'made from sum, which is "7,00" (string) and nick, which is None (null)'
+    made = """made from sum, which is "7,00" (string), from 'Bills' and nick, which is null (null), from 'Bills'"""
     assert f'it sends amount as "7,00null" (string), {made}' in report["explanation"]
 
 
 def test_a_value_that_is_made_of_something_missing_says_so() -> None:
     report = diagnosed(NUMBER, body="={{ { amount: $json.sum + $json.tax } }}", sent={"amount": None})
 
-    assert "tax, which is missing" in report["explanation"]
+    assert "tax, which is undefined" in report["explanation"]
 
 
 def test_an_element_that_a_list_does_not_have_is_told() -> None:
@@ -99,7 +99,7 @@ def test_two_fields_are_told_as_they_were_sent() -> None:
     report = diagnosed({"errors": {"amount": ["x"], "nick": ["y"]}})
 
     assert report["origin"]["nodeName"] == "Book"
-    assert 'amount as "7,00" (string) and nick as None (null)' in report["explanation"]
+    assert 'amount as "7,00" (string) and nick as null (null)' in report["explanation"]
 
 
 def test_a_value_that_exists_already_is_told() -> None:

@@ -7,14 +7,15 @@ from typing import Final
 from dogubako.packs.n8n.diagnosis.scene import Scene
 
 _LONGEST_RAW: Final = 20_000
-_IN_RAW_JSON = re.compile(r'"([^"\\]{1,100})"\s*+:\s*+\{\{([^{}]{1,500})\}\}\s*+[,}]')
+_IN_RAW_JSON = re.compile(r'"([^"\\]{1,100})"\s*+:\s*+("?)\{\{([^{}]{1,500})\}\}\2\s*+[,}]')
 
 
 def assigned(scene: Scene, node: str) -> dict[str, str]:
     """The expressions by which a Set node fills its fields."""
     settings = scene.settings.get(node, {}) if scene.kind(node) == "set" else {}
     if settings.get("mode") == "raw" and isinstance(settings.get("jsonOutput"), str):
-        return {name: f"={{{{{body}}}}}" for name, body in _IN_RAW_JSON.findall(settings["jsonOutput"][:_LONGEST_RAW])}
+        rows = _IN_RAW_JSON.findall(settings["jsonOutput"][:_LONGEST_RAW])
+        return {name: f"={{{{{body}}}}}" for name, _, body in rows}
     holder = settings.get("assignments")
     listed = holder.get("assignments") if isinstance(holder, Mapping) else None
     values = settings.get("values")

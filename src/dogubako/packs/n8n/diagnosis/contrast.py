@@ -1,9 +1,11 @@
 """The checks that every claim has to pass: items that went well, disabled nodes, branches, pinned items."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.assignments import assigned, declared
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.flow_rules import FORKS, way_of
 from dogubako.packs.n8n.diagnosis.names import written_names
@@ -63,13 +65,20 @@ def _switched_off(failure: Failure, cause: Cause) -> Cause | None:
             break
         if node is None or not node.disabled:
             continue
-        if path[0] in written_names(failure.scene, one.node):
+        if _makes(failure, one.node, path[0]):
             problem = f"it is disabled, so it does not make {'.'.join(path)}: {cause.problem}, from '{cause.node}'"
             return replace(cause, node=one.node, problem=problem)
         if failure.scene.kind(one.node) in _DROPS:
             problem = f"it is disabled, so it drops no items: {cause.problem}, from '{cause.node}'"
             return replace(cause, node=one.node, problem=problem, certain=False)
     return None
+
+
+def _makes(failure: Failure, node: str, name: str) -> bool:
+    """Whether this node is there to fill the field."""
+    if failure.scene.kind(node) == "set":
+        return name in declared(failure.scene, node) or name in assigned(failure.scene, node)
+    return re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", written_names(failure.scene, node)) is not None
 
 
 def _wrong_way(failure: Failure, cause: Cause) -> Cause | None:

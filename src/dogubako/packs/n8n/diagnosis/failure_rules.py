@@ -1,19 +1,21 @@
 """Rules for a failure, the surest first. Each names a cause only with evidence, or says nothing."""
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.complaints import told_by
 from dogubako.packs.n8n.diagnosis.contrast import is_contradicted, reconsidered
 from dogubako.packs.n8n.diagnosis.data_rules import DATA_RULES, THROWN_RULES
 from dogubako.packs.n8n.diagnosis.failures import LANGUAGE_ERRORS, Failure
 from dogubako.packs.n8n.diagnosis.flow_rules import FORKS, way_of
 from dogubako.packs.n8n.diagnosis.format_rules import JSON_FAILED, value_quoted
-from dogubako.packs.n8n.diagnosis.names import near_names
 from dogubako.packs.n8n.diagnosis.references import references_in, texts
 from dogubako.packs.n8n.diagnosis.requests import refused_request
 from dogubako.packs.n8n.diagnosis.scene import Cause, conditions_of
+from dogubako.packs.n8n.diagnosis.spelling import near_names
 from dogubako.packs.n8n.diagnosis.trace import joined_texts, shown_value, swallowed_before, trace_missing, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
@@ -42,8 +44,6 @@ _SETTINGS: Final = {
 _UNREAD = re.compile(
     r"(?:Invalid or u|U)nexpected (?:token|identifier|end of input|strict)|missing \)|Invalid left-hand"
 )
-# An address up to its query.
-_IN_PATH = re.compile(r"(?:\{\{(?:[^}]++|\}(?!\}))*+\}\}|[^?])*+")
 # n8n writes it so.
 _NO_OUTPUT = re.compile(r"ou?t?put (-?\d{1,9}) is not allowed")
 _LONGEST_SAID: Final = 160
@@ -121,7 +121,8 @@ def service_failed(failure: Failure) -> Cause | None:
 def _said(failure: Failure) -> str:
     """The service's own words, where n8n gives them beside its own."""
     told = failure.raw.get("description")
-    shown = told if isinstance(told, str) and told not in failure.message and "<" not in told else ""
+    said = told_by(told) if isinstance(told, str) and told not in failure.message and "<" not in told else ""
+    shown = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
     return f' and says "{shortened(shown, _LONGEST_SAID)}"' if shown.strip() else ""
 
 
@@ -170,12 +171,22 @@ def _request_from_nothing(failure: Failure) -> Cause | None:
     url = failure.settings.get("url")
     if not isinstance(url, str):
         return None
-    for reference in references_in(_IN_PATH.match(url)[0] if failure.http_code else url):  # type: ignore[index]
+    for reference in references_in(_before_query(url) if failure.http_code else url):
         for place, path in failure.missing(reference):
             cause = trace_missing(failure.scene, failure.node, reference, place, path)
             answer = f" ({_service_words(failure.http_code)})" if failure.http_code else ""
             return cause.with_problem(f"{cause.problem}, and the address of the request is made from it{answer}")
     return None
+
+
+def _before_query(url: str) -> str:
+    """The address up to its query; a ? in an expression does not begin one."""
+    depth = 0
+    for place, sign in enumerate(url):
+        depth += (sign == "{") - (sign == "}")
+        if sign == "?" and depth == 0:
+            return url[:place]
+    return url
 
 
 def _no_scheme(failure: Failure) -> Cause | None:
@@ -206,7 +217,7 @@ def own_fault(failure: Failure) -> Cause | None:
         return _own(failure, "its code does not return items")
     if description == "ReferenceError" or message.endswith("is not defined"):
         return _own(failure, f"its code uses a name that does not exist: {shortened(message, 120)}")
-    unread = failure.is_code and description in ("", "None") and _UNREAD.match(message) is not None
+    unread = failure.is_code and failure.line is None and "JSON" not in message and _UNREAD.match(message) is not None
     if unread or (description == "SyntaxError" and JSON_FAILED.search(message) is None):
         return _own(failure, f"its code cannot be read: {shortened(message, 120)}")
     if message == "invalid syntax" and not failure.is_code:

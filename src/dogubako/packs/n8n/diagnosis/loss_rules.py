@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from dogubako.packs.n8n.diagnosis.names import near_names
 from dogubako.packs.n8n.diagnosis.references import Reference, references_in, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
+from dogubako.packs.n8n.diagnosis.spelling import near_names
 from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, is_numeric, shown_value, trace_missing
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
@@ -16,14 +16,14 @@ _LONGEST_READ: Final = 12_000
 _ONE_ITEM = re.compile(r"\$input\.item\b|(?<![\w$.])\$json\b")
 _ALL_ITEMS = re.compile(r"\.all\(|(?<![\w$.])items\b|\$items\(")
 _BRACES = re.compile(r"\{\{\s*+\$")
-_CALCULATES: Final = frozenset({"sum", "average", "min", "max"})
+_CALCULATES: Final = frozenset({"sum", "average"})
 # Nodes whose expressions may ask for what is not there, or that other rules look at.
 _READS_OTHERWISE: Final = frozenset({"code", "function", "functionItem", "if", "filter", "switch", "set", "stickyNote"})
 
 
 def loop_not_closed(scene: Scene) -> Cause | None:
     """A loop that handed one batch to its body, which does not lead back to it."""
-    for at in scene.runs:
+    for at in scene.first_runs:
         if scene.kind(at.node) != "splitInBatches" or len(scene.execution.runs[at.node]) != 1:
             continue
         body, given = scene.behind(at.node, 1), scene.execution.items_given_to(at.run)
@@ -36,7 +36,7 @@ def loop_not_closed(scene: Scene) -> Cause | None:
 
 def only_one_item(scene: Scene) -> Cause | None:
     """A node that was given several items and worked on the first only."""
-    for at in scene.runs:
+    for at in scene.first_runs:
         node, given = scene.nodes.get(at.node), scene.execution.items_given_to(at.run)
         if node is None or given < 2 or len(at.run.outputs[0] or () if at.run.outputs else ()) != 1:
             continue
@@ -47,13 +47,13 @@ def only_one_item(scene: Scene) -> Cause | None:
         code = settings.get("jsCode") if settings.get("mode", "runOnceForAllItems") == "runOnceForAllItems" else None
         if isinstance(code, str) and (read := _ONE_ITEM.search(code)) and _ALL_ITEMS.search(code) is None:
             problem = f"its code runs once for all items, and {read[0]} is the first of {given}: the others are dropped"
-            return Cause(node=at.node, problem=problem)
+            return Cause(node=at.node, problem=problem, certain=False)
     return None
 
 
 def same_for_all(scene: Scene) -> Cause | None:
     """An expression that takes the first item of a node for each of several items."""
-    for at in scene.runs:
+    for at in scene.first_runs:
         given = scene.execution.items_given_to(at.run)
         if scene.kind(at.node) in ("code", "function") or given < 2:
             continue
@@ -70,7 +70,7 @@ def same_for_all(scene: Scene) -> Cause | None:
 
 def unpaired_dropped(scene: Scene) -> Cause | None:
     """A merge by position whose inputs have different numbers of items."""
-    for at in scene.runs:
+    for at in scene.first_runs:
         settings = scene.settings.get(at.node, {}) if scene.kind(at.node) == "merge" else {}
         if settings.get("combineBy") != "combineByPosition" or "includeUnpaired': True" in repr(settings):
             continue
@@ -85,7 +85,7 @@ def unpaired_dropped(scene: Scene) -> Cause | None:
 
 def split_no_list(scene: Scene) -> Cause | None:
     """A Split Out node that was given a text in place of a list."""
-    for at in scene.runs:
+    for at in scene.first_runs:
         field = scene.settings.get(at.node, {}).get("fieldToSplitOut") if scene.kind(at.node) == "splitOut" else None
         for place in scene.input_places(at.run)[:_MOST_ITEMS] if isinstance(field, str) else ():
             value = scene.value(place, tuple(str(field).split(".")))
@@ -97,7 +97,7 @@ def split_no_list(scene: Scene) -> Cause | None:
 
 def not_an_expression(scene: Scene) -> Cause | None:
     """A text with braces that is no expression, because it does not begin with =."""
-    for at in scene.runs:
+    for at in scene.first_runs:
         if scene.kind(at.node) in ("code", "function", "stickyNote", "html"):
             continue
         for written in texts(scene.settings.get(at.node, {})):
@@ -113,7 +113,7 @@ def not_an_expression(scene: Scene) -> Cause | None:
 
 def summarized_otherwise(scene: Scene) -> Cause | None:
     """A Summarize node that calculates with texts, or groups by a field that no item has."""
-    for at in scene.runs:
+    for at in scene.first_runs:
         settings = scene.settings.get(at.node, {}) if scene.kind(at.node) == "summarize" else {}
         places = scene.input_places(at.run)[:_MOST_ITEMS]
         for place, row in [(place, row) for row in _summed(settings) for place in places]:
@@ -139,7 +139,7 @@ def _summed(settings: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def selector_found_nothing(scene: Scene) -> Cause | None:
     """An HTML node whose selector matched nothing: it gives an empty text."""
-    for at in scene.runs:
+    for at in scene.first_runs:
         settings = scene.settings.get(at.node, {})
         holder = settings.get("extractionValues") if settings.get("operation") == "extractHtmlContent" else None
         rows = holder.get("values") if isinstance(holder, Mapping) else None
@@ -153,7 +153,7 @@ def selector_found_nothing(scene: Scene) -> Cause | None:
 
 def misread_setting(scene: Scene) -> Cause | None:
     """An expression of a node that reads a name which no item has, and the items have it under another."""
-    for at in scene.runs:
+    for at in scene.first_runs:
         if scene.kind(at.node) in _READS_OTHERWISE or at.run.error is not None:
             continue
         for reference in _read_by(scene, at):

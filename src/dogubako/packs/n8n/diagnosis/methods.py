@@ -3,8 +3,8 @@
 from typing import Final
 
 from dogubako.packs.n8n.diagnosis.failures import Failure
-from dogubako.packs.n8n.diagnosis.names import near_names
 from dogubako.packs.n8n.diagnosis.scene import Cause
+from dogubako.packs.n8n.diagnosis.spelling import near_names
 from dogubako.packs.n8n.diagnosis.trace import trace_type, type_name
 from dogubako.packs.n8n.formatters.flow import Place
 
@@ -20,6 +20,7 @@ _OF_DATES: Final = """
 toISOString toDateString toTimeString toUTCString toLocaleDateString toLocaleTimeString getTime getFullYear getMonth
 getDate getDay getHours getMinutes getTimezoneOffset toISO toISODate toFormat toMillis plus minus diff startOf endOf
 """
+_A: Final = ("a", "an")
 METHODS: Final = {
     "string": _OF_STRINGS.split(),
     "array": _OF_ARRAYS.split(),
@@ -38,5 +39,7 @@ def without_method(failure: Failure, place: Place, path: tuple[str, ...], method
     kind = type_name(failure.scene.value(place, path))
     near = near_names(METHODS.get(kind, []), method)
     hint = f"; there is {near[0]}()" if near else ""
-    problem = f"it calls {method}() on {'.'.join(path)}, a {kind}, which has no such method{hint}"
+    problem = (
+        f"it calls {method}() on {'.'.join(path)}, {_A[kind[0] in 'aeiou']} {kind}, which has no such method{hint}"
+    )
     return Cause(node=failure.node, problem=problem, place=place)

@@ -1,9 +1,8 @@
 """A field that no node sets: misspelt, deeper in the item, or not in what a service or a trigger gave."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from difflib import SequenceMatcher
 from itertools import pairwise, takewhile
 from typing import Any, Final
 from unicodedata import normalize
@@ -12,17 +11,18 @@ from dogubako.contract.redaction import visible
 from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
+from dogubako.packs.n8n.diagnosis.spelling import names_alike, near_name, near_names
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened, value_at
 
-_NEAR: Final = 0.7
-_NEAR_OTHER_SCRIPTS: Final = 0.6
 _DEEPEST_KEY: Final = 4
 _MOST_SIBLINGS: Final = 200
 _MOST_SHOWN: Final = 8
 _FIRST_REFUSAL: Final = 400
 _MOST_ALIKE: Final = 2
-_SHORTEST_PART: Final = 3
+_WRAPPERS: Final = frozenset(
+    "body data json query params result results response payload item items record fields attributes output".split()  # noqa: SIM905
+)
 # Nodes that put an answer from outside in place of the item.
 _ANSWERS: Final = frozenset({"httpRequest", "graphql", "executeWorkflow"})
 # Nodes that pass items on as they are.
@@ -56,7 +56,7 @@ def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk:
         or _calculated_without(scene, path, walk)
         or _not_renamed(scene, path, walk)
         or _only_this_item(scene, path, walk)
-        or _only_this_element(scene, path, walk)
+        or _only_this_element(scene, reader, path, walk)
         or _not_split(scene, path, walk)
     )
     if known is not None:
@@ -66,8 +66,10 @@ def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk:
         elsewhere = None
     if elsewhere is not None and elsewhere != path:
         problem = f"it reads {_written(path)}, but the item has it as {_written(elsewhere)}"
-        return Cause(node=reader, problem=problem, place=nearest, walk=(nearest,), misread=True)
-    near = _near_name(value_at(data, path[:-1]) if path[:-1] else data, path[-1])
+        # Many things have an id or a name.
+        sure = len(path) > 1 or elsewhere[:-1] == () or elsewhere[0] in _WRAPPERS
+        return Cause(node=reader, problem=problem, place=nearest, walk=(nearest,), misread=sure)
+    near = near_name(value_at(data, path[:-1]) if path[:-1] else data, path[-1])
     if near is not None:
         return _misnamed(scene, reader, path, near, walk)
     if (meant := _meant(scene, reader, path, data)) is not None:
@@ -105,17 +107,20 @@ def _only_this_item(scene: Scene, path: Path, walk: list[Place]) -> Cause | None
     return None
 
 
-def _only_this_element(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
-    """An element of a list without the field that another element has: then the name is right."""
-    source = _source(scene, walk)
-    for size in [number for number, name in enumerate(path) if name.isdecimal() and 0 < number < len(path) - 1]:
-        listed = scene.value(source, path[:size])
-        for number in range(min(len(listed), _MOST_SIBLINGS)) if isinstance(listed, list) else ():
-            if not is_absent(value_at(listed[number], path[size + 1 :])):
-                field, holder = ".".join(path[size + 1 :]), ".".join(path[:size])
-                problem = f"element {path[size]} of {holder} has no {field}; element {number} has one"
-                way = tuple(walk[: walk.index(source) + 1])
-                return Cause(node=source.node, problem=problem, place=source, walk=way, path=path)
+def _only_this_element(scene: Scene, reader: str, path: Path, walk: list[Place]) -> Cause | None:
+    """A part of a list or a table without the field that another part has: then the name is right."""
+    source, written = _source(scene, walk), repr(scene.settings.get(reader, {}))
+    for size in range(1, len(path) - 1):
+        holder, rest = scene.value(source, path[:size]), path[size + 1 :]
+        parts = dict(enumerate(holder)) if isinstance(holder, list) else holder if isinstance(holder, Mapping) else {}
+        if isinstance(holder, Mapping) and path[size] in written:
+            # The reader names this part himself.
+            continue
+        other = next((key for key in list(parts)[:_MOST_SIBLINGS] if not is_absent(value_at(parts[key], rest))), None)
+        if other is not None:
+            problem = f"{'.'.join(path[: size + 1])} has no {'.'.join(rest)}; {'.'.join(path[:size])}.{other} has one"
+            way = tuple(walk[: walk.index(source) + 1])
+            return Cause(node=source.node, problem=problem, place=source, walk=way, path=path)
     return None
 
 
@@ -209,7 +214,7 @@ def _calculated_without(scene: Scene, path: Path, walk: list[Place]) -> Cause | 
             if named is None or named[1].casefold() not in path[0].casefold():
                 continue
             given = scene.possible_parents(place)[:1]
-            near = next((one for parent in given if (one := _near_name(scene.json(parent), named[1]))), None)
+            near = next((one for parent in given if (one := near_name(scene.json(parent), named[1]))), None)
             there = f"; they have {near}" if near else ""
             problem = f"it reads {named[1]}, which no item has{there}"
             return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk[: walk.index(place) + 1]))
@@ -320,22 +325,8 @@ def _misnamed(scene: Scene, reader: str, path: Path, near: str, walk: list[Place
 def _others_alike(scene: Scene, path: Path, near: str, walk: list[Place]) -> str:
     """Further names that may be meant: those that hold the wanted one, or are spelt alike."""
     data = scene.value(walk[0], path[:-1]) if path[:-1] else scene.json(walk[0])
-    others = [one for one in _alike(data, path[-1]) if one != near][:_MOST_ALIKE]
+    others = [one for one in names_alike(data, path[-1]) if one != near][:_MOST_ALIKE]
     return f" and {', '.join(visible(one) for one in others)}" if others else ""
-
-
-def _alike(data: Any, wanted: str) -> list[str]:
-    """Names that may be meant; those without a value only if there is no other."""
-    names = [str(key) for key in data][:_MOST_SIBLINGS] if isinstance(data, Mapping) else []
-    near = near_names(names, wanted)
-    holding = [one for one in names if one != wanted and _holds(one.casefold(), wanted.casefold())]
-    found = list(dict.fromkeys([*near, *holding]))
-    return [one for one in found if data[one] not in (None, "")] or found
-
-
-def _holds(one: str, other: str) -> bool:
-    short, long = sorted((one, other), key=len)
-    return len(short) >= _SHORTEST_PART and short in long
 
 
 def written_names(scene: Scene, node: str) -> str:
@@ -386,21 +377,3 @@ def _is_of_another(data: Any, path: Path, found: Path) -> bool:
     """Whether it belongs to something else of the same kind: `rates.USD.buy`, where `rates.GBP` has no `buy`."""
     alike = len(found) == len(path) > 1 and found[:-2] == path[:-2]
     return alike and isinstance(value_at(data, path[:-1]), Mapping)
-
-
-def _near_name(data: Any, wanted: str) -> str | None:
-    """The name that is spelt most alike; one that has a value, if there is one."""
-    names = near_names([str(key) for key in data], wanted) if isinstance(data, Mapping) else []
-    return next((one for one in names if data[one] not in (None, "")), names[0] if names else None)
-
-
-def near_names(names: Sequence[str], wanted: str) -> list[str]:
-    """Names that are spelt alike, the most alike first."""
-    scored = sorted(((_nearness(name, wanted), name) for name in names[:500] if name != wanted), reverse=True)
-    enough = _NEAR if wanted.isascii() else _NEAR_OTHER_SCRIPTS
-    return [name for score, name in scored if score >= enough]
-
-
-def _nearness(one: str, other: str) -> float:
-    plain, wanted = (text.casefold().replace("_", "").replace("-", "").replace(" ", "") for text in (one, other))
-    return 1.0 if plain == wanted else SequenceMatcher(None, plain[:100], wanted[:100]).ratio()

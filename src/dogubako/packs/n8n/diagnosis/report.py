@@ -9,6 +9,7 @@ from dogubako.packs.n8n.diagnosis.failures import Failure, failure_of, failure_o
 from dogubako.packs.n8n.diagnosis.families import given_back, handed_down
 from dogubako.packs.n8n.diagnosis.flow_rules import FLOW_RULES, ended_empty
 from dogubako.packs.n8n.diagnosis.loss_rules import LOSS_RULES
+from dogubako.packs.n8n.diagnosis.number_rules import NUMBER_RULES
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
 from dogubako.packs.n8n.diagnosis.text_rules import TEXT_RULES
 from dogubako.packs.n8n.diagnosis.trace import went_on
@@ -22,6 +23,7 @@ _LONGEST_TEXT: Final = 200
 _LONGEST_PROBLEM: Final = 600
 _PATH_END: Final = 8
 _MOST_OTHERS: Final = 2
+_QUIET_RULES: Final = (*TEXT_RULES, *FLOW_RULES, *LOSS_RULES, *NUMBER_RULES)
 _NOTHING_WRONG: Final = "nothing is known to be wrong"
 
 
@@ -87,7 +89,7 @@ class Diagnosis:
             "origin" if self._is_claimed() else "noticed": self._told_origin(),
             "path": self._path(),
             "explanation": self._explanation(),
-            "alsoNoticed": [] if child else self._told_others(),
+            "alsoNoticed": [] if child or execution.status != "success" else self._told_others(),
             "childExecution": _told_child(child) if child else None,
         }
         return {key: value for key, value in facts.items() if value not in (None, [])}
@@ -124,13 +126,20 @@ class Diagnosis:
     def _find(self) -> Sequence[Cause]:
         if self._failure is not None and self._execution.status != "success":
             cause = cause_of(self._failure)
-            return [cause] if cause else []
+            return [cause, *self._noticed_before(self._failure, cause)] if cause else []
         if self._execution.status != "success":
             return []
         passed_on = self._passed_on()
-        found = [cause for rule in (*TEXT_RULES, *FLOW_RULES, *LOSS_RULES) if (cause := rule(self._scene)) is not None]
+        found = [cause for rule in _QUIET_RULES if (cause := rule(self._scene)) is not None]
         # What is known to be wrong comes before what is only unusual.
         return [*([passed_on] if passed_on else []), *sorted(found, key=lambda one: not one.certain)]
+
+    def _noticed_before(self, failure: Failure, cause: Cause) -> list[Cause]:
+        """What is odd in the nodes before a check that failed: the check itself says nothing of where it comes from."""
+        if cause.node != failure.node or not (failure.is_thrown or failure.kind == "stopAndError"):
+            return []
+        found = [one for rule in (*TEXT_RULES, *LOSS_RULES, *NUMBER_RULES) if (one := rule(self._scene)) is not None]
+        return [one for one in found if one.node != failure.node]
 
     def _passed_on(self) -> Cause | None:
         """The first error that was passed on as data, traced to its cause."""
@@ -213,7 +222,9 @@ class Diagnosis:
         if self._child is not None:
             return self._child_words(self._child)
         if cause is not None and failure is not None:
-            return self._failure_words(cause, failure) + self._inside_words()
+            before = self._told_others() if self._execution.status != "success" else []
+            noticed = f" Before it was noticed: {'; '.join(before)}." if before else ""
+            return self._failure_words(cause, failure) + self._inside_words() + noticed
         if cause is not None:
             known = (
                 "but look at" if cause.certain else "and nothing is known to be wrong. If more was expected, look at"
@@ -247,7 +258,8 @@ class Diagnosis:
         return f" No earlier cause was found in the data{which}."
 
     def _which_item(self, failure: Failure, shown: Place | None = None) -> str:
-        index = shown.item if shown is not None and shown in failure.places else failure.item_index
+        several = len(failure.places) > 1
+        index = shown.item if shown is not None and several and shown in failure.places else failure.item_index
         if index is not None and failure.places:
             return f"; it was working on item {index}"
         if failure.raw.get("description") in ("ReferenceError", "SyntaxError"):

@@ -15,6 +15,7 @@ _MOST_ITEMS: Final = 2_000
 _LONGEST_WALK: Final = 200
 _MOST_KEPT: Final = 5_000
 _MOST_SIBLINGS: Final = 200
+_FIRST_RUNS: Final = 10
 _STICKY: Final = "n8n-nodes-base.stickyNote"
 
 
@@ -78,6 +79,11 @@ class Scene:
             for index, run in enumerate(own)
         ]
         return sorted(every, key=lambda one: one.run.execution_index)
+
+    @cached_property
+    def first_runs(self) -> list[RunPlace]:
+        """The first runs of every node: rules about settings see there what they see in all rounds of a loop."""
+        return [at for at in self.runs if at.index < _FIRST_RUNS]
 
     def kind(self, name: str) -> str:
         """The type of a node without its package: `httpRequest`."""

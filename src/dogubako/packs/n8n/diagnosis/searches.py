@@ -12,8 +12,8 @@ from dogubako.packs.n8n.diagnosis.failures import OF_NOTHING, Failure
 from dogubako.packs.n8n.diagnosis.guards import blocks_around, closing_bracket, declared_text, receivers, without_texts
 from dogubako.packs.n8n.diagnosis.javascript import ParseError, Syntax, parse, parse_whole
 from dogubako.packs.n8n.diagnosis.javascript_values import UNKNOWN
-from dogubako.packs.n8n.diagnosis.names import near_names
 from dogubako.packs.n8n.diagnosis.scene import Cause
+from dogubako.packs.n8n.diagnosis.spelling import near_names
 from dogubako.packs.n8n.diagnosis.trace import shown_value, trace_value
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 

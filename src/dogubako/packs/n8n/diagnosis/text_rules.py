@@ -32,6 +32,7 @@ _MAKERS: Final = frozenset(
 )
 _ANSWERS: Final = frozenset({"httpRequest", "graphql"})
 _CALCULATES = re.compile(r"[\w$)\]]\s*[*/%-]\s*[\w$(]")
+_IS_JSON = re.compile(r"=\s*+[\[{](?!\{)")
 _BRACES = re.compile(r"\{\{[^{}]{1,300}+\}\}")
 # Code has no texts of this kind; conditions may ask for what is not there.
 _NO_TEXTS: Final = frozenset({"code", "function", "functionItem", "if", "filter", "switch", "stickyNote"})
@@ -213,7 +214,9 @@ def _why_null(scene: Scene, at: RunPlace, place: Place, field: str, written: str
     if whole is not None:
         return None
     return _made(
-        at, place, f"{field} is null: its expression {shortened(written, 80)} fails, and n8n makes null of that"
+        at,
+        place,
+        f"{field} is null: its expression {shortened(written, 80)} gives nothing or fails, and n8n makes null of that",
     )
 
 
@@ -323,6 +326,20 @@ def _always_missing(scene: Scene, at: RunPlace, reference: Reference) -> Cause |
     return Cause(node=at.node, problem=problem, place=places[0], walk=(places[0],), certain=misread)
 
 
+def object_in_text(scene: Scene) -> Cause | None:
+    """A text that a node sends somewhere, with an object in it: it reads [object Object]."""
+    for at in scene.first_runs:
+        if scene.kind(at.node) in _NO_TEXTS | _MAKERS or not at.run.outputs:
+            continue
+        for written in texts(scene.settings.get(at.node, {})):
+            for reference in _holes(written) if not _IS_JSON.match(written) else ():
+                for place in scene.input_places(at.run)[:_MOST_ITEMS]:
+                    if isinstance(scene.value(place, reference.names), dict):
+                        told = f"it writes {reference.written}, an object, into a text: name one of its fields"
+                        return Cause(node=at.node, problem=told, place=place, walk=(place,))
+    return None
+
+
 TEXT_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
     page_for_data,
     refused_in_data,
@@ -333,4 +350,5 @@ TEXT_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
     date_from_nothing,
     texts_joined,
     hole_in_text,
+    object_in_text,
 )

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from dogubako.contract.redaction import visible
 from dogubako.packs.n8n.diagnosis.assignments import assigned, declared
-from dogubako.packs.n8n.diagnosis.names import NO_FIELD_HINT, Path, near_names, never_set
+from dogubako.packs.n8n.diagnosis.names import NO_FIELD_HINT, Path, never_set
 from dogubako.packs.n8n.diagnosis.references import (
     ELEMENT,
     Reference,
@@ -17,6 +17,7 @@ from dogubako.packs.n8n.diagnosis.references import (
     references_in,
 )
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
+from dogubako.packs.n8n.diagnosis.spelling import near_names
 from dogubako.packs.n8n.formatters.facts import item_error
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened, value_at
@@ -28,6 +29,7 @@ _LONGEST_HINT: Final = 160
 _MOST_ELEMENTS: Final = 500
 _ADDS = re.compile(r"=\s*+\{\{[^{}+]{1,200}+(?:\+[^{}+]{1,200}+){1,9}+\}\}\s*+")
 _OF_TEXTS: Final = frozenset({"length"})
+_WANTS_NUMBER = re.compile(r"number|integer|numeric|decimal|toFixed|calculate", re.IGNORECASE)
 # Signs of an expression that gives null or nothing on purpose.
 CHOOSES_NULL = re.compile(r"\bnull\b|\?\?|\|\||\?[^.]|\bundefined\b|isEmpty|ifEmpty|\$if\(")
 
@@ -72,7 +74,7 @@ def trace_value(scene: Scene, place: Place, path: Path, described: str, depth: i
 def _trace_value(scene: Scene, place: Place, path: Path, described: str, depth: int) -> Cause:
     value = scene.value(place, path)
     walk = _walk_while(scene, place, lambda one: _same(scene.value(one, path), value))
-    if is_number_text(value):
+    if is_number_text(value) and _WANTS_NUMBER.search(described):
         # A Set node that declares a text makes one of a number, too.
         texts = (at for at, one in enumerate(walk) if declared(scene, one.node).get(path[0]) == "string")
         walk = walk[: next(texts, len(walk)) + 1]
@@ -200,7 +202,8 @@ def _through_expression(
         return None
     source = next(iter(scene.parents(place)), None)
     whole = only_reference(written)
-    if value is not None and is_number_text(value) and declared(scene, place.node).get(path[0]) == "string":
+    typed = is_number_text(value) and _WANTS_NUMBER.search(described)
+    if typed and declared(scene, place.node).get(path[0]) == "string":
         problem = f"{'.'.join(path)} is {shown_value(value)}, {described}: this node declares it as a string"
         return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk), path=path)
     if whole is not None:
@@ -217,7 +220,7 @@ def _through_expression(
     if fallen_back:
         return None
     shown = shortened(written, _LONGEST_VALUE)
-    why = "chooses that" if CHOOSES_NULL.search(written) else "fails, and n8n makes null of that"
+    why = "chooses that" if CHOOSES_NULL.search(written) else "gives nothing or fails, and n8n makes null of that"
     problem = f"{path[0]} is null: its expression {shown} {why}"
     return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk))
 

@@ -1,0 +1,120 @@
+"""Quiet rules for texts that were taken for numbers, and for pages that nobody asked for."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from dogubako.packs.n8n.diagnosis.references import references_in, texts
+from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
+from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, is_number_text, is_numeric, shown_value, trace_value
+from dogubako.packs.n8n.formatters.flow import Place
+from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
+
+_MOST_ITEMS: Final = 200
+_LONGEST_WRITTEN: Final = 12_000
+_LONGEST_SHOWN: Final = 80
+_PARSES = re.compile(r"parse(?:Float|Int)\b|\.toNumber\(|\.toFloat\(|\.toInt\(")
+# What parseFloat reads of a text, and the digits that it leaves.
+_PARTLY = re.compile(r"\s*+([+-]?\d++(?:\.\d++)?)[.,' \u00a0\u202f]\d")
+_BRACES = re.compile(r"\{\{([^{}]{1,300}+)\}\}")
+_CALCULATES = re.compile(r"[\w$)\]]\s*[*/%-]\s*[\w$(]")
+_NEXT: Final = ("next", "nextPage", "next_page", "nextPageToken", "next_cursor", "nextCursor", "next_url", "nextLink")
+
+
+def cut_number(scene: Scene) -> Cause | None:
+    """A number that was read from the beginning of a text: `parseFloat("1.234,56")` is 1.234."""
+    for at in scene.first_runs:
+        written = [one[:_LONGEST_WRITTEN] for one in texts(scene.settings.get(at.node, {}))]
+        # A text that is split may hold several numbers.
+        if not any(_PARSES.search(one) for one in written) or any(".split(" in one for one in written):
+            continue
+        for place in list(scene.outputs(at))[:_MOST_ITEMS]:
+            made = _numbers(scene.json(place))
+            for source in scene.parents(place)[:1] or scene.possible_parents(place)[:_MOST_ITEMS]:
+                if (cause := _cut(scene, at, place, source, made)) is not None:
+                    return cause
+    return None
+
+
+def _cut(scene: Scene, at: RunPlace, place: Place, source: Place, made: Mapping[str, float]) -> Cause | None:
+    data = scene.json(source)
+    for key, text in data.items() if isinstance(data, Mapping) else ():
+        read = _PARTLY.match(text) if isinstance(text, str) else None
+        name = next((one for one, value in made.items() if read and value == float(read[1])), None)
+        if name is not None and read is not None:
+            problem = f"{name} is {read[1]}, made from {key}, which is {shown_value(text)}: it reads only the beginning"
+            return Cause(node=at.node, problem=problem, place=place, walk=(source,))
+    return None
+
+
+def _numbers(data: Any) -> dict[str, float]:
+    held = data.items() if isinstance(data, Mapping) else ()
+    return {str(key): value for key, value in held if isinstance(value, (int, float)) and not isinstance(value, bool)}
+
+
+def sorted_as_texts(scene: Scene) -> Cause | None:
+    """A Sort node that puts "100" before "9", because they are texts."""
+    for at in scene.first_runs:
+        holder = scene.settings.get(at.node, {}).get("sortFieldsUi") if scene.kind(at.node) == "sort" else None
+        rows = holder.get("sortField") if isinstance(holder, Mapping) else None
+        for row in rows[:1] if isinstance(rows, list) else ():
+            path = tuple(str(row.get("fieldName")).split(".")) if isinstance(row, Mapping) else ()
+            values = [scene.value(place, path) for place in scene.input_places(at.run)[:_MOST_ITEMS]]
+            if values and all(map(is_number_text, values)) and sorted(values) != sorted(values, key=float):
+                problem = f"it sorts {'.'.join(path)} as texts, such as {shown_value(values[0])}, and not as numbers"
+                return Cause(node=at.node, problem=problem, certain=False)
+    return None
+
+
+def no_number_in_text(scene: Scene) -> Cause | None:
+    """A calculation inside a text with a value that is no number: n8n writes nothing in its place."""
+    for at in scene.first_runs:
+        if scene.kind(at.node) in ("code", "function", "functionItem", "stickyNote"):
+            continue
+        for body in _calculations(scene, at):
+            for place in scene.input_places(at.run)[:_MOST_ITEMS]:
+                read = [
+                    (one, where) for one in references_in(body) for where in scene.places_read(one, place, at.run)[:1]
+                ]
+                bad = [(one, where) for one, where in read if not _is_good(scene.value(where, one.names))]
+                if len(bad) == 1 and len(read) > 1 and not bad[0][0].called:
+                    reference, where = bad[0]
+                    told = f"with which '{at.node}' cannot calculate {shortened(body.strip(), _LONGEST_SHOWN)}"
+                    return trace_value(scene, where, reference.names, told)
+    return None
+
+
+def _is_good(value: Any) -> bool:
+    return not isinstance(value, str) or is_numeric(value)
+
+
+def _calculations(scene: Scene, at: RunPlace) -> Iterator[str]:
+    for written in texts(scene.settings.get(at.node, {})):
+        if written.startswith("=") and len(written) <= _LONGEST_WRITTEN and _BRACES.sub("", written[1:]).strip():
+            for body in _BRACES.findall(written):
+                if _CALCULATES.search(body) and not CHOOSES_NULL.search(body) and not re.search(r"['\"`(]", body):
+                    yield body
+
+
+def more_pages(scene: Scene) -> Cause | None:
+    """A request whose answer names a further page, and that was made once and without paging."""
+    for at in scene.first_runs:
+        settings = scene.settings.get(at.node, {}) if scene.kind(at.node) == "httpRequest" else None
+        if settings is None or "pagination" in repr(settings.get("options")) or len(scene.execution.runs[at.node]) > 1:
+            continue
+        for place in list(scene.outputs(at))[:1]:
+            data = scene.json(place)
+            held = [(key, data[key]) for key in _NEXT if data.get(key)] if isinstance(data, Mapping) else []
+            if held and not is_absent(held[0][1]):
+                key, value = held[0]
+                problem = f"its answer names a further page ({key}: {shown_value(value)}), and it does not ask for it"
+                return Cause(node=at.node, problem=problem, place=place, certain=False)
+    return None
+
+
+NUMBER_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
+    cut_number,
+    sorted_as_texts,
+    no_number_in_text,
+    more_pages,
+)

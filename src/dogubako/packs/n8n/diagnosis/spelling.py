@@ -1,0 +1,60 @@
+"""Names that are spelt alike: which one may be meant."""
+
+import re
+from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import Any, Final
+
+_NEAR: Final = 0.7
+_NEAR_OTHER_SCRIPTS: Final = 0.6
+_MOST_NAMES: Final = 200
+_SHORTEST_PART: Final = 3
+_LONGEST: Final = 100
+_SAME_WORD: Final = 0.6
+# `firstName2` has three words.
+_WORDS = re.compile(r"[A-Z]?[^\W\d_A-Z]++|[A-Z]++|\d++")
+
+
+def names_alike(data: Any, wanted: str) -> list[str]:
+    """Names that may be meant; those without a value only if there is no other."""
+    names = [str(key) for key in data][:_MOST_NAMES] if isinstance(data, Mapping) else []
+    near = near_names(names, wanted)
+    holding = [one for one in names if one != wanted and _holds(one.casefold(), wanted.casefold())]
+    found = list(dict.fromkeys([*near, *holding]))
+    return [one for one in found if data[one] not in (None, "")] or found
+
+
+def _holds(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    return len(short) >= _SHORTEST_PART and short in long
+
+
+def near_name(data: Any, wanted: str) -> str | None:
+    """The name that is spelt most alike; one that has a value, if there is one."""
+    names = near_names([str(key) for key in data], wanted) if isinstance(data, Mapping) else []
+    return next((one for one in names if data[one] not in (None, "")), names[0] if names else None)
+
+
+def near_names(names: Sequence[str], wanted: str) -> list[str]:
+    """Names that are spelt alike, the most alike first."""
+    scored = sorted(((_nearness(name, wanted), name) for name in names[:500] if name != wanted), reverse=True)
+    enough = _NEAR if wanted.isascii() else _NEAR_OTHER_SCRIPTS
+    return [name for score, name in scored if score >= enough]
+
+
+def _nearness(one: str, other: str) -> float:
+    """How alike two names are, from 0 to 1; `firstName` and `lastName`, `line1` and `line2` are two fields."""
+    if _are_siblings(_WORDS.findall(one[:_LONGEST]), _WORDS.findall(other[:_LONGEST])):
+        return 0.0
+    plain, wanted = (text.casefold().replace("_", "").replace("-", "").replace(" ", "") for text in (one, other))
+    return 1.0 if plain == wanted else SequenceMatcher(None, plain[:100], wanted[:100]).ratio()
+
+
+def _are_siblings(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether the names have the same words but for one, which is another word."""
+    pairs = [(a.casefold(), b.casefold()) for a, b in zip(one, other, strict=False) if a.casefold() != b.casefold()]
+    if len(one) != len(other) or len(one) < 2 or len(pairs) != 1:
+        return False
+    ((word, another),) = pairs
+    abbreviated = word[0] == another[0] and max(len(word), len(another)) <= _SHORTEST_PART
+    return not abbreviated and SequenceMatcher(None, word, another).ratio() < _SAME_WORD
