@@ -15,6 +15,8 @@ LateModule = Literal[
     "dogubako.openapi.services",
     "dogubako.outbound.shared_parts",
     "dogubako.packs.n8n.diagnosis.report",
+    "dogubako.tasks.queue",
+    "dogubako.tasks.redis_store",
     "dogubako.transports.console.routes",
     "dogubako.transports.mcp.stdio_loop",
     "dogubako_sandbox.n8n.app",

@@ -26,6 +26,7 @@ from dogubako.engine.search import NO_SEARCH, IndexedSearch, can_search
 from dogubako.engine.search.jmdict import Dictionary
 from dogubako.engine.search.learning import LearnedPhrases
 from dogubako.gate.api_keys import KeyStore
+from dogubako.gate.authentication import KeyAuthentication
 from dogubako.gate.files import load_or_create_secret
 from dogubako.gate.gate import Gate
 from dogubako.gate.key_administration import KeyAdministration
@@ -42,6 +43,8 @@ from dogubako.packs import PACKS
 from dogubako.response.builder import ToolResponseBuilder
 from dogubako.settings import Settings, SettingsError, Sources
 from dogubako.settings_view import ShownSetting
+from dogubako.tasks.records import TaskRecord
+from dogubako.tasks.service import Tasks
 
 if TYPE_CHECKING:
     from dogubako.outbound.shared_parts import SharedParts
@@ -114,12 +117,15 @@ class Toolbox:
             self.registry,
             policy=self.gate.policy,
             observers=[one for one in (self.gate.audit, learned) if one is not None],
-            executor=ToolExecutor(limits=ExecutionLimits(max_tokens=settings.max_response_tokens), cache=self.cache),
+            executor=ToolExecutor(limits=_limits(settings), cache=self.cache),
             responses=responses,
             packs=self.packs,
             show_internal_errors=settings.environment == "development",
             hides_arguments=self._hides_arguments,
         )
+        store = load("dogubako.tasks.redis_store").RedisTaskStore(self._shared.redis) if self._shared else None
+        self.tasks = Tasks(self.pipeline, settings, self._caller_now, store, sole_process=sole_process)
+        self.pipeline.tasks = self.tasks
         self.finder = Finder(self.registry, self.gate.policy, self.gate.audit)
         check = self.processes.check_switch
         self.switchboard = Switchboard(self.registry, self.gate.policy, self.gate.audit, check=check)
@@ -218,6 +224,8 @@ class Toolbox:
                     await self._connections.hold(state)
                 elif state.unconfigured is None:
                     await self._connections.connect(state, stack)
+            # Tasks end before their services are disconnected.
+            await stack.enter_async_context(self.tasks.running())
             background = [asyncio.create_task(work()) for work in self.background]
             try:
                 yield self
@@ -239,6 +247,11 @@ class Toolbox:
         """Mask secrets in a health check: a service may quote our key."""
         mask = self.redactor.mask_all
         return replace(finding, message=mask(finding.message), advice=mask(finding.advice) if finding.advice else None)
+
+    def _caller_now(self, record: TaskRecord) -> Caller:
+        """Who created a task, with the rights of now. It raises if the key was revoked."""
+        keys = self.authenticator if isinstance(self.authenticator, KeyAuthentication) else None
+        return record.caller(keys.caller_of_key(record.caller_id) if keys and record.caller_id else None)
 
     def _admit(self, state: PackState) -> None:
         pack = state.pack
@@ -345,6 +358,10 @@ def build(
         sole_process=sole_process,
         sources=sources,
     )
+
+
+def _limits(settings: Settings) -> ExecutionLimits:
+    return ExecutionLimits(max_tokens=settings.max_response_tokens, task_timeout=settings.task_timeout * 1000)
 
 
 def _telemetry() -> Any:
