@@ -36,6 +36,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "settings_view": {"contract", "settings"},
     "outbound": {"contract", "settings", "process_memory"},
     "gate": {"contract", "response", "engine", "settings", "outbound", "append_file", "_lazy", "_timers", "_runner"},
+    "tasks": {"contract", "engine", "outbound", "settings", "_lazy"},
     "packs": {"contract", "response", "outbound", "_lazy"},
     "gateway": {
         "contract",
@@ -70,6 +71,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "settings",
         "settings_view",
         "signals",
+        "tasks",
         "_lazy",
         "_runner",
         "_timers",
@@ -96,6 +98,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "pack_state",
         "settings",
         "settings_view",
+        "tasks",
         "telemetry",
         "_lazy",
         SANDBOX,

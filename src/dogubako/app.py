@@ -40,6 +40,7 @@ from dogubako.pack_connections import PackConnections
 from dogubako.pack_host import PackHost
 from dogubako.pack_state import PackState, credential_headers, instructions_of, shown_with_packs, state_of
 from dogubako.packs import PACKS
+from dogubako.packs.core.pack import TASK_TOOLS
 from dogubako.response.builder import ToolResponseBuilder
 from dogubako.settings import Settings, SettingsError, Sources
 from dogubako.settings_view import ShownSetting
@@ -271,8 +272,9 @@ class Toolbox:
         options = RegisterOptions(pack=pack.name, proven=proven, pinned=pinned, words=words, everyday_words=more_words)
         options = replace(options, unavailable=unavailable)
         for tool in state.tools():
+            runs_tasks = isinstance(tool, TASK_TOOLS) and self.tasks.unavailable
             try:
-                self.registry.register(tool, options)
+                self.registry.register(tool, replace(options, unavailable=runs_tasks) if runs_tasks else options)
             except RegistrationError as error:
                 if isinstance(pack, ServerPack):
                     pack.refused(tool.name, str(error))

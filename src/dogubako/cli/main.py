@@ -66,6 +66,7 @@ def stdio(
     """Speak MCP over stdin and stdout; this is what an agent's client starts."""
     work_in(directory)
     box = Chosen(tools=tools, packs=packs, read_only=read_only, sandbox=sandbox, config=config).open()
+    box.tasks.works = box.settings.tasks == "on"
     run_to_the_end(serve_stdio(box))
 
 
@@ -107,6 +108,21 @@ def serve(
 
 
 @friendly
+def worker(
+    tools: Tools = None,
+    packs: Packs = None,
+    read_only: ReadOnly = None,
+    config: Config = None,
+    concurrency: Annotated[
+        int | None, option(help="Tasks at once; default DOGUBAKO_TASK_CONCURRENCY.", min=1, max=999)
+    ] = None,
+) -> None:
+    """Run tasks of the servers that share a Redis (DOGUBAKO_SHARED). It listens on no port."""
+    box = Chosen(tools=tools, packs=packs, read_only=read_only, config=config).open()
+    load("dogubako.server").work(box, concurrency=concurrency)
+
+
+@friendly
 def completion(shell: Annotated[Shell, argument(metavar="SHELL", help="bash, zsh or fish.")]) -> None:
     """Print the completion for a shell. For bash, add `eval "$(dogubako completion bash)"` to ~/.bashrc."""
     found = get_completion_class(shell)
@@ -117,6 +133,7 @@ def completion(shell: Annotated[Shell, argument(metavar="SHELL", help="bash, zsh
 app.register()(demo.demo)
 app.register()(serve)
 app.register()(stdio)
+app.register()(worker)
 app.register()(connect.connect)
 app.register()(connect.disconnect)
 app.add_command(tools.app, "tools")

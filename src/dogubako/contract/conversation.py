@@ -15,7 +15,7 @@ ClientLogLevel = Literal["debug", "info", "notice", "warning", "error", "critica
 # What `supports` answers for a client that is never asked in the middle of a call: it calls again with the answers.
 INPUT_REQUIRED: Final = "input_required"
 # What `supports` is asked for a client that takes a task instead of an answer.
-TASKS: Final = "tasks"
+TASKS: Final = "io.modelcontextprotocol/tasks"
 # What `supports` is asked for a client that can show its user an address to open.
 URL_ELICITATION: Final = "elicitation by URL"
 

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, Protocol
 import msgspec
 
 from dogubako.contract.call import ToolCall, ToolResult
-from dogubako.contract.conversation import InputRequests
+from dogubako.contract.conversation import InputAnswer, InputRequests
 from dogubako.contract.errors import DogubakoError
 from dogubako.contract.timestamps import utc_text
 
@@ -62,6 +62,12 @@ class CallerTasks(Protocol):
 
     async def update(self, task_id: str, answers: Mapping[str, Any]) -> None:
         """Answer what a task waits for, in the form of MCP. Answers to what nobody asked are ignored."""
+
+    async def answer(self, task: Task, answers: Mapping[str, InputAnswer]) -> None:
+        """Answer what a task waits for."""
+
+    async def wait(self, task_id: str, seconds: float) -> Task:
+        """The task when it has ended or asks something, or after this time."""
 
     async def cancel(self, task_id: str) -> None:
         """Cancel a task. One that has ended stays as it is."""

@@ -50,6 +50,18 @@ def request_params(request: InputRequest) -> dict[str, Any]:
     return {}
 
 
+def written_answer(answer: InputAnswer, question: InputRequest) -> dict[str, Any]:
+    """An answer as a client sends it."""
+    if isinstance(answer, ElicitResult) and isinstance(question, UrlRequest):
+        return {"action": answer.action}
+    if isinstance(answer, ElicitResult):
+        return {"action": answer.action, **({"content": dict(answer.content)} if answer.accepted else {})}
+    if isinstance(answer, Sample):
+        content = {"type": "text", "text": answer.text}
+        return {"role": "assistant", "content": content, "model": answer.model, "stopReason": "endTurn"}
+    return {"roots": [{"uri": root.uri, **({"name": root.name} if root.name else {})} for root in answer]}
+
+
 def question_digest(key: str, request: InputRequest) -> str:
     """Hash of a question: what the client is shown, and the call that it belongs to."""
     content = {field.name: getattr(request, field.name) for field in fields(request)}

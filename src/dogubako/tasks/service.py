@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import cached_property, partial
 from importlib.util import find_spec
@@ -13,10 +13,11 @@ from msgspec.structs import replace
 
 from dogubako._lazy import load
 from dogubako.contract.call import Caller, ToolCall, ToolResult
-from dogubako.contract.conversation import TASKS
+from dogubako.contract.conversation import TASKS, InputAnswer
 from dogubako.contract.errors import BusyError, CapabilityRequiredError, NotFoundError
 from dogubako.contract.output import Guidance, Json, Message, example_call
 from dogubako.contract.tasks import Task
+from dogubako.engine.input_requests import written_answer
 from dogubako.engine.pipeline import Pipeline
 from dogubako.outbound.redis_cache import Unavailable
 from dogubako.settings import Settings
@@ -31,6 +32,8 @@ _ONE_PROCESS: Final = "Several processes serve this address: tasks need DOGUBAKO
 # A task that waits for a process for so long is queued once more, when somebody asks for it.
 _QUEUED_SECONDS: Final = 30.0
 _ID_BYTES: Final = 16
+# How often a task is looked at that another process may run.
+_LOOK_SECONDS: Final = 1.0
 
 
 @runtime_checkable
@@ -166,6 +169,17 @@ class Tasks:
                 await self._deliver(task_id)
         return record.view()
 
+    async def changed(self, task_ids: Collection[str], seconds: float) -> None:
+        """Wait until one of these tasks changes in this process, or for so long: it may have changed in another."""
+        change = asyncio.Event()
+        remove = self.changes.listeners.add(lambda record: change.set() if record.id in task_ids else None)
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await change.wait()
+        finally:
+            remove()
+
     async def update(self, task_id: str, answers: Mapping[str, Any], caller: Caller) -> None:
         await self._visible(task_id, caller)
         with _in_words():
@@ -206,6 +220,15 @@ class TasksOf:
 
     async def update(self, task_id: str, answers: Mapping[str, Any]) -> None:
         await self._tasks.update(task_id, answers, self._caller)
+
+    async def answer(self, task: Task, answers: Mapping[str, InputAnswer]) -> None:
+        await self.update(task.id, {key: written_answer(one, task.requests[key]) for key, one in answers.items()})
+
+    async def wait(self, task_id: str, seconds: float) -> Task:
+        until = time.monotonic() + seconds
+        while (task := await self.get(task_id)).status == "working" and (left := until - time.monotonic()) > 0:
+            await self._tasks.changed({task_id}, min(left, _LOOK_SECONDS))
+        return task
 
     async def cancel(self, task_id: str) -> None:
         await self._tasks.cancel(task_id, self._caller)

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from dogubako.contract.conversation import (
     INPUT_REQUIRED,
+    TASKS,
     URL_ELICITATION,
     ClientLogLevel,
     ElicitRequest,
@@ -41,14 +42,17 @@ LOG_LEVEL_KEY = "dogubako.log_level"
 class McpConversation:
     """The conversation of one request. `answers` holds what the client has already answered."""
 
-    def __init__(self, ctx: Context, answers: Answers) -> None:
+    def __init__(self, ctx: Context, answers: Answers, *, takes_tasks: bool = False) -> None:
         self._ctx = ctx
+        self._takes_tasks = takes_tasks
         self._modern = ctx.protocol_version == MODERN_VERSION
         self._answers = answers
 
     def supports(self, capability: str) -> bool:
         if capability == INPUT_REQUIRED:
             return self._modern
+        if capability == TASKS:
+            return self._takes_tasks
         capabilities = self._ctx.session.client_capabilities
         declared = getattr(capabilities, "elicitation" if capability == URL_ELICITATION else capability, None)
         if isinstance(declared, types.ElicitationCapability):
@@ -79,6 +83,11 @@ class McpConversation:
         if missing:
             raise InputRequired(missing)
         return {key: answer for key, answer in read.items() if answer is not None}
+
+    @property
+    def answers_given(self) -> Mapping[str, Any]:
+        """Answers that were used, for a task that goes on with the call."""
+        return self._answers.given
 
     async def refused(self) -> None:
         """Discard the answers that came with a refused call."""

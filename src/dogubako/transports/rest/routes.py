@@ -33,6 +33,7 @@ from dogubako.transports.http.request import (
 )
 from dogubako.transports.mcp.protocol import NOT_JSON, trace_context
 from dogubako.transports.rest.models import CallRequest, ListQuery, SearchRequest, SwitchRequest, tool_detail, tool_info
+from dogubako.transports.rest.tasks import TASKS_PATH, TaskRoutes, task_info
 from dogubako.transports.toolbox import ServedToolbox
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -68,6 +69,10 @@ class CallRoute:
             log_problem(result.error, scope)
             headers = challenge(result.error, self._inside.authenticator)
             await problem(result.error, started, headers)(scope, receive, send)
+            return
+        if result.task is not None:
+            location = (b"location", f"{TASKS_PATH}/{result.task.id}".encode())
+            await send_json(send, _encode(task_info(result.task)), 202, [location])
             return
         # JSON is encoded already, and goes between prepared bytes.
         value = result.content[0]["text"].encode() if result.kind == "json" else _encode(result.value)
@@ -134,6 +139,7 @@ class RestV1:
             Route("/v1/tools", self._list, methods=["GET"]),
             Route("/v1/tools/{name}/call", NamedCallRoute(self._inside), methods=["POST"]),
             Route("/v1/tools/{name}", self._one, methods=["GET", "PATCH"]),
+            *TaskRoutes(self._inside).routes(),
             Route("/tools", _redirect("/v1/tools", 302), methods=["GET"]),
             Route("/tools/call", _redirect("/v1/tools/call", 307), methods=["POST"]),
         ]
