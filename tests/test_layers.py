@@ -163,6 +163,7 @@ BROAD_EXCEPTS = [
     "dogubako/loading.py",
     "dogubako/pack_connections.py",
     "dogubako/reload.py",
+    "dogubako/tasks/queue.py",
     "dogubako/transports/http/app.py",
     "dogubako/transports/mcp/auth.py",
     "dogubako/transports/mcp/server.py",

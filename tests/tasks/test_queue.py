@@ -62,14 +62,14 @@ async def test_a_poisoned_message_runs_nothing(tmp_path: Path) -> None:
     assert cloudpickle.loads(bomb) is None and mark.exists(), "the bomb works"
     mark.unlink()
     async with redis_server(tmp_path) as url, redis.from_url(url) as client:
-        poisons = [
+        poisons: list[dict[Any, Any]] = [
             {"key": "known.1", "when": datetime.now(UTC).isoformat(), "function": "run", "attempt": "1"},
             {"key": "other.1", "when": "never", "function": "os.system", "attempt": "x", "generation": "y"},
             {"nothing": "at all"},
         ]
         for poison in poisons:
             await client.xadd("test:tasks:stream", {**poison, "args": bomb, "kwargs": bomb})
-        strike = {"direction": "strike", "operator": "==", "function": "run", "value": bomb}
+        strike: dict[Any, Any] = {"direction": "strike", "operator": "==", "function": "run", "value": bomb}
         await client.xadd("test:tasks:strikes", strike)
         async with working(url, runs) as queue:
             await queue.put("ours")
@@ -88,7 +88,8 @@ async def test_only_ids_stand_in_the_queue(tmp_path: Path) -> None:
         working(url, Runs(), concurrency=0) as queue,
     ):
         await queue.put("ours")
-        [(_, message)] = await client.xrange("test:tasks:stream")
+        entries: Any = await client.xrange("test:tasks:stream")
+    [(_, message)] = entries
 
     assert message[b"key"].startswith(b"ours.")
     assert (cloudpickle.loads(message[b"args"]), cloudpickle.loads(message[b"kwargs"])) == ((), {})

@@ -71,6 +71,14 @@ class _TaskDocket(Docket):
         self._no_strikes = StrikeList()
 
 
+class _TaskWorker(Worker):
+    """A worker that listens on no channel: tasks are cancelled by their records, which every run looks at."""
+
+    async def _cancellation_listener(self) -> None:
+        if (session := self._processing_session) is not None:
+            session.cancellation_ready.set()
+
+
 class TaskQueue:
     """Passes ids of tasks to whichever process runs them. `url` is None for this process only."""
 
@@ -108,6 +116,9 @@ class TaskQueue:
                     await asyncio.Event().wait()
             except self._broken as error:
                 log.warning("The queue of tasks cannot be reached", error=type(error).__name__)
+            except Exception as error:
+                # Tasks of others must not wait for ever because of one that Docket stumbled over.
+                log.error("Running tasks failed, and begins anew", exc_info=error)
             await asyncio.sleep(_PAUSE_SECONDS)
 
     @asynccontextmanager
@@ -131,7 +142,7 @@ class TaskQueue:
         return run
 
     async def _work(self, queue: Docket) -> None:
-        async with Worker(
+        async with _TaskWorker(
             queue,
             name=secrets.token_hex(8),
             concurrency=self._concurrency,

@@ -13,6 +13,7 @@ from dogubako.tasks.store import KEPT, too_many
 
 # A run that does not renew its lease has ended with its process.
 LEASE_SECONDS: Final = 15.0
+_MANY: Final = 1_000_000
 _PURPOSE: Final = b"dogubako tasks"
 # Removes expired tasks from the lists of a caller, counts the rest, and adds one.
 _CREATE: Final = """
@@ -20,7 +21,7 @@ redis.call('ZREMRANGEBYSCORE', KEYS[2], 0, ARGV[3])
 redis.call('ZREMRANGEBYSCORE', KEYS[3], 0, ARGV[3])
 if redis.call('ZCARD', KEYS[3]) >= tonumber(ARGV[5]) then return 0 end
 if redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[6]) then return 0 end
-redis.call('HSET', KEYS[1], 'revision', 0, 'record', ARGV[2])
+redis.call('HSET', KEYS[1], 'revision', ARGV[7], 'record', ARGV[2])
 redis.call('PEXPIREAT', KEYS[1], ARGV[4])
 for at = 2, 3 do
   redis.call('ZADD', KEYS[at], ARGV[4], ARGV[1])
@@ -58,13 +59,17 @@ class RedisTaskStore:
         self._claim, self._release = register(_CLAIM), register(_RELEASE)
 
     async def create(self, record: TaskRecord, *, most: int) -> None:
-        key, kept, unfinished = self._keys(record)
-        expires = round(record.expires * 1000)
-        now = round(record.created * 1000)
-        sealed = self._sealed(key, record)
-        arguments = (record.id, sealed, now, expires, most, most * KEPT)
-        if not await self._shared.run_script(self._create, [key, kept, unfinished], *arguments):
+        if not await self._stored(record, most):
             raise too_many(most)
+
+    async def restore(self, record: TaskRecord) -> None:
+        await self._stored(record, _MANY)
+
+    async def _stored(self, record: TaskRecord, most: int) -> bool:
+        keys = self._keys(record)
+        now, expires = round(time.time() * 1000), round(record.expires * 1000)
+        arguments = (record.id, self._sealed(keys[0], record), now, expires, most, most * KEPT, record.revision)
+        return bool(await self._shared.run_script(self._create, keys, *arguments))
 
     async def load(self, task_id: str) -> TaskRecord | None:
         key = self._shared.name("task", task_id)

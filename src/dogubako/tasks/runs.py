@@ -84,7 +84,7 @@ class TaskRuns:
         work_owner.set(record.owner)
         work = self._running[task_id] = asyncio.create_task(self._call(record, run), name=f"task of {record.tool}")
         try:
-            await self._watch(task_id, run, work)
+            await self._watch(record, run, work)
         except asyncio.CancelledError:
             self._given_back.add(task_id)
             raise
@@ -130,13 +130,16 @@ class TaskRuns:
             return await self._pipeline.refuse(call, error)
         return await self._pipeline.handle(call)
 
-    async def _watch(self, task_id: str, run: str, work: "asyncio.Task[ToolResult]") -> None:
+    async def _watch(self, record: TaskRecord, run: str, work: "asyncio.Task[ToolResult]") -> None:
         """Wait for the end. Renew the lease, and stop a task that was cancelled, has expired or runs elsewhere."""
-        store = self._changes.store
+        store, task_id = self._changes.store, record.id
         while not (await asyncio.wait({work}, timeout=_WATCH_SECONDS))[0]:
             with suppress(Unavailable):
                 held, current = await store.claim(task_id, run), await store.load(task_id)
-                if not held or current is None or current.run != run:
+                if current is None and time.time() < record.expires:
+                    # The Redis was emptied.
+                    await store.restore(record)
+                elif not held or current is None or current.run != run:
                     work.cancel()
 
     async def _end(self, record: TaskRecord, run: str, work: "asyncio.Task[ToolResult]") -> None:
@@ -145,15 +148,24 @@ class TaskRuns:
         if not work.cancelled():
             error = work.exception()
             result = work.result() if error is None else self._pipeline.broken(error, tool=record.tool)
-            await self._when_available(lambda: changes.change(task_id, partial(finished, run=run, result=result)))
+            await self._when_available(lambda: self._finish(record, run, result))
         elif task_id in self._given_back:
-            with suppress(Unavailable, BusyError):
+            self._given_back.discard(task_id)
+            try:
                 await changes.change(task_id, partial(given_back, run=run))
                 await changes.store.release(task_id, run)
                 await self._deliver(task_id, 0)
-        self._given_back.discard(task_id)
+            except (Unavailable, BusyError):
+                # Docket delivers it again.
+                raise asyncio.CancelledError from None
         with suppress(Unavailable):
             await changes.store.release(task_id, run)
+
+    async def _finish(self, record: TaskRecord, run: str, result: ToolResult) -> None:
+        end = partial(finished, run=run, result=result)
+        if await self._changes.change(record.id, end) is None and time.time() < record.expires:
+            await self._changes.store.restore(record)
+            await self._changes.change(record.id, end)
 
     async def _when_available(self, work: Callable[[], Awaitable[ResultT]]) -> ResultT:
         """Try until the store answers: what a tool did must not be lost because a Redis is away."""

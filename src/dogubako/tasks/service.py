@@ -117,8 +117,8 @@ class Tasks:
         await self._queue.work()
 
     async def _deliver(self, task_id: str, delay: float = 0) -> None:
-        if self._worker is None or self._drained_by:
-            raise BusyError("This server is stopping, and starts no more tasks.", hint="Try again in a moment.")
+        if self._worker is None:
+            raise BusyError("This process runs no tasks any more.", hint="Try again in a moment.")
         self._wanted.set()
         await self._loaded.wait()
         await self._queue.put(task_id, delay=delay)
@@ -126,6 +126,8 @@ class Tasks:
     async def start(self, call: ToolCall, *, repeatable: bool) -> ToolResult:
         if self.unavailable is not None:
             raise CapabilityRequiredError(TASKS, hint=self.unavailable)
+        if self._worker is None or self._drained_by:
+            raise BusyError("This server is stopping, and starts no more tasks.", hint="Try again in a moment.")
         answers = call.conversation.answers_given if isinstance(call.conversation, _HasAnswers) else {}
         ttl = self._settings.task_timeout + self._settings.task_retention
         record = new_record(

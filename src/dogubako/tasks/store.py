@@ -20,6 +20,9 @@ class TaskStore(Protocol):
     async def create(self, record: TaskRecord, *, most: int) -> None:
         """Store a new task, or raise BusyError if the caller has `most` unfinished ones."""
 
+    async def restore(self, record: TaskRecord) -> None:
+        """Store a task again that a Redis has forgotten, which was emptied."""
+
     async def load(self, task_id: str) -> TaskRecord | None: ...
 
     async def save(self, record: TaskRecord) -> bool:
@@ -57,6 +60,9 @@ class MemoryTaskStore:
             unfinished = sum(one is not None and not one.ended for one in loaded)
         if unfinished >= most or len(kept) >= most * KEPT:
             raise too_many(most)
+        await self.restore(record)
+
+    async def restore(self, record: TaskRecord) -> None:
         self._records[record.id] = (record.expires, record.owner, encode_record(record))
 
     async def load(self, task_id: str) -> TaskRecord | None:
