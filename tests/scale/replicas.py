@@ -25,7 +25,7 @@ TOOL_MAX: Final = 100
 CONCURRENCY: Final = 4
 _PATIENT: Final = "?socket_timeout=10&socket_connect_timeout=10"
 _ACL: Final = "ACL SETUSER dogubako on >s3cret-of-redis ~dogubako:* &dogubako:* "
-_MAY: Final = "+@read +@write +@scripting +@pubsub +@connection +time"
+_MAY: Final = "+@read +@write +@scripting +@pubsub +@connection +@transaction +time"
 
 
 @dataclass(frozen=True, kw_only=True)
