@@ -36,6 +36,19 @@ WORKBENCH = ROOT / "examples" / "workbench.py"
 REQUIRED = {"2025-11-25": 30, "2026-07-28": 37}
 REQUIRED_OF_CLIENTS = 32
 MODERN = "2026-07-28"
+# The scenarios of the tasks extension, which no revision scores. The suite itself skips `tasks-status-notifications`;
+# tests/tasks has a test for that.
+TASKS = (
+    "tasks-lifecycle",
+    "tasks-capability-negotiation",
+    "tasks-wire-fields",
+    "tasks-request-state-removal",
+    "tasks-mrtr-input",
+    "tasks-request-headers",
+    "tasks-dispatch-and-envelope",
+    "tasks-required-task-error",
+    "tasks-mrtr-composition",
+)
 
 # What the inspector is asked in each era of the protocol, and what its answer must hold.
 ERAS = ("legacy", "modern")
@@ -84,6 +97,7 @@ def main() -> int:
     with server(SUITE_PACK, score) as url:
         for revision, required in REQUIRED.items():
             score.add(f"conformance {revision}", run_suite(tools, url, revision, required))
+        score.add("conformance of the tasks extension", run_tasks(tools, url))
     for revision, required in REQUIRED.items():
         with gateway(revision, score) as url:
             problems = run_suite(tools, url, revision, required, OUT / f"gateway-{revision}")
@@ -229,6 +243,18 @@ def run_suite(tools: Path, url: str, revision: str, required: int, folder: Path 
     """The scenarios that one revision scores, and what was wrong with each."""
     folder = folder or OUT / revision
     return scored_by(tools, folder, ["server", "--url", url, "--requirements", revision], required, "server-")
+
+
+def run_tasks(tools: Path, url: str) -> dict[str, str | None]:
+    """The scenarios of the tasks extension, one by one."""
+    folder = OUT / "tasks"
+    problems = {}
+    for name in TASKS:
+        words = ["server", "--url", url, "--spec-version", MODERN, "--force", "--scenario", name, "-o", str(folder)]
+        done = run_node("node", str(tools / "conformance"), *words)
+        (OUT / f"{name}.txt").write_text(done.stdout + done.stderr)
+        problems[name] = problem_in(folder, f"server-{name}")
+    return problems
 
 
 def run_client_suite(tools: Path, revision: str) -> dict[str, str | None]:

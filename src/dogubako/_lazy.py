@@ -45,6 +45,8 @@ LateModule = Literal[
     "dogubako.packs.redmine.tools",
     "dogubako.packs.web.client",
     "dogubako.packs.web.tools",
+    "dogubako.tasks.queue",
+    "dogubako.tasks.redis_store",
     "dogubako.transports.console.routes",
     "dogubako.transports.mcp.stdio_loop",
     "dogubako_sandbox.n8n.app",

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequenc
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
@@ -19,19 +19,21 @@ from dogubako.contract.storage import ProcessMessages, SharedStore
 from dogubako.engine.catalog import Catalog, CatalogChange
 from dogubako.engine.discovery import Discovery
 from dogubako.engine.events import CallBatches, DeferredObserver, EndedCall
-from dogubako.engine.executor import ExecutionLimits, PackLimits, ToolExecutor
+from dogubako.engine.executor import ExecutionLimits, ToolExecutor
 from dogubako.engine.operations import Finder, Switchboard
 from dogubako.engine.pipeline import Pipeline
-from dogubako.engine.registration import RegisterOptions, RegistrationError, ToolRegistryEntry
+from dogubako.engine.registration import RegistrationError, ToolRegistryEntry
 from dogubako.engine.registry import ToolRegistry
 from dogubako.engine.search import NO_SEARCH, IndexedSearch, can_search, japanese_reader
 from dogubako.engine.search.learning import LearnedPhrases
+from dogubako.gate.authentication import KeyAuthentication
 from dogubako.gate.files import load_or_create_secret
 from dogubako.gate.gate import Gate
 from dogubako.gate.key_administration import KeyAdministration
 from dogubako.gate.processes import Processes
-from dogubako.loading import FoundPack, ToolSource, find_packs, found_in, line_of
+from dogubako.loading import FoundPack, ToolSource, find_packs, found_in
 from dogubako.outbound.redis_cache import RedisCache, answer_cache
+from dogubako.pack_admission import PackAdmission
 from dogubako.pack_connections import PackConnections
 from dogubako.pack_host import PackHost
 from dogubako.pack_state import (
@@ -42,10 +44,11 @@ from dogubako.pack_state import (
     state_of,
     state_of_server,
 )
-from dogubako.packs import PACKS
 from dogubako.response.builder import ToolResponseBuilder
 from dogubako.settings import Settings, SettingsError, Sources
 from dogubako.settings_view import ShownSetting
+from dogubako.tasks.records import TaskRecord
+from dogubako.tasks.service import Tasks
 
 if TYPE_CHECKING:
     from dogubako.gateway.administration import ServerAdministration
@@ -127,17 +130,23 @@ class Toolbox:
             self.registry,
             policy=self.gate.policy,
             observers=[one for one in (self.gate.audit, learned) if one is not None],
-            executor=ToolExecutor(limits=ExecutionLimits(max_tokens=settings.max_response_tokens), cache=self.cache),
+            executor=ToolExecutor(limits=_limits(settings), cache=self.cache),
             responses=responses,
             packs=self.packs,
             show_internal_errors=settings.environment == "development",
             hides_arguments=self._hides_arguments,
         )
+        store = load("dogubako.tasks.redis_store").RedisTaskStore(self._shared.redis) if self._shared else None
+        self.tasks = Tasks(self.pipeline, settings, self._caller_now, store, sole_process=sole_process)
+        self.pipeline.tasks = self.tasks
         self.finder = Finder(self.registry, self.gate.policy, self.gate.audit)
         check = self.processes.check_switch
         self.switchboard = Switchboard(self.registry, self.gate.policy, self.gate.audit, check=check)
+        self._admission = PackAdmission(
+            settings, self.registry, self.pipeline.executor, self.catalog, self.observe, self.tasks.unavailable
+        )
         for state in packs:
-            self._admit(state)
+            self._admission.admit(state)
 
     @cached_property
     def servers(self) -> "Servers":
@@ -240,6 +249,8 @@ class Toolbox:
                     await self._connections.hold(state)
                 elif state.unconfigured is None:
                     await self._connections.connect(state, stack)
+            # Tasks end before their services are disconnected.
+            await stack.enter_async_context(self.tasks.running())
             background = [asyncio.create_task(work()) for work in self.background]
             try:
                 yield self
@@ -262,41 +273,10 @@ class Toolbox:
         mask = self.redactor.mask_all
         return replace(finding, message=mask(finding.message), advice=mask(finding.advice) if finding.advice else None)
 
-    def _admit(self, state: PackState) -> None:
-        pack = state.pack
-        limits = PackLimits(
-            max_running=pack.max_running,
-            max_wait_seconds=pack.max_wait_seconds,
-            retry=pack.default_retry,
-            scope=f"{self.settings.lang} {state.all_settings!r} {secrets_of(state.all_settings)}",
-        )
-        self.pipeline.executor.set_pack_limits(pack.name, limits)
-        missing = state.unconfigured
-        unavailable = f"{missing.reason} {missing.advice}" if missing else None
-        pinned = pack.pinned or state.file is not None
-        # Our own tools have snapshots of their schemas, stored ones were checked; others are checked at registration.
-        proven = pack in PACKS or state.is_server
-        options = RegisterOptions(
-            pack=pack.name,
-            unavailable=unavailable,
-            proven=proven,
-            pinned=pinned,
-            words=pack.search_words,
-            everyday_words=pack.everyday_words,
-        )
-        for tool in state.tools():
-            try:
-                self.registry.register(tool, options)
-            except RegistrationError as error:
-                if state.is_server:
-                    cast("ServerPack", pack).refused(tool.name, str(error))
-                    continue
-                if state.file is None:
-                    raise
-                raise RegistrationError(f"{line_of(tool)}: {error}") from error
-        if state.unconfigured is None:
-            state.unobserve = [self.observe(one) for one in pack.observers]
-            self.catalog.add(pack.name, state.resources(), state.templates(), state.prompts())
+    def _caller_now(self, record: TaskRecord) -> Caller:
+        """Who created a task, with the rights of now. It raises if the key was revoked."""
+        keys = self.authenticator if isinstance(self.authenticator, KeyAuthentication) else None
+        return record.caller(keys.caller_of_key(record.caller_id) if keys and record.caller_id else None)
 
     def _host_of(self, state: PackState) -> Host:
         owners = self._shared.owners if self._shared else None
@@ -308,12 +288,12 @@ class Toolbox:
         """Replace a pack while the server runs. If this raises RegistrationError, the old pack is still served."""
         state = old.replaced(pack)
         await self._connections.hold(state)
-        self._withdraw(old)
+        self._admission.withdraw(old)
         try:
-            self._admit(state)
+            self._admission.admit(state)
         except (RegistrationError, ValueError):
-            self._withdraw(state)
-            self._admit(old)
+            self._admission.withdraw(state)
+            self._admission.admit(old)
             state.released.set()
             raise
         self.packs[pack.name] = state
@@ -324,22 +304,14 @@ class Toolbox:
     async def serve_server(self, pack: "ServerPack") -> None:
         """Serve another MCP server from now on."""
         state = self.packs[pack.name] = state_of_server(pack, pack.server, pack.missing)
-        self._admit(state)
+        self._admission.admit(state)
         await self._connections.hold(state)
 
     def withdraw_server(self, name: str) -> None:
         """Serve an MCP server no longer, and disconnect it."""
         state = self.packs.pop(name)
-        self._withdraw(state)
+        self._admission.withdraw(state)
         state.released.set()
-
-    def _withdraw(self, state: PackState) -> None:
-        """Remove what a pack has registered, also if it registered only a part."""
-        for entry in [one for one in self.registry.list() if one.pack == state.pack.name]:
-            self.registry.unregister(entry.name)
-        self.catalog.remove_all(state.pack.name)
-        for remove in state.unobserve:
-            remove()
 
 
 def build(
@@ -381,6 +353,10 @@ def build(
 def _servers(sources: Sources, settings: Settings, packs: Sequence[PackState], *, lazy: bool) -> "Servers":
     servers: Servers = load("dogubako.gateway.servers").configured_servers(sources, settings, packs, lazy=lazy)
     return servers
+
+
+def _limits(settings: Settings) -> ExecutionLimits:
+    return ExecutionLimits(max_tokens=settings.max_response_tokens, task_timeout=settings.task_timeout * 1000)
 
 
 def _telemetry() -> Any:

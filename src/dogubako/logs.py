@@ -108,7 +108,7 @@ _CAN_WAIT = frozenset({"INFO", "DEBUG", "TRACE"})
 _MOST_PENDING = 200
 
 # These libraries log at INFO what only their authors need.
-_CHATTY = ("httpx2", "httpcore2", "mcp", "sse_starlette", "asyncio", "uvicorn.access")
+_CHATTY = ("httpx2", "httpcore2", "mcp", "sse_starlette", "asyncio", "uvicorn.access", "docket")
 
 
 class Sinks:

@@ -28,7 +28,7 @@ from dogubako.contract.redaction import Redactor
 from dogubako.engine.registration import RegistrationError
 from dogubako.process_memory import settle
 from dogubako.settings import Settings, SettingsError, Sources
-from dogubako.signals import hangup, soon_on, stop_on_signals
+from dogubako.signals import hangup, soon_on, stop_on_signals, woken_by_signals
 from dogubako.supervisor import HURRY, REOPEN, SERVING, START_FAILED, STARTING, STOP, Supervisor
 from dogubako.transports.http.app import HttpApp
 from dogubako.transports.http.hosts import refuse_open_bind
@@ -90,6 +90,7 @@ def build_app() -> HttpApp:
     logs.configure(settings.log_level, settings.log_dir, redactor)
     box = build(sources, redactor=redactor, sole_process=False)
     box.gate.ship_audit(stdout=True)
+    box.tasks.works = settings.tasks == "on"
     door = HttpApp(box, stateless=settings.shared is None)
     settle()
     return door
@@ -255,9 +256,32 @@ def serve(box: Toolbox, *, workers: int = 1, allow_unauthenticated: bool = False
         _serve_many(box, workers)
         return
     box.gate.ship_audit(stdout=True)
+    box.tasks.works = settings.tasks == "on"
     door = HttpApp(box)
     settle()
     GracefulServer(door, _options(settings)).run()
+
+
+def work(box: Toolbox, *, concurrency: int | None = None) -> None:
+    """Run tasks of the servers that share a Redis, until stopped. Running tasks get their grace time."""
+    if box.settings.shared is None:
+        raise SettingsError("`dogubako worker` runs the tasks of other processes: it needs DOGUBAKO_SHARED.")
+    if box.tasks.unavailable is not None:
+        raise SettingsError(box.tasks.unavailable)
+    box.tasks.works, box.tasks.concurrency = True, concurrency or box.settings.task_concurrency
+    settle()
+    _runner.run_to_the_end(_work(box))
+
+
+async def _work(box: Toolbox) -> None:
+    loop, stopped = asyncio.get_running_loop(), asyncio.Event()
+    stop_on_signals(lambda: soon_on(loop, stopped.set), _runner.hurry)
+    hangup.tell_on(loop)
+    with woken_by_signals(loop):
+        async with box.running():
+            log.info("Running tasks", at_once=box.tasks.concurrency)
+            await stopped.wait()
+            log.info("Stopping", grace_seconds=box.settings.shutdown_grace)
 
 
 def _check_that_nobody_listens_there(settings: Settings) -> None:

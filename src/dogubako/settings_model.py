@@ -210,6 +210,15 @@ class Settings(BaseModel):
         ge=0,
         le=10_000_000,
     )
+    tasks: Literal["on", "queue", "off"] = setting(
+        "on", "DOGUBAKO_TASKS", "Long calls as tasks: on, queue (only `dogubako worker` runs them), or off."
+    )
+    task_concurrency: int = setting(
+        10, "DOGUBAKO_TASK_CONCURRENCY", "Tasks that a process runs at once.", ge=1, le=1000
+    )
+    task_timeout: int = setting(3600, "DOGUBAKO_TASK_TIMEOUT", "Seconds that a task may run.", ge=1, le=86_400)
+    task_retention: int = setting(3600, "DOGUBAKO_TASK_RETENTION", "Seconds that results are kept.", ge=60, le=604_800)
+    tasks_per_caller: int = setting(100, "DOGUBAKO_TASKS_PER_CALLER", "Unfinished tasks of a caller.", ge=1, le=10_000)
     shutdown_grace: float = setting(
         10.0, "DOGUBAKO_SHUTDOWN_GRACE", "Seconds that running calls get to finish when the server stops.", ge=0, le=600
     )
@@ -244,6 +253,8 @@ class Settings(BaseModel):
             raise ValueError("DOGUBAKO_REQUEST_STATE_KEYS_OLD needs DOGUBAKO_REQUEST_STATE_KEY, which seals")
         if self.shared and not self.request_state_key:
             raise ValueError("DOGUBAKO_SHARED needs DOGUBAKO_REQUEST_STATE_KEY, the same in every process")
+        if self.tasks == "queue" and not self.shared:
+            raise ValueError("DOGUBAKO_TASKS=queue needs DOGUBAKO_SHARED: workers are other processes")
         if self.audit_sinks and not self.audited:
             raise ValueError("DOGUBAKO_AUDIT_SINKS needs DOGUBAKO_AUDIT=true or DOGUBAKO_AUTH")
         return self

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dogubako import Context, Pack, tool
 from dogubako.tools import Host, PackSettings
 
-from . import content, questions
+from . import content, long_work, questions
 from .prompts import PROMPTS
 from .resources import RESOURCES, TEMPLATES
 
@@ -39,7 +39,7 @@ class ConformancePack(Pack[PackSettings, Host]):
     """Its client is the server itself: the tools above change the lists of the server they live in."""
 
     name = "conformance"
-    tools = (*content.TOOLS, *questions.TOOLS, test_trigger_tool_change, test_trigger_prompt_change)
+    tools = (*content.TOOLS, *questions.TOOLS, *long_work.TOOLS, test_trigger_tool_change, test_trigger_prompt_change)
     resources = RESOURCES
     resource_templates = TEMPLATES
     prompts = PROMPTS

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from dogubako_sandbox.n8n.workflow_parts import Wire, chain, code, node, pass_on
 
-from .fault import SERVICE, START, expression_set
+from .fault import START, expression_set
 from .fresh_parts import call_child, case, compare, data, every, get, truth
 from .shapes import Case
 
@@ -27,8 +27,17 @@ def _shop() -> Iterator[Case]:
     yield case(
         "variant that has no price in one of its lists",
         [
-            data("Products", [{"sku": "A", "variants": [{"size": "S", "price": {"eur": 5}}, {"size": "M", "price": {"eur": 6}}]}, {"sku": "B", "variants": [{"size": "S", "price": None}]}]),
-            code("Flatten", "const rows = [];\nfor (const p of $input.all()) {\n  for (const v of p.json.variants) {\n    rows.push({ json: { sku: p.json.sku, eur: v.price.eur } });\n  }\n}\nreturn rows;"),
+            data(
+                "Products",
+                [
+                    {"sku": "A", "variants": [{"size": "S", "price": {"eur": 5}}, {"size": "M", "price": {"eur": 6}}]},
+                    {"sku": "B", "variants": [{"size": "S", "price": None}]},
+                ],
+            ),
+            code(
+                "Flatten",
+                "const rows = [];\nfor (const p of $input.all()) {\n  for (const v of p.json.variants) {\n    rows.push({ json: { sku: p.json.sku, eur: v.price.eur } });\n  }\n}\nreturn rows;",
+            ),
         ],
         truth("Products", "Flatten", "price"),
     )
@@ -37,7 +46,10 @@ def _shop() -> Iterator[Case]:
         [
             data("Carts", [{"id": 1, "tier": "gold"}, {"id": 2, "tier": "Platinum"}]),
             data("Rates", [{"gold": {"off": 10}, "silver": {"off": 5}}]),
-            code("Apply", "const rates = $('Rates').first().json;\nreturn $('Carts').all().map((c) => ({ json: { id: c.json.id, off: rates[c.json.tier].off } }));"),
+            code(
+                "Apply",
+                "const rates = $('Rates').first().json;\nreturn $('Carts').all().map((c) => ({ json: { id: c.json.id, off: rates[c.json.tier].off } }));",
+            ),
         ],
         truth(None, "Apply", "Platinum", also=("Carts", "Rates")),
     )
@@ -55,7 +67,10 @@ def _shop() -> Iterator[Case]:
     yield case(
         "shipping address only for packages",
         [
-            data("Orders", [{"id": 1, "kind": "download", "ship": None}, {"id": 2, "kind": "package", "ship": {"zip": "1"}}]),
+            data(
+                "Orders",
+                [{"id": 1, "kind": "download", "ship": None}, {"id": 2, "kind": "package", "ship": {"zip": "1"}}],
+            ),
             node("Package?", "if", 2.2, compare("={{ $json.kind }}", "string", "equals", "package")),
             every("Label", "return { json: { zip: $json.ship.zip } };"),
             pass_on("Mail link"),
@@ -67,7 +82,12 @@ def _shop() -> Iterator[Case]:
         "currency that the service refuses",
         [
             data("Payment", [{"amount": 500, "cur": "EURO"}]),
-            get("Charge", "/say/400/currency", **_POST, bodyParameters=_table(amount="={{ $json.amount }}", currency="={{ $json.cur }}")),
+            get(
+                "Charge",
+                "/say/400/currency",
+                **_POST,
+                bodyParameters=_table(amount="={{ $json.amount }}", currency="={{ $json.cur }}"),
+            ),
         ],
         truth("Payment", "Charge", "EURO", also=("Charge",)),
     )
@@ -84,13 +104,24 @@ def _shop() -> Iterator[Case]:
         "coupon that nobody has is handled, tax is not",
         [
             data("Cart", [{"items": [{"p": 3, "tax": {"rate": 19}}, {"p": 4}], "coupon": None}]),
-            every("Total", "const off = $json.coupon?.value ?? 0;\nlet sum = 0;\nfor (const i of $json.items) sum += i.p * (1 + i.tax.rate / 100);\nreturn { json: { sum: sum - off } };"),
+            every(
+                "Total",
+                "const off = $json.coupon?.value ?? 0;\nlet sum = 0;\nfor (const i of $json.items) sum += i.p * (1 + i.tax.rate / 100);\nreturn { json: { sum: sum - off } };",
+            ),
         ],
         truth("Cart", "Total", "tax"),
     )
     yield case(
         "api version that is gone",
-        [data("Q", [{"q": "tea", "page": None}]), get("Search", "/status/410", sendQuery=True, queryParameters=_table(q="={{ $json.q }}", page="={{ $json.page }}"))],
+        [
+            data("Q", [{"q": "tea", "page": None}]),
+            get(
+                "Search",
+                "/status/410",
+                sendQuery=True,
+                queryParameters=_table(q="={{ $json.q }}", page="={{ $json.page }}"),
+            ),
+        ],
         truth(None, "Search", "410"),
     )
     yield case(
@@ -111,7 +142,10 @@ def _school() -> Iterator[Case]:
         "grade that is a word in a sum",
         [
             data("Noten", [{"name": "A", "note": 2}, {"name": "B", "note": "krank"}]),
-            code("Schnitt", "const all = $input.all().map((i) => i.json.note);\nconst avg = all.reduce((a, b) => a + b, 0) / all.length;\nif (Number.isNaN(avg)) throw new Error('Schnitt nicht berechenbar');\nreturn [{ json: { avg } }];"),
+            code(
+                "Schnitt",
+                "const all = $input.all().map((i) => i.json.note);\nconst avg = all.reduce((a, b) => a + b, 0) / all.length;\nif (Number.isNaN(avg)) throw new Error('Schnitt nicht berechenbar');\nreturn [{ json: { avg } }];",
+            ),
         ],
         truth("Noten", "Schnitt", "krank", also=("Schnitt",)),
     )
@@ -128,7 +162,10 @@ def _school() -> Iterator[Case]:
         "birthday in two formats",
         [
             data("Kinder", [{"geb": "2015-04-01"}, {"geb": "1.4.15"}]),
-            every("Alter", "const [y, m, d] = $json.geb.split('-').map(Number);\nconst age = new Date(Date.UTC(y, m - 1, d)).toISOString();\nreturn { json: { age } };"),
+            every(
+                "Alter",
+                "const [y, m, d] = $json.geb.split('-').map(Number);\nconst age = new Date(Date.UTC(y, m - 1, d)).toISOString();\nreturn { json: { age } };",
+            ),
         ],
         truth("Kinder", "Alter", "1.4.15", also=("Alter",)),
     )
@@ -137,7 +174,10 @@ def _school() -> Iterator[Case]:
         [
             data("Stunden", [{"fach": "Mathe", "lehrer": 7}]),
             data("Lehrer", [{"id": "7", "name": "Frau Abe"}]),
-            code("Plan", "const byId = new Map($('Lehrer').all().map((l) => [l.json.id, l.json]));\nreturn $('Stunden').all().map((s) => ({ json: { fach: s.json.fach, wer: byId.get(s.json.lehrer).name } }));"),
+            code(
+                "Plan",
+                "const byId = new Map($('Lehrer').all().map((l) => [l.json.id, l.json]));\nreturn $('Stunden').all().map((s) => ({ json: { fach: s.json.fach, wer: byId.get(s.json.lehrer).name } }));",
+            ),
         ],
         truth(None, "Plan", "lehrer", also=("Stunden", "Lehrer")),
     )
@@ -155,7 +195,9 @@ def _school() -> Iterator[Case]:
             data("Kurs", [{"raum": 20, "kinder": 24, "notiz": None}]),
             node("Passt?", "if", 2.2, compare("={{ $json.kinder <= $json.raum }}", "boolean", "equals", True)),
             pass_on("Buchen"),
-            node("Voll", "stopAndError", 1, {"errorMessage": "=Raum zu klein: {{ $json.kinder }} von {{ $json.raum }}"}),
+            node(
+                "Voll", "stopAndError", 1, {"errorMessage": "=Raum zu klein: {{ $json.kinder }} von {{ $json.raum }}"}
+            ),
         ],
         truth(None, "Voll", "24", also=("Kurs",)),
         [*chain("Kurs", "Passt?", "Buchen"), Wire("Passt?", "Voll", output=1)],
@@ -164,7 +206,10 @@ def _school() -> Iterator[Case]:
         "timetable split by the wrong sign",
         [
             data("Plan", [{"zeile": "Mo;8:00;Mathe"}]),
-            every("Teile", "const [tag, zeit, fach] = $json.zeile.split(',');\nreturn { json: { tag, fach: fach.trim() } };"),
+            every(
+                "Teile",
+                "const [tag, zeit, fach] = $json.zeile.split(',');\nreturn { json: { tag, fach: fach.trim() } };",
+            ),
         ],
         truth(None, "Teile", "zeile", also=("Plan",)),
     )
@@ -202,7 +247,10 @@ def _clinic() -> Iterator[Case]:
         "appointment in the past by the clock",
         [
             data("Slots", [{"at": "2020-02-02T10:00:00Z", "memo": None}]),
-            every("Check", "if (new Date($json.at) < new Date()) throw new Error('Slot is in the past');\nreturn { json: $json };"),
+            every(
+                "Check",
+                "if (new Date($json.at) < new Date()) throw new Error('Slot is in the past');\nreturn { json: $json };",
+            ),
         ],
         truth(None, "Check", "2020-02-02", also=("Slots",)),
     )
@@ -244,7 +292,11 @@ def _clinic() -> Iterator[Case]:
             every("Sort in", "return { json: { p: $json.prio.padStart(3, '0') } };"),
         ],
         truth(None, "Sort in", "prio", also=("Normal", "Urgent?")),
-        [*chain("Case", "Urgent?", "Urgent", "Both", "Sort in"), Wire("Urgent?", "Normal", output=1), Wire("Normal", "Both", input=1)],
+        [
+            *chain("Case", "Urgent?", "Urgent", "Both", "Sort in"),
+            Wire("Urgent?", "Normal", output=1),
+            Wire("Normal", "Both", input=1),
+        ],
     )
     yield case(
         "healthy: optional allergies",
@@ -277,7 +329,11 @@ def _office() -> Iterator[Case]:
         "approval that waits for nobody",
         [
             data("Req", [{"id": 1, "amount": 40, "boss": None}]),
-            every("Ask", "const boss = $json.boss;\nreturn { json: { ...$json, mail: boss.mail } };", onError="continueRegularOutput"),
+            every(
+                "Ask",
+                "const boss = $json.boss;\nreturn { json: { ...$json, mail: boss.mail } };",
+                onError="continueRegularOutput",
+            ),
             pass_on("Send"),
         ],
         truth("Req", None, "boss", also=("Ask",)),
@@ -286,7 +342,10 @@ def _office() -> Iterator[Case]:
         "helper that returns nothing",
         [
             data("Rows", [{"t": "a"}, {"t": "b"}]),
-            code("Shape", "const shape = (r) => { ({ type: r.t }); };\nreturn $input.all().map((i) => ({ json: { t: shape(i.json).type } }));"),
+            code(
+                "Shape",
+                "const shape = (r) => { ({ type: r.t }); };\nreturn $input.all().map((i) => ({ json: { t: shape(i.json).type } }));",
+            ),
         ],
         truth(None, "Shape"),
     )
@@ -296,7 +355,10 @@ def _office() -> Iterator[Case]:
             data("All", [{"v": 1}, {"v": 2}, {"v": 3}]),
             node("First two", "limit", 1, {"maxItems": 2}),
             data("Fresh", [{"k": 1}, {"k": 2}, {"k": 3}]),
-            code("Zip", "const a = $('First two').all();\nreturn $input.all().map((i, n) => ({ json: { s: i.json.k + a[n].json.v } }));"),
+            code(
+                "Zip",
+                "const a = $('First two').all();\nreturn $input.all().map((i, n) => ({ json: { s: i.json.k + a[n].json.v } }));",
+            ),
         ],
         truth("First two", "Zip", "2", also=("Zip",)),
     )
@@ -313,7 +375,12 @@ def _office() -> Iterator[Case]:
         "set in json with a wrong name",
         [
             data("User", [{"email": "a@x", "id": 3}]),
-            node("Body", "set", 3.4, {"mode": "raw", "jsonOutput": '={ "to": "{{ $json.mail }}", "id": {{ $json.id }} }', "options": {}}),
+            node(
+                "Body",
+                "set",
+                3.4,
+                {"mode": "raw", "jsonOutput": '={ "to": "{{ $json.mail }}", "id": {{ $json.id }} }', "options": {}},
+            ),
             get("Send", "/say/422/to", **_POST, specifyBody="json", jsonBody="={{ JSON.stringify($json) }}"),
         ],
         truth("Body", "Send", "mail", also=()),
@@ -337,7 +404,10 @@ def _office() -> Iterator[Case]:
         "numbers as texts are joined",
         [
             data("Lines", [{"net": "10", "tax": "2"}]),
-            every("Gross", "const gross = $json.net + $json.tax;\nif (gross > 100) throw new Error('gross is too high: ' + gross);\nreturn { json: { gross } };"),
+            every(
+                "Gross",
+                "const gross = $json.net + $json.tax;\nif (gross > 100) throw new Error('gross is too high: ' + gross);\nreturn { json: { gross } };",
+            ),
         ],
         truth("Lines", "Gross", "net", also=("Gross",)),
     )
@@ -354,14 +424,33 @@ def _office() -> Iterator[Case]:
         "healthy: two ways of a switch are used",
         [
             data("Rows", [{"k": "a"}, {"k": "b"}, {"k": "c"}]),
-            node("Kind", "switch", 3.2, {"rules": {"values": [compare("={{ $json.k }}", "string", "equals", "a"), compare("={{ $json.k }}", "string", "equals", "b"), compare("={{ $json.k }}", "string", "equals", "d")]}, "options": {"fallbackOutput": "extra"}}),
+            node(
+                "Kind",
+                "switch",
+                3.2,
+                {
+                    "rules": {
+                        "values": [
+                            compare("={{ $json.k }}", "string", "equals", "a"),
+                            compare("={{ $json.k }}", "string", "equals", "b"),
+                            compare("={{ $json.k }}", "string", "equals", "d"),
+                        ]
+                    },
+                    "options": {"fallbackOutput": "extra"},
+                },
+            ),
             pass_on("A"),
             pass_on("B"),
             pass_on("D"),
             pass_on("Rest"),
         ],
         truth(None, None),
-        [*chain("Rows", "Kind", "A"), Wire("Kind", "B", output=1), Wire("Kind", "D", output=2), Wire("Kind", "Rest", output=3)],
+        [
+            *chain("Rows", "Kind", "A"),
+            Wire("Kind", "B", output=1),
+            Wire("Kind", "D", output=2),
+            Wire("Kind", "Rest", output=3),
+        ],
     )
     yield case(
         "healthy: request per day with empty days",

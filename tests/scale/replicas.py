@@ -26,7 +26,7 @@ TOOL_MAX: Final = 100
 CONCURRENCY: Final = 4
 _PATIENT: Final = "?socket_timeout=10&socket_connect_timeout=10"
 _ACL: Final = "ACL SETUSER dogubako on >s3cret-of-redis ~dogubako:* &dogubako:* "
-_MAY: Final = "+@read +@write +@scripting +@pubsub +@connection -@dangerous +time"
+_MAY: Final = "+@read +@write +@scripting +@pubsub +@connection +@transaction -@dangerous +time"
 
 
 @dataclass(frozen=True, kw_only=True)

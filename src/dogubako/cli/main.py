@@ -67,6 +67,7 @@ def stdio(
     with without_collection():
         box = Chosen(tools=tools, packs=packs, read_only=read_only, sandbox=sandbox, config=config).open()
         box.gate.ship_audit(stdout=False)
+        box.tasks.works = box.settings.tasks == "on"
     run_to_the_end(serve_stdio(box))
 
 
@@ -108,6 +109,21 @@ def serve(
 
 
 @friendly
+def worker(
+    tools: Tools = None,
+    packs: Packs = None,
+    read_only: ReadOnly = None,
+    config: Config = None,
+    concurrency: Annotated[
+        int | None, option(help="Tasks at once; default DOGUBAKO_TASK_CONCURRENCY.", min=1, max=999)
+    ] = None,
+) -> None:
+    """Run tasks of the servers that share a Redis (DOGUBAKO_SHARED). It listens on no port."""
+    box = Chosen(tools=tools, packs=packs, read_only=read_only, config=config).open()
+    load("dogubako.server").work(box, concurrency=concurrency)
+
+
+@friendly
 def completion(shell: Annotated[Shell, argument(metavar="SHELL", help="bash, zsh or fish.")]) -> None:
     """Print the completion for a shell. For bash, add `eval "$(dogubako completion bash)"` to ~/.bashrc."""
     # Nobody else needs it.
@@ -121,6 +137,7 @@ def completion(shell: Annotated[Shell, argument(metavar="SHELL", help="bash, zsh
 app.register_late("demo", lambda: load("dogubako.cli.demo").demo)
 app.register_late("serve", lambda: serve)
 app.register_late("stdio", lambda: stdio)
+app.register_late("worker", lambda: worker)
 app.register_late("connect", lambda: load("dogubako.cli.connect").connect)
 app.register_late("disconnect", lambda: load("dogubako.cli.connect").disconnect)
 app.register_late("tools", lambda: load("dogubako.cli.tools").app)

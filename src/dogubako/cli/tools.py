@@ -163,15 +163,20 @@ def call(
     version: Annotated[str | None, option(help="A version other than the newest.")] = None,
     timeout: Annotated[int | None, option(help="Milliseconds for one attempt.")] = None,
     max_tokens: Annotated[int | None, option(help="A smaller response budget.")] = None,
+    task: Annotated[
+        bool, option("--task", help="Start a task, which the servers of DOGUBAKO_SHARED run; print its id.")
+    ] = False,
     save: Annotated[Path | None, option(help="Folder to save images and audio in.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Call a tool and print its answer. The exit code is 1 if the call failed."""
     box = Chosen(tools=tools, packs=packs, read_only=read_only, sandbox=sandbox, config=config).open(quiet=True)
     talk = TerminalConversation()
+    if task and box.settings.shared is None:
+        raise SettingsError("--task needs DOGUBAKO_SHARED: a task would end with this command.")
     try:
         tool_name, parameters = _arguments(box, name, arguments or [])
-        options = _options(timeout, max_tokens)
+        options = _options(timeout, max_tokens, task)
     except DogubakoError as error:
         result = box.pipeline.responses.failure(error)
     else:
@@ -244,8 +249,8 @@ def _pair(box: Toolbox, tool: str, word: str) -> tuple[str, Any]:
         return key, value
 
 
-def _options(timeout: int | None, max_tokens: int | None) -> ExecutionOptions:
-    options = {"timeout": timeout, "maxTokens": max_tokens}
+def _options(timeout: int | None, max_tokens: int | None, task: bool) -> ExecutionOptions:
+    options = {"timeout": timeout, "maxTokens": max_tokens, "task": task or None}
     return checked_options({key: value for key, value in options.items() if value is not None})
 
 

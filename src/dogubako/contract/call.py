@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
-from typing import Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import msgspec
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -15,6 +15,9 @@ from dogubako.contract.conversation import SILENCE, Conversation, InputRequests
 from dogubako.contract.credentials import Credential
 from dogubako.contract.errors import DogubakoError
 from dogubako.contract.metadata import Effect, ToolMetadata
+
+if TYPE_CHECKING:
+    from dogubako.contract.tasks import Task
 
 
 def _whole(value: Any) -> Any:
@@ -46,6 +49,7 @@ class ExecutionOptions(BaseModel):
     max_tokens: MaybeWholeNumber = Field(
         None, ge=100, alias="maxTokens", description="A smaller response budget for this call."
     )
+    task: bool | None = Field(None, description="Answer at once with a task, whose result is fetched later.")
 
 
 NO_OPTIONS = ExecutionOptions.model_construct()
@@ -126,6 +130,8 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     depth: int = 0
     # Shared by all calls that other tools make within one; None for the call of a caller.
     nested: NestedCalls | None = None
+    # The id of the task that this call runs in.
+    task: str | None = None
     # W3C trace context of the caller, as `_meta.traceparent` or the header of that name brought it.
     traceparent: str | None = None
     id: str = msgspec.field(default_factory=new_call_id)
@@ -153,12 +159,23 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     cacheable: bool = False
     trimmed: bool = False
     pending: InputRequests | None = None
+    # The task that goes on with the call. `content` tells it to clients that do not know tasks.
+    task: "Task | None" = None
+    # Whether the tool asks to go on as a task.
+    becomes_task: bool = False
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the pipeline has to do something before this is an answer: ask, or start a task."""
+        return self.pending is not None or self.becomes_task
 
     @property
     def code(self) -> str:
-        """`OK`, `INPUT_REQUIRED`, or the code of the error."""
+        """`OK`, `INPUT_REQUIRED`, `TASK`, or the code of the error."""
         if self.pending is not None:
             return "INPUT_REQUIRED"
+        if self.task is not None:
+            return "TASK"
         return self.error.code if self.error is not None else "OK"
 
     @property
@@ -199,7 +216,7 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
 class CallEnd(msgspec.Struct, frozen=True, kw_only=True):
     """How a call ended."""
 
-    # `OK`, `INPUT_REQUIRED`, `CANCELLED`, or the code of the error.
+    # `OK`, `INPUT_REQUIRED`, `TASK`, `CANCELLED`, or the code of the error.
     code: str
     milliseconds: float
     # Whether the tool changes something.

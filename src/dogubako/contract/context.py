@@ -13,6 +13,7 @@ from typing_extensions import TypeVar
 from dogubako.contract.call import TRUSTED, Caller, Door, Resume, ToolResult
 from dogubako.contract.conversation import (
     SILENCE,
+    TASKS,
     ClientLogLevel,
     Conversation,
     ElicitRequest,
@@ -23,6 +24,7 @@ from dogubako.contract.conversation import (
     RootsRequest,
     Sample,
     SampleRequest,
+    TaskRequired,
     UrlRequest,
 )
 from dogubako.contract.credentials import Accesses
@@ -30,6 +32,7 @@ from dogubako.contract.errors import DogubakoError, NotFoundError
 from dogubako.contract.metadata import ToolMetadata
 from dogubako.contract.schema import schema_of
 from dogubako.contract.storage import Cache, NoCache
+from dogubako.contract.tasks import CallerTasks
 
 
 class FoundTool(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,6 +67,10 @@ class OtherTools(Protocol):
     def count(self) -> int:
         """The number of tools."""
 
+    @property
+    def tasks(self) -> CallerTasks:
+        """The tasks of this caller."""
+
 
 class NoOtherTools:
     """Stands for the other tools of a tool that runs outside a server."""
@@ -79,6 +86,10 @@ class NoOtherTools:
 
     def count(self) -> int:
         return 0
+
+    @property
+    def tasks(self) -> CallerTasks:
+        raise RuntimeError("this context has no server that runs tasks")
 
 
 NO_OTHER_TOOLS = NoOtherTools()
@@ -214,6 +225,14 @@ class Context(Generic[ClientT]):
     async def request(self, **requests: InputRequest) -> Mapping[str, InputAnswer]:
         """Send several requests in one round."""
         return await self.conversation.request(requests)
+
+    async def become_task(self) -> None:
+        """Answer the call with a task, if the client takes one: the tool runs again from the top in that task.
+
+        Earlier questions are answered from memory then. For other clients, and in the task, nothing happens.
+        """
+        if self.conversation.supports(TASKS):
+            raise TaskRequired
 
     async def checkpoint(self) -> None:
         """Yield to other tasks, and stop here if the call was cancelled."""

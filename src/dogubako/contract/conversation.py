@@ -14,6 +14,8 @@ ClientLogLevel = Literal["debug", "info", "notice", "warning", "error", "critica
 
 # What `supports` answers for a client that is never asked in the middle of a call: it calls again with the answers.
 INPUT_REQUIRED: Final = "input_required"
+# What `supports` is asked for a client that takes a task instead of an answer.
+TASKS: Final = "io.modelcontextprotocol/tasks"
 # What `supports` is asked for a client that can show its user an address to open.
 URL_ELICITATION: Final = "elicitation by URL"
 
@@ -98,6 +100,10 @@ class InputRequired(Exception):  # noqa: N818 - a signal, not a failure
     def __init__(self, requests: InputRequests) -> None:
         super().__init__("input required")
         self.requests = requests
+
+
+class TaskRequired(Exception):  # noqa: N818 - a signal, as above
+    """Raised to answer the call with a task, in which the tool runs again from the start."""
 
 
 class Conversation(Protocol):

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Generic, Literal, ParamSpec, TypeVar, cast, g
 from pydantic import BaseModel, Field, create_model
 
 from dogubako.contract.injection import Function, InjectedFunction
-from dogubako.contract.metadata import Effect, ToolExample
+from dogubako.contract.metadata import Effect, LongRunning, ToolExample
 from dogubako.contract.schema import OutputSchema
 from dogubako.contract.tool import BaseTool, ToolArgs
 
@@ -50,6 +50,7 @@ class FunctionTool(BaseTool[BaseModel], Generic[P, ReturnT]):
         keywords: Mapping[str, str] | None = None,
         timeout: int | None = None,
         retry: int | None = None,
+        long_running: LongRunning = False,
     ) -> None:
         super().__init__()
         self._injected = InjectedFunction(function)
@@ -60,7 +61,7 @@ class FunctionTool(BaseTool[BaseModel], Generic[P, ReturnT]):
         self.title, self.effect, self.idempotent, self.open_world = title, Effect(effect), idempotent, open_world
         self.version, self.category, self.tags, self.author = version, category, tags, author
         self.examples, self.dependencies, self.keywords = examples, dependencies, keywords or {}
-        self.timeout, self.retry, self.caches = timeout, retry, caches
+        self.timeout, self.retry, self.caches, self.long_running = timeout, retry, caches, long_running
         # An instance attribute: every function has its own model, the class has none.
         self.args_model = _model_of(self._injected)
         self.argument_names = tuple(self.args_model.model_fields)
@@ -112,6 +113,7 @@ def tool(
     keywords: Mapping[str, str] | None = ...,
     timeout: int | None = ...,
     retry: int | None = ...,
+    long_running: LongRunning = ...,
 ) -> Callable[[Callable[P, ReturnT]], FunctionTool[P, ReturnT]]: ...
 
 

@@ -3,7 +3,10 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, Literal
+
+# Whether a tool is answered with a task, where the client takes one.
+LongRunning = bool | Literal["required"]
 
 
 class Effect(Enum):

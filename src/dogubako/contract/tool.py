@@ -14,10 +14,10 @@ from typing_extensions import TypeVar
 
 from dogubako.contract.call import Resume, ToolResult
 from dogubako.contract.context import ClientT, Context
-from dogubako.contract.conversation import InputRequired
+from dogubako.contract.conversation import InputRequired, TaskRequired
 from dogubako.contract.credentials import INSTANCE
 from dogubako.contract.errors import DogubakoError, ToolExecutionError
-from dogubako.contract.metadata import Effect, ToolExample, ToolMetadata, ToolSchemas
+from dogubako.contract.metadata import Effect, LongRunning, ToolExample, ToolMetadata, ToolSchemas
 from dogubako.contract.offload import answering, has_more_values, is_large, offload, offload_if_large
 from dogubako.contract.output import Deferred, example_instance
 from dogubako.contract.schema import INSTANCE_DESCRIPTION, parameters_of, schema_of, with_confirmation
@@ -64,6 +64,8 @@ class BaseTool(ABC, Generic[ArgsT, ClientT]):
     open_world: bool = True
     # Whether it reports progress, logs to the client, or asks the user.
     talks: bool = False
+    # Whether a client that takes tasks gets one instead of the answer. Other clients wait, unless it is "required".
+    long_running: LongRunning = False
     # Whether it belongs to another server: it keeps the name that it has there, and seldom talks although it may.
     foreign: bool = False
     # Whether some of its answers are `cacheable`. The cache is used for no other tool.
@@ -100,9 +102,7 @@ class BaseTool(ABC, Generic[ArgsT, ClientT]):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "cacheable" in cls.__dict__:
-            advice = (
-                "return Json(data=…, cacheable=True), and declare that the tool has such answers with caches = True"
-            )
+            advice = "return Json(data=…, cacheable=True), and declare that a tool has such answers with caches = True"
             raise TypeError(f"{cls.__name__}: cacheable belongs to an answer, not to a tool: {advice}")
         model = _declared_args(cls)
         if model is not None and "args_model" not in cls.__dict__:
@@ -217,6 +217,8 @@ class BaseTool(ABC, Generic[ArgsT, ClientT]):
         error = _sole_cause(error)
         if isinstance(error, InputRequired) and error.requests:
             return ToolResult(content=(), pending=error.requests)
+        if isinstance(error, TaskRequired):
+            return ToolResult(content=(), becomes_task=True)
         if isinstance(error, DogubakoError):
             level, shown = error.log_level, error
         else:
@@ -370,12 +372,12 @@ class SchemaTool(BaseTool[Arguments]):
 
 
 class PassedOn(NamedTuple):
-    """The call that replaces a call of a passing tool."""
+    """The call that replaces a call of a passing tool. `resume` says where in the answer to continue."""
 
     name: str
     arguments: Mapping[str, Any]
-    # Where in the answer to continue.
     resume: Resume | None = None
+    as_task: bool = False
 
 
 class PassingTool(BaseTool[ArgsT]):
@@ -394,4 +396,5 @@ class PassingTool(BaseTool[ArgsT]):
 
     async def execute(self, args: ArgsT) -> Any:
         """Call the other tool, when used outside the pipeline."""
-        return await self.context.tools.call(*self.passed_on(args))
+        other = self.passed_on(args)
+        return await self.context.tools.call(other.name, other.arguments, other.resume)

@@ -12,6 +12,7 @@ from dogubako.contract.conversation import SILENCE, InputRequired
 from dogubako.contract.credentials import INSTANCE, Accesses, ServiceAccess
 from dogubako.contract.errors import ToolExecutionError, ToolNotFoundError
 from dogubako.contract.metadata import Effect, ToolMetadata
+from dogubako.contract.tasks import CallerTasks
 from dogubako.contract.tool import BaseTool
 from dogubako.engine.conversations import RedactedConversation
 from dogubako.engine.events import CallObservers, ObservedConversation
@@ -145,6 +146,10 @@ class ToolsForCall:
 
     def count(self) -> int:
         return sum(self._may_see(entry) for entry in self._pipeline.registry.list())
+
+    @property
+    def tasks(self) -> CallerTasks:
+        return self._pipeline.tasks.of(self._call.caller)
 
     def _may_find(self, entry: ToolRegistryEntry) -> bool:
         return entry.name != self._call.name and self._may_see(entry)

@@ -5,6 +5,7 @@ import random
 import time
 from collections.abc import Coroutine, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final, Literal
 
 import anyio
@@ -98,7 +99,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     max_tokens: int | None
 
 
-class ExecutionLimits(msgspec.Struct, frozen=True, kw_only=True):
+class ExecutionLimits(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Defaults and maxima, in milliseconds as callers write them."""
 
     timeout: int = 30_000
@@ -109,6 +110,15 @@ class ExecutionLimits(msgspec.Struct, frozen=True, kw_only=True):
     max_retry: int = 5
     max_retry_delay: int = 60_000
     max_tokens: int = 25_000
+    # The default and the maximum of tasks, for one attempt and for all.
+    task_timeout: int = 3_600_000
+
+    @cached_property
+    def of_tasks(self) -> "ExecutionLimits":
+        """The limits of calls that run as tasks: nobody waits for them."""
+        longest = self.task_timeout
+        limits = {"timeout": longest, "deadline": longest, "max_timeout": longest, "max_deadline": longest}
+        return msgspec.structs.replace(self, **limits)
 
     def plan(self, entry: ToolRegistryEntry, options: ExecutionOptions, pack_retry: int) -> Plan:
         """The caller's option, else the tool's, else the pack's, else the default. Too large an option is an error."""
@@ -230,6 +240,8 @@ class ToolExecutor:
     def plan(self, entry: ToolRegistryEntry, call: ToolCall) -> Plan:
         """How long and how often this call may try."""
         retry = self._packs.get(entry.pack, _ORDINARY).retry
+        if call.task is not None:
+            return self.limits.of_tasks.plan(entry, call.options, retry)
         if call.options is not NO_OPTIONS:
             return self.limits.plan(entry, call.options, retry)
         # Of the tool this depends on two numbers; most tools share them.

@@ -7,7 +7,7 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, cast
+from typing import Any, Final, cast
 from uuid import uuid4
 
 import anyio
@@ -15,7 +15,7 @@ import structlog
 
 from dogubako.contract.call import CallEnd, Caller, CallObserver, ToolCall, ToolResult
 from dogubako.contract.context import PackParts
-from dogubako.contract.conversation import InputRequests, InputRequired, capability_of
+from dogubako.contract.conversation import TASKS, InputRequests, InputRequired, capability_of
 from dogubako.contract.errors import (
     CapabilityRequiredError,
     ConfirmationRequiredError,
@@ -25,6 +25,7 @@ from dogubako.contract.errors import (
     ValidationError,
 )
 from dogubako.contract.metadata import Effect
+from dogubako.contract.tasks import CallerTasks, TaskStarter
 from dogubako.contract.tool import PassingTool
 from dogubako.engine.attempt import PERSON_SECONDS
 from dogubako.engine.contexts import ContextFactory, another
@@ -68,6 +69,8 @@ class Pipeline:
         self._prepared = PreparedCalls(self, self._contexts)
         # Bound once, as in `CallLog`.
         self._log = log.bind()
+        # `app.py` brings what runs tasks.
+        self.tasks: TaskStarter = NoTasks()
         registry.attach(self.handle)
 
     async def handle(self, call: ToolCall) -> ToolResult:
@@ -94,7 +97,7 @@ class Pipeline:
             result = prepared.begin(args, call)
         except Exception as error:
             return BegunCall(self, call, prepared.entry, place, error, started)
-        if not isinstance(result, ToolResult) or result.pending is not None:
+        if not isinstance(result, ToolResult) or result.unfinished:
             return BegunCall(self, call, prepared.entry, place, result, started)
         place.__exit__(None, None, None)
         self.completed(call, prepared.entry, result.code, started, result)
@@ -114,6 +117,8 @@ class Pipeline:
                     await self.policy.check_rate(call)
                 entry = self._entry_of(call)
                 result = await self._admitted(entry, call)
+            if isinstance(result, ToolResult) and result.becomes_task:
+                result = await self._start_task(entry, call)
             if isinstance(result, ToolResult) and result.pending is not None:
                 result = await self._asking(call, result.pending)
         except InputRequired as needed:
@@ -155,9 +160,19 @@ class Pipeline:
         if entry.passes_on:
             return _passed_on(cast("PassingTool[Any]", entry.implementation), checked.args, call)
         with place:
+            goes_on = call.options.task is not None or entry.implementation.long_running is not False
+            if goes_on and not reads_on and _becomes_task(entry, call):
+                return await self._start_task(entry, call)
             if entry.metadata.effect is Effect.DESTROY and not reads_on:
                 await self._confirm(entry, call, checked)
             return await self.executor.run(entry, checked.args, call, self._contexts, self.observers)
+
+    async def _start_task(self, entry: ToolRegistryEntry, call: ToolCall) -> ToolResult:
+        """Answer with a task. What can be refused now is not left to the task."""
+        self.executor.limits.of_tasks.plan(entry, call.options, 0)
+        if entry.metadata.effect is Effect.DESTROY and not call.conversation.supports("elicitation"):
+            await self._confirm(entry, call, entry.validator.check(call.parameters))
+        return await self.tasks.start(call, repeatable=entry.repeatable)
 
     async def _in_shared_place(
         self, call: ToolCall, answer: Coroutine[Any, Any, ToolResult | ToolCall]
@@ -250,12 +265,43 @@ class Pipeline:
         self.observers.ended(call, end)
 
 
+class NoTasks:
+    """For a pipeline without anything that runs tasks."""
+
+    reason = "This server runs no tasks."
+
+    async def start(self, call: ToolCall, *, repeatable: bool) -> ToolResult:
+        raise CapabilityRequiredError(TASKS, hint=self.reason)
+
+    def of(self, caller: Caller) -> CallerTasks:
+        raise CapabilityRequiredError(TASKS, hint=self.reason)
+
+
+# Where nobody waits at the end of a connection that may break.
+_PATIENT_DOORS: Final = frozenset({"python", "cli", "console"})
+
+
+def _becomes_task(entry: ToolRegistryEntry, call: ToolCall) -> bool:
+    """Whether to answer with a task: the caller asks for it, or the tool is slow and the client takes one."""
+    if call.task is not None or call.within is not None:
+        return False
+    if call.options.task is not None:
+        return call.options.task
+    if call.conversation.supports(TASKS):
+        return True
+    if entry.implementation.long_running == "required" and call.door not in _PATIENT_DOORS:
+        hint = f"Call start_task with the name {entry.name}; over REST, send options.task."
+        raise CapabilityRequiredError(TASKS, hint=hint)
+    return False
+
+
 def _passed_on(tool: PassingTool[Any], args: Any, call: ToolCall) -> ToolCall:
     other = tool.passed_on(args)
     # `call_tool` may name `read_more`, which names a tool that reads; nothing may go round in circles.
     if call.via is not None and other.resume is None:
         raise ValidationError.of(tool.target, f"Invalid value for parameter {tool.target}: it passes calls on itself")
-    return another(call, other.name, other.arguments, resume=other.resume, via=call.name)
+    options = call.options.model_copy(update={"task": True}) if other.as_task else call.options
+    return another(call, other.name, other.arguments, resume=other.resume, via=call.name, options=options)
 
 
 def _with_help(entry: ToolRegistryEntry | None, error: DogubakoError) -> DogubakoError:

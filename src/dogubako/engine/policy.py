@@ -224,26 +224,27 @@ class Policy:
     async def check_rate(self, call: ToolCall) -> None:
         """Count a request of the caller against its rate limit, whatever becomes of it, or raise."""
         # A call that a tool makes belongs to the call that the caller made.
-        if self._rates is not None and call.via is None:
+        # A task was counted when it was created.
+        if self._rates is not None and call.via is None and call.task is None:
             await self._rates.count(call)
 
     async def check(self, entry: ToolRegistryEntry, call: ToolCall) -> AbstractContextManager[None]:
         """Raise if the call is refused; return its place among the running calls, to be entered before it runs."""
         self.check_rules(entry, call)
-        if self._rates is not None and not entry.passes_on:
+        if self._rates is not None and not entry.passes_on and call.task is None:
             await self._rates.count_tool(call)
         return self.place(call)
 
     def place(self, call: ToolCall) -> AbstractContextManager[None]:
         """A place among the running calls. Entering it raises BusyError if the caller holds too many."""
-        # A call that a tool makes runs in the place of the call around it, which waits for it.
-        if self._concurrency is None or call.within is not None:
+        # A call that a tool makes runs in the place of the call around it, which waits for it. Tasks have own limits.
+        if self._concurrency is None or call.within is not None or call.task is not None:
             return NO_LIMIT
         return self._concurrency.place(call.caller.identity)
 
     def shared_place(self, call: ToolCall) -> AbstractAsyncContextManager[None]:
         """A place among the running calls of all processes, besides the one in this process."""
-        if self._shared_concurrency is None or call.within is not None:
+        if self._shared_concurrency is None or call.within is not None or call.task is not None:
             return NO_LIMIT
         return self._shared_concurrency.place(call.caller.identity)
 
@@ -270,6 +271,10 @@ class Policy:
             raise error
         if changing and self._unrecorded is not None and (unrecorded := self._unrecorded("nothing was changed.")):
             raise unrecorded
+
+    def administers(self, caller: Caller) -> bool:
+        """Whether the caller is an administrator."""
+        return self._scopes is None or self._scopes.missing_to_administer(caller) is None
 
     def may_ask(self, entry: ToolRegistryEntry) -> bool:
         """Whether a call of this tool may end in a question to the user, which the transport has to carry."""

@@ -162,7 +162,7 @@ class BegunCall:
         result = self._answer.take() if isinstance(self._answer, StartedTool) else None
         if result is None:
             return None
-        if result.pending is not None:
+        if result.unfinished:
             self._answer = result
             return None
         self._place.__exit__(None, None, None)
@@ -185,7 +185,7 @@ class PreparedCalls:
         """What is prepared for this call; None if it is not plain."""
         if call.options is not NO_OPTIONS or call.version is not None or call.resume is not None:
             return None
-        if call.via is not None or call.within is not None:
+        if call.via is not None or call.within is not None or call.task is not None:
             return None
         generation = self._pipeline.registry.generation
         if generation != self._generation:
@@ -213,7 +213,9 @@ class PreparedCalls:
 
     def _is_plain(self, entry: ToolRegistryEntry, call: ToolCall) -> bool:
         tool = entry.implementation
-        if tool.talks or entry.passes_on or isinstance(tool, EffectByCall) or entry.metadata.effect is Effect.DESTROY:
+        if tool.talks or tool.long_running is not False or entry.passes_on or isinstance(tool, EffectByCall):
+            return False
+        if entry.metadata.effect is Effect.DESTROY:
             return False
         if not self._pipeline.policy.always_allows(entry, call.caller):
             return False

@@ -23,16 +23,15 @@ from dogubako.contract.conversation import (
     INPUT_REQUIRED,
     URL_ELICITATION,
     ElicitRequest,
-    ElicitResult,
     InputAnswer,
     InputRequest,
     InputRequired,
     RootsRequest,
-    Sample,
     SampleRequest,
     UrlRequest,
 )
 from dogubako.contract.errors import ApiError, CapabilityRequiredError
+from dogubako.engine.input_requests import written_answer
 from dogubako.gateway.link import Message, RequestId, UpstreamError
 from dogubako.gateway.messages import digest
 from dogubako.gateway.pending_requests import Answered, Failed, LogLine, PendingRequest, Progress, ServerRequest
@@ -76,7 +75,7 @@ class Question:
 
     def answers(self, answers: Mapping[str, InputAnswer]) -> dict[str, Message]:
         """The answers under the names that the server gave its questions."""
-        return {self._names[key]: _written(answer, self.requests[key]) for key, answer in answers.items()}
+        return {self._names[key]: written_answer(answer, self.requests[key]) for key, answer in answers.items()}
 
 
 class RunningCall:
@@ -306,14 +305,3 @@ def _text_of(message: Any) -> tuple[str, str]:
     if len(texts) != len(blocks):
         raise ValueError("only texts can be passed to the client's model")
     return str(message.get("role", "user")), "\n".join(texts)
-
-
-def _written(answer: InputAnswer, question: InputRequest) -> Message:
-    if isinstance(answer, ElicitResult) and isinstance(question, UrlRequest):
-        return {"action": answer.action}
-    if isinstance(answer, ElicitResult):
-        return {"action": answer.action, **({"content": dict(answer.content)} if answer.accepted else {})}
-    if isinstance(answer, Sample):
-        content = {"type": "text", "text": answer.text}
-        return {"role": "assistant", "content": content, "model": answer.model, "stopReason": "endTurn"}
-    return {"roots": [{"uri": root.uri, **({"name": root.name} if root.name else {})} for root in answer]}

@@ -20,6 +20,7 @@ from dogubako.gate.authentication import Authenticator
 from dogubako.gate.key_administration import KeyAdministration
 from dogubako.settings import Settings
 from dogubako.settings_view import ShownSetting
+from dogubako.tasks.service import Tasks
 
 SERVER_NAME = "dogubako"
 INSTRUCTIONS = (
@@ -85,6 +86,7 @@ class ServedToolbox(Protocol):
     redactor: Redactor
     audit: AuditLog | None
     keys: KeyAdministration
+    tasks: Tasks
     # Request headers in which callers send their own credentials, and the service of each.
     credential_headers: Mapping[bytes, str]
 

@@ -11,6 +11,7 @@ from dogubako.contract.errors import ValidationError
 from dogubako.contract.metadata import Effect, ToolMetadata
 from dogubako.contract.output import Guidance, Json, Message, Text, example_call
 from dogubako.contract.pack import ToolPack
+from dogubako.contract.tasks import Task
 from dogubako.contract.tool import BaseTool, PassedOn, PassingTool, ToolArgs
 
 
@@ -122,6 +123,102 @@ class CallTool(PassingTool[CallToolArgs]):
         return PassedOn(args.name, args.arguments)
 
 
+class StartTaskArgs(ToolArgs):
+    name: str = Field(min_length=1, description="Name of the tool.")
+    arguments: dict[str, Any] = Field(default_factory=dict, description="Its arguments.")
+
+
+class StartTask(PassingTool[StartTaskArgs]):
+    """Call a tool that takes long. It answers at once with the id of a task; task_result has the answer later."""
+
+    name = "start_task"
+    keywords = {
+        "en": "run in the background; start a long job; do not wait for it; asynchronous call",
+        "ja": "バックグラウンド 時間がかかる 非同期 待たずに 実行 開始 長い処理",
+    }
+
+    def passed_on(self, args: StartTaskArgs) -> PassedOn:
+        if args.name == self.name:
+            raise ValidationError.of("name", "Invalid value for parameter name: it must be another tool")
+        return PassedOn(args.name, args.arguments, as_task=True)
+
+
+class TaskArgs(ToolArgs):
+    id: str = Field(min_length=1, max_length=200, description="The task's id, as start_task answered it.")
+
+
+class TaskStatus(BaseTool[TaskArgs]):
+    """Show how far a task is: working, input_required, completed, failed or cancelled."""
+
+    name = "task_status"
+    effect = Effect.READ
+    open_world = False
+    keywords = {
+        "en": "is the job done; progress of a background task; still running",
+        "ja": "タスク 状態 進捗 終わった 実行中 どこまで",
+    }
+
+    async def execute(self, args: TaskArgs) -> Json:
+        return _shown(await self.context.tools.tasks.get(args.id))
+
+
+class TaskResultArgs(TaskArgs):
+    wait: int = Field(20, ge=0, le=25, description="Seconds to wait at most, if it has not ended.")
+
+
+class TaskResult(BaseTool[TaskResultArgs]):
+    """Show what a task answered, as soon as it has ended. If it waits for the user, the user is asked first."""
+
+    name = "task_result"
+    effect = Effect.READ
+    open_world = False
+    talks = True
+    keywords = {
+        "en": "result of a background job; answer of a task; what came out",
+        "ja": "タスク 結果 バックグラウンド 処理結果 答え",
+    }
+
+    async def execute(self, args: TaskResultArgs) -> Any:
+        tasks = self.context.tools.tasks
+        task = await tasks.wait(args.id, args.wait)
+        if task.requests:
+            await tasks.answer(task, await self.context.request(**task.requests))
+            task = await tasks.wait(args.id, args.wait)
+        if task.error is not None:
+            raise task.error
+        return _shown(task) if task.result is None else task.result
+
+
+class CancelTask(BaseTool[TaskArgs]):
+    """Cancel a task. One that has ended stays as it is."""
+
+    name = "cancel_task"
+    effect = Effect.WRITE
+    idempotent = True
+    open_world = False
+    keywords = {
+        "en": "stop a background job; abort a task",
+        "ja": "タスク 中止 キャンセル 止める",
+    }
+
+    async def execute(self, args: TaskArgs) -> Json:
+        await self.context.tools.tasks.cancel(args.id)
+        return _shown(await self.context.tools.tasks.get(args.id))
+
+
+def _shown(task: Task) -> Json:
+    done = {} if task.progress is None else dict(zip(("done", "total"), task.progress, strict=True))
+    guidance = None
+    if not task.ended or task.result is not None:
+        words = "The answer." if task.ended else "Not yet: ask again in a while."
+        guidance = Guidance(message=words, example=example_call("task_result", id=task.id))
+    return Json(
+        data={**task.fields(), "tool": task.tool, **({"progress": done} if done else {})},
+        message=Message(en=f"Task: {task.status}", ja=f"タスク: {task.status}"),
+        guidance=guidance,
+    )
+
+
 def _nothing_fits(found: FoundTools, total: int) -> str:
     """The first line is the answer; what comes nearest is named as no more than that."""
     if not found.tools:
@@ -165,10 +262,13 @@ def _how_to_go_on(shown: Sequence[FoundTool], total: int) -> str:
     return f"{left}{example_call('describe_tool', name=best)} shows its arguments; call_tool(name, arguments) calls it."
 
 
+# They need a server that runs tasks.
+TASK_TOOLS: Final = (StartTask, TaskStatus, TaskResult, CancelTask)
 TOOLS = (
     ReadMore,
     SearchTools,
     DescribeTool,
     CallTool,
+    *TASK_TOOLS,
 )
 CORE = ToolPack("core", TOOLS)

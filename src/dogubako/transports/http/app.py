@@ -100,6 +100,7 @@ class HttpApp:
         if not self._stopping:
             self._stopping = True
             self.mcp.stop_streams()
+            self._inside.tasks.drain()
             if self._console is not None:
                 self._console.stop_streams()
 

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from secrets import token_hex
 from typing import Any
 
-import jsonschema_rs
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
@@ -14,21 +13,20 @@ from pydantic import ValidationError
 
 from dogubako.contract.conversation import (
     INPUT_REQUIRED,
+    TASKS,
     URL_ELICITATION,
     ClientLogLevel,
     ElicitRequest,
-    ElicitResult,
     InputAnswer,
     InputRequest,
     InputRequests,
     InputRequired,
-    Root,
-    Sample,
     SampleRequest,
     UrlRequest,
     capability_of,
 )
 from dogubako.contract.errors import CapabilityRequiredError
+from dogubako.engine.input_requests import read_answer, request_params, written_requests
 from dogubako.transports.mcp.protocol import MODERN_VERSION
 from dogubako.transports.mcp.question_state import Answers
 
@@ -44,14 +42,17 @@ LOG_LEVEL_KEY = "dogubako.log_level"
 class McpConversation:
     """The conversation of one request. `answers` holds what the client has already answered."""
 
-    def __init__(self, ctx: Context, answers: Answers) -> None:
+    def __init__(self, ctx: Context, answers: Answers, *, takes_tasks: bool = False) -> None:
         self._ctx = ctx
+        self._takes_tasks = takes_tasks
         self._modern = ctx.protocol_version == MODERN_VERSION
         self._answers = answers
 
     def supports(self, capability: str) -> bool:
         if capability == INPUT_REQUIRED:
             return self._modern
+        if capability == TASKS:
+            return self._takes_tasks
         capabilities = self._ctx.session.client_capabilities
         declared = getattr(capabilities, "elicitation" if capability == URL_ELICITATION else capability, None)
         if isinstance(declared, types.ElicitationCapability):
@@ -77,11 +78,16 @@ class McpConversation:
                 raise CapabilityRequiredError(capability)
         if not self._modern:
             return {key: await self._ask_now(request) for key, request in requests.items()}
-        read = {key: _read(request, await self._answers.find(key, request)) for key, request in requests.items()}
+        read = {key: read_answer(request, await self._answers.find(key, request)) for key, request in requests.items()}
         missing = {key: requests[key] for key, answer in read.items() if answer is None}
         if missing:
             raise InputRequired(missing)
         return {key: answer for key, answer in read.items() if answer is not None}
+
+    @property
+    def answers_given(self) -> Mapping[str, Any]:
+        """Answers that were used, for a task that goes on with the call."""
+        return self._answers.given
 
     async def refused(self) -> None:
         """Discard the answers that came with a refused call."""
@@ -89,12 +95,8 @@ class McpConversation:
 
     def input_required(self, requests: InputRequests) -> dict[str, Any]:
         """The result that asks a client of 2026-07-28 to call again with answers and the state."""
-        asked = {
-            key: {"method": _METHODS[capability_of(one)], "params": request_params(one)}
-            for key, one in requests.items()
-        }
         state = self._answers.next_state(requests)
-        return {"resultType": "input_required", "inputRequests": asked, "requestState": state}
+        return {"resultType": "input_required", "inputRequests": written_requests(requests), "requestState": state}
 
     async def _ask_now(self, request: InputRequest) -> InputAnswer:
         for _ in range(_ASK_AGAIN):
@@ -105,7 +107,7 @@ class McpConversation:
                 raise CapabilityRequiredError(capability_of(request), hint=hint) from error
             except ValidationError:
                 continue
-            if (answer := _read(request, raw)) is not None:
+            if (answer := read_answer(request, raw)) is not None:
                 return answer
         hint = "The client answered something that does not fit the question."
         raise CapabilityRequiredError(capability_of(request), hint=hint)
@@ -130,62 +132,6 @@ class McpConversation:
         return result.model_dump(by_alias=True, mode="json", exclude_none=True)
 
 
-_METHODS = {
-    "elicitation": "elicitation/create",
-    URL_ELICITATION: "elicitation/create",
-    "sampling": "sampling/createMessage",
-    "roots": "roots/list",
-}
-
-
-def request_params(request: InputRequest) -> dict[str, Any]:
-    """The request as MCP parameters."""
-    if isinstance(request, ElicitRequest):
-        return {"message": request.message, "requestedSchema": dict(request.schema)}
-    if isinstance(request, UrlRequest):
-        return {"mode": "url", "message": request.message, "url": request.url}
-    if isinstance(request, SampleRequest):
-        message = {"role": "user", "content": {"type": "text", "text": request.prompt}}
-        system = {"systemPrompt": request.system} if request.system else {}
-        return {"messages": [message], "maxTokens": request.max_tokens} | system
-    return {}
-
-
 def connection_state(ctx: Context) -> dict[str, Any]:
     """Scratch space of the connection; the SDK has no public way to it."""
     return ctx.session._connection.state
-
-
-def _read(request: InputRequest, raw: Any) -> InputAnswer | None:
-    """The answer if it fits the question, else None: then the question is asked again."""
-    if not isinstance(raw, Mapping):
-        return None
-    if isinstance(request, ElicitRequest):
-        return _read_form(raw, request.schema)
-    if isinstance(request, UrlRequest):
-        return _read_form(raw, None)
-    if isinstance(request, SampleRequest):
-        return _read_sample(raw)
-    roots = raw.get("roots")
-    if not isinstance(roots, list):
-        return None
-    return tuple(Root(uri=str(root["uri"]), name=root.get("name")) for root in roots)
-
-
-def _read_form(raw: Mapping[str, Any], schema: Mapping[str, Any] | None) -> ElicitResult | None:
-    action = raw.get("action")
-    if action not in ("accept", "decline", "cancel"):
-        return None
-    if schema is None:
-        return ElicitResult(action=action, content={})
-    content = raw.get("content") or {}
-    if action == "accept" and not jsonschema_rs.is_valid(dict(schema), content):
-        return None
-    return ElicitResult(action=action, content=content)
-
-
-def _read_sample(raw: Mapping[str, Any]) -> Sample | None:
-    content = raw.get("content")
-    blocks = content if isinstance(content, list) else [content]
-    texts = [block["text"] for block in blocks if isinstance(block, Mapping) and isinstance(block.get("text"), str)]
-    return Sample(text="\n".join(texts), model=str(raw.get("model", ""))) if texts else None

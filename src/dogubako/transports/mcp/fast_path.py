@@ -215,6 +215,8 @@ class FastPath:
             return False
         if entry is None or entry.mirrored_in_headers or isinstance(entry.implementation, EffectByCall):
             return False
+        if entry.implementation.long_running:
+            return False
         if entry.implementation.talks and not (entry.implementation.foreign and hears_nothing):
             return False
         if self._inside.pipeline.policy.may_ask(entry):

@@ -7,6 +7,7 @@ import msgspec
 
 from dogubako._version import __version__
 from dogubako.contract.call import NO_OPTIONS, ExecutionOptions, ToolResult, error_facts
+from dogubako.contract.conversation import TASKS
 from dogubako.contract.errors import (
     AuthorizationError,
     CapabilityRequiredError,
@@ -122,6 +123,7 @@ METHOD_NOT_FOUND: Final = -32601
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
 REQUEST_CANCELLED: Final = -32800
+HEADER_MISMATCH: Final = -32020
 MISSING_CAPABILITY: Final = -32021
 # Of our own, in the range that JSON-RPC leaves to servers.
 INSUFFICIENT_SCOPE: Final = -32090
@@ -159,7 +161,8 @@ def refusal_of(error: DogubakoError | None, *, modern: bool) -> Refusal | None:
     if isinstance(error, ToolNotFoundError) and error.asked_directly:
         return Refusal(INVALID_PARAMS, error.message, error_facts(error))
     if modern and isinstance(error, CapabilityRequiredError):
-        required: dict[str, Any] = {"requiredCapabilities": {error.capability: {}}}
+        wanted: dict[str, Any] = {error.capability: {}}
+        required = {"requiredCapabilities": {"extensions": wanted} if error.capability == TASKS else wanted}
         return Refusal(MISSING_CAPABILITY, error.message, required | error_facts(error))
     return None
 

@@ -18,11 +18,9 @@ suite of the protocol answers such a tool before it asks. What they call in turn
 A call that is refused uses its state up as well, unless the refusal says that a retry makes sense (too many calls).
 """
 
-import hashlib
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import fields
 from secrets import token_hex
 from typing import Any, Final
 
@@ -33,6 +31,7 @@ import structlog
 from dogubako.contract.conversation import InputRequest, InputRequests
 from dogubako.contract.errors import DogubakoError
 from dogubako.contract.storage import OnceStore
+from dogubako.engine.input_requests import question_digest
 
 log = structlog.get_logger("dogubako.mcp")
 
@@ -72,10 +71,15 @@ class Answers:
 
     async def find(self, key: str, request: InputRequest) -> Any:
         """What the client answered to this request, or nothing. The first look uses the state up."""
-        digest, answers = _digest(key, request), await self._all()
+        digest, answers = question_digest(key, request), await self._all()
         if self._unasked and digest not in answers and key in self._responses:
             answers[digest] = _plain(self._responses[key])
         return answers.get(digest)
+
+    @property
+    def given(self) -> Mapping[str, Any]:
+        """The answers that were looked at, by the digests of their questions."""
+        return self._found or {}
 
     async def discard(self) -> None:
         """Use the state up without its answers, because the call was refused."""
@@ -86,7 +90,7 @@ class Answers:
 
     def next_state(self, requests: InputRequests) -> str:
         """The state of a round that ends with these questions."""
-        asked = {key: _digest(key, request) for key, request in requests.items()}
+        asked = {key: question_digest(key, request) for key, request in requests.items()}
         # ASCII, because the answers may hold characters that cannot be encoded.
         return json.dumps({"id": token_hex(16), "asked": asked, "answers": self._found or {}})
 
@@ -117,14 +121,3 @@ def _decoded(state: str | None) -> QuestionState | None:
 
 def _plain(response: Any) -> Any:
     return response.model_dump(by_alias=True, mode="json", exclude_none=True)
-
-
-def _digest(key: str, request: InputRequest) -> str:
-    """Hash of a question: what the client is shown, and the call that it belongs to."""
-    content = {field.name: getattr(request, field.name) for field in fields(request)}
-    text = json.dumps([key, type(request).__name__, content], sort_keys=True, default=_jsonable)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _jsonable(value: Any) -> Any:
-    return dict(value) if isinstance(value, Mapping) else str(value)

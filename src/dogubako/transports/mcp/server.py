@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 from dogubako._version import __version__
 from dogubako.contract.call import TRUSTED, Caller, Door, ToolCall, ToolResult
-from dogubako.contract.conversation import InputRequired
+from dogubako.contract.conversation import TASKS, InputRequired
 from dogubako.contract.errors import DogubakoError, ToolNotFoundError, ValidationError
 from dogubako.contract.metadata import Effect
 from dogubako.key_ring import KeyRing
@@ -39,6 +39,7 @@ from dogubako.transports.mcp.protocol import (
 from dogubako.transports.mcp.question_state import STATE_SECONDS, Answers
 from dogubako.transports.mcp.sdk_internals import SUBSCRIPTIONS_KEY, Listeners, session_of
 from dogubako.transports.mcp.shared_sessions import SharedSessions
+from dogubako.transports.mcp.tasks import TaskMethods, takes_tasks
 from dogubako.transports.toolbox import SERVER_NAME, ServedToolbox
 
 Handler = Callable[[Context, Any], Awaitable[dict[str, Any]]]
@@ -54,8 +55,8 @@ class LowLevelServer(Server[Any]):
     """Announces list changes also over HTTP, where the SDK asks for its options without arguments."""
 
     announces_changes = True
-    # The extensions that are offered now.
-    offers: Callable[[], dict[str, dict[str, Any]]] = dict
+    # The extensions that are offered now, to clients of 2026-07-28 or older ones.
+    offers: Callable[[bool], dict[str, dict[str, Any]]] = staticmethod(lambda modern: {})
 
     def create_initialization_options(
         self,
@@ -75,7 +76,9 @@ class LowLevelServer(Server[Any]):
         *,
         protocol_version: str | None = None,
     ) -> types.ServerCapabilities:
-        offered = {**(extensions or {}), **self.offers()} or None
+        # Tasks exist since 2026-07-28.
+        offers = self.offers(protocol_version == MODERN_VERSION)
+        offered = {**(extensions or {}), **offers} or None
         return super().get_capabilities(
             notification_options, experimental_capabilities, offered, protocol_version=protocol_version
         )
@@ -99,6 +102,9 @@ class McpServer:
         # Calls over stdio that run already, by the id of their request.
         self._handovers = {} if handovers is None else handovers
         self._announces_changes = announces_changes
+        # With a shared Redis a change is heard in every process. Streams of 2026-07-28 need no session.
+        self._listens = announces_changes or inside.settings.shared is not None
+        self._tasks = TaskMethods(inside, caller_of)
         self.listeners = Listeners(inside)
         # Tells other processes of changes in a session.
         self.shared: SharedSessions | None = None
@@ -142,6 +148,7 @@ class McpServer:
             "prompts/get": (types.GetPromptRequestParams, self._get_prompt),
             "completion/complete": (types.CompleteRequestParams, self._complete),
             "logging/setLevel": (types.SetLevelRequestParams, self._set_level),
+            **self._tasks.handlers(),
             **(subscriptions if self._announces_changes else {}),
         }
 
@@ -198,6 +205,8 @@ class McpServer:
 
     async def _answered(self, result: ToolResult, conversation: McpConversation, *, modern: bool) -> dict[str, Any]:
         pipeline = self._inside.pipeline
+        if result.task is not None and conversation.supports(TASKS):
+            return {"resultType": "task", **result.task.fields()}
         if result.pending is not None:
             if modern:
                 return conversation.input_required(result.pending)
@@ -212,9 +221,8 @@ class McpServer:
         self, ctx: Context, params: types.InputResponseRequestParams, *, unasked: bool = False
     ) -> McpConversation:
         responses, state = params.input_responses, params.request_state
-        return McpConversation(
-            ctx, Answers(self._inside.once, caller_of(ctx).identity, responses, state, unasked=unasked)
-        )
+        answers = Answers(self._inside.once, caller_of(ctx).identity, responses, state, unasked=unasked)
+        return McpConversation(ctx, answers, takes_tasks=takes_tasks(ctx) and bool(self._tasks.offered))
 
     def _only_reads(self, name: str) -> bool:
         try:
@@ -228,8 +236,9 @@ class McpServer:
     async def _list_templates(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
         return lists.templates(self._inside, caller_of(ctx), params.cursor)
 
-    def _extensions(self) -> dict[str, dict[str, Any]]:
-        return {lists.SKILLS_EXTENSION: {}} if self._inside.catalog.has_skills else {}
+    def _extensions(self, modern: bool) -> dict[str, dict[str, Any]]:
+        skills: dict[str, dict[str, Any]] = {lists.SKILLS_EXTENSION: {}} if self._inside.catalog.has_skills else {}
+        return skills | (self._tasks.offered if modern else {})
 
     async def _list_skills(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
         return lists.skills(self._inside, caller_of(ctx), params.cursor)
@@ -272,10 +281,10 @@ class McpServer:
         """Serve subscriptions of 2026-07-28. Only callers who may read a resource are notified of its changes."""
         try:
             self._check_subscriptions(params.notifications.resource_subscriptions or (), caller_of(ctx))
+            return await self._tasks.listen(ctx, params, self.listen)
         except DogubakoError as error:
             shown = self._inside.pipeline.responses.presentable(error)
             raise _raised(refusal_outside_tools(shown, modern=True)) from error
-        return await self.listen(ctx, params)
 
     async def _subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> dict[str, Any]:
         uris = connection_state(ctx).setdefault(SUBSCRIPTIONS_KEY, set())

@@ -111,6 +111,12 @@ class ApproveServer(Body):
     tools: list[str] | None = Field(default=None, description="By the server's names; all of them without it.")
 
 
+class UpdateTask(Body):
+    """Answers to what a task waits for."""
+
+    input_responses: dict[str, Any] = Field(description="By the keys of inputRequests, in the form of MCP.")
+
+
 class RestartServer(Body):
     """Nothing has to be said to restart a server."""
 
@@ -240,6 +246,46 @@ class ErrorAnswer(RestModel):
     details: list[ErrorDetail]
     execution_time: int
     timestamp: str
+
+
+class TaskProgress(RestModel):
+    done: float
+    total: float | None = None
+
+
+class TaskFailed(RestModel):
+    """Why a task has no result, in the words of a failed call."""
+
+    error: str
+    code: str
+    hint: str | None = None
+    retryable: bool
+    retry_after: float | None = None
+    error_id: str | None = None
+    details: list[ErrorDetail] | None = None
+
+
+class TaskInfo(RestModel):
+    """A call that goes on after it was answered."""
+
+    task_id: str
+    tool: str
+    status: str = Field(description="working, input_required, completed, failed or cancelled.")
+    status_message: str | None = None
+    progress: TaskProgress | None = None
+    created_at: str
+    last_updated_at: str
+    ttl_ms: int = Field(description="How long it is kept, from its creation.")
+    poll_interval_ms: int
+    result: Any = Field(None, description="What the call would have answered as its result.")
+    error: TaskFailed | None = Field(None, description="The tool failed, or the task could not be run.")
+    input_requests: dict[str, Any] | None = Field(None, description="What it waits for, in the form of MCP.")
+
+
+class TaskList(RestModel):
+    """The caller's own tasks, the newest first, without their results."""
+
+    tasks: list[TaskInfo]
 
 
 class ServerInfo(RestModel):

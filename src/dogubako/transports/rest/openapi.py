@@ -104,12 +104,8 @@ def _paths() -> dict[str, Any]:
             | {"parameters": [name]},
         },
         "/v1/tools/call": {
-            "post": _operation(
-                "callTool",
-                "Run a tool.",
-                models.CallAnswer,
-                models.CallRequest,
-                _CALL_ERRORS,
+            "post": _with_task(
+                _operation("callTool", "Run a tool.", models.CallAnswer, models.CallRequest, _CALL_ERRORS)
             )
         },
         "/v1/tools/{name}/call": {
@@ -121,7 +117,33 @@ def _paths() -> dict[str, Any]:
                 "searchTools", "Find tools by plain words.", models.SearchAnswer, models.SearchRequest, (413, 415, 429)
             )
         },
+        **_task_paths(),
         **_server_paths(name),
+    }
+
+
+def _with_task(operation: dict[str, Any]) -> dict[str, Any]:
+    """With `options.task` a call is answered with a task."""
+    started = _content("Started as a task.", models.TaskInfo)
+    started["headers"] = {"Location": {"schema": {"type": "string"}, "description": "Where the task is."}}
+    return {**operation, "responses": {**operation["responses"], "202": started}}
+
+
+def _task_paths() -> dict[str, Any]:
+    named = {"parameters": [{"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}]}
+    task, errors = models.TaskInfo, (404, 429, 503)
+    return {
+        "/v1/tasks": {"get": _operation("listTasks", "List your tasks.", models.TaskList, errors=(429, 503))},
+        "/v1/tasks/{id}": {
+            "get": _operation("showTask", "Show a task, with its result.", task, errors=errors) | named,
+            "delete": _operation("cancelTask", "Cancel a task.", task, errors=errors) | named,
+        },
+        "/v1/tasks/{id}/update": {
+            "post": _operation(
+                "updateTask", "Answer what a task waits for.", task, models.UpdateTask, (*errors, 413, 415)
+            )
+            | named
+        },
     }
 
 
@@ -193,11 +215,11 @@ def _schemas() -> dict[str, Any]:
     answers = (
         models.ServerInfo, models.Health, models.Readiness, models.ToolList, models.ToolDetail, models.CallAnswer,
         models.SearchAnswer, models.ErrorAnswer, models.McpServer, models.McpServerList, models.McpServerDetail,
-        models.RemovedServer,
+        models.RemovedServer, models.TaskInfo, models.TaskList,
     )  # fmt: skip
     bodies = (
         models.Arguments, models.CallRequest, models.SearchRequest, models.SwitchRequest, models.AddServer,
-        models.ApproveServer, models.RestartServer,
+        models.ApproveServer, models.RestartServer, models.UpdateTask,
     )  # fmt: skip
     _, sent = models_json_schema([(model, "serialization") for model in answers], ref_template=_REFERENCE)
     _, taken = models_json_schema([(model, "validation") for model in bodies], ref_template=_REFERENCE)

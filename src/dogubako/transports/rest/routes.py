@@ -35,6 +35,7 @@ from dogubako.transports.http.request import (
 )
 from dogubako.transports.mcp.protocol import MAX_BODY_VALUES, NOT_JSON, trace_context
 from dogubako.transports.rest.models import CallRequest, ListQuery, SearchRequest, SwitchRequest, tool_detail, tool_info
+from dogubako.transports.rest.tasks import TASKS_PATH, TaskRoutes, task_info
 from dogubako.transports.toolbox import ServedToolbox
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -96,6 +97,10 @@ class CallRoute:
             log_problem(result.error, scope)
             headers = challenge(result.error, self._inside.authenticator)
             await problem(result.error, started, headers)(scope, receive, send)
+            return
+        if result.task is not None:
+            location = (b"location", f"{TASKS_PATH}/{result.task.id}".encode())
+            await send_json(send, _encode(task_info(result.task)), 202, [location])
             return
         await send_json(send, _success(result, started))
 
@@ -170,6 +175,7 @@ class RestV1:
             Route("/v1/tools", self._list, methods=["GET"]),
             Route("/v1/tools/{name}/call", NamedCallRoute(self._inside), methods=["POST"]),
             Route("/v1/tools/{name}", self._one, methods=["GET", "PATCH"]),
+            *TaskRoutes(self._inside).routes(),
             Route("/tools", _redirect("/v1/tools", 302), methods=["GET"]),
             Route("/tools/call", _redirect("/v1/tools/call", 307), methods=["POST"]),
         ]

@@ -1,0 +1,163 @@
+"""Delivery of tasks by Docket. Only ids travel through it, as the keys of its messages.
+
+Docket pickles arguments, and unpickling runs code. Our messages have none, and what stands in their place in the
+queue is never read (`_PlainExecution`); its list of strikes, which has pickles too, is not connected. So whoever can
+write into the queue can have a known task looked at once more, and nothing else.
+"""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, Self
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+import cloudpickle
+import structlog
+from docket import CurrentExecution, Docket, Execution, Worker, worker
+from docket.strikelist import StrikeList
+
+from dogubako.contract.errors import BusyError
+from dogubako.outbound.redis_cache import failures, refusals
+
+log = structlog.get_logger("dogubako.tasks")
+
+Run = Callable[[str], Awaitable[None]]
+
+# A task whose worker was killed is delivered again after this time and a quarter of it.
+_REDELIVERY: Final = timedelta(seconds=15)
+# Work is not waited for by asking: a worker's read returns when there is some.
+_LOOK: Final = timedelta(seconds=1)
+_HEARTBEAT: Final = timedelta(seconds=10)
+_PAUSE_SECONDS: Final = 1.0
+_PUT_SECONDS: Final = 5.0
+_RUN: Final = "run"
+_DELIVERED: Final = CurrentExecution()
+_NOTHING: Final = {b"args": cloudpickle.dumps(()), b"kwargs": cloudpickle.dumps({})}
+
+
+class _PlainExecution(Execution):
+    """Takes nothing from a message of our queue but the key, and how often it was scheduled."""
+
+    @classmethod
+    async def from_message(cls, docket: Docket, message: dict[bytes, bytes], *args: Any, **more: Any) -> Self:
+        if isinstance(docket, _TaskDocket):
+            generation = message.get(b"generation", b"0")
+            message = {
+                b"function": _RUN.encode(),
+                b"key": message.get(b"key", b""),
+                b"when": datetime.now(UTC).isoformat().encode(),
+                b"attempt": b"1",
+                b"generation": generation if generation.isdigit() else b"0",
+                **_NOTHING,
+            }
+        return await super().from_message(docket, message, *args, **more)
+
+
+# The worker has no other place to say how messages are read.
+vars(worker)["Execution"] = _PlainExecution
+
+
+class _TaskDocket(Docket):
+    """A docket that does not read the list of strikes in Redis."""
+
+    @property
+    def strike_list(self) -> StrikeList:
+        return self._no_strikes
+
+    @strike_list.setter
+    def strike_list(self, connected: StrikeList) -> None:
+        self._no_strikes = StrikeList()
+
+
+class _TaskWorker(Worker):
+    """A worker that listens on no channel: tasks are cancelled by their records, which every run looks at."""
+
+    async def _cancellation_listener(self) -> None:
+        if (session := self._processing_session) is not None:
+            session.cancellation_ready.set()
+
+
+class TaskQueue:
+    """Passes ids of tasks to whichever process runs them. `url` is None for this process only."""
+
+    def __init__(self, name: str, url: str | None, run: Run, *, concurrency: int) -> None:
+        self._name = name
+        self._url = _waiting(url) if url is not None else f"memory://{secrets.token_hex(8)}"
+        self._run = run
+        # How many tasks this process runs at once; 0 if others run them.
+        self._concurrency = concurrency
+        self._docket: Docket | None = None
+        self._ready = asyncio.Event()
+        self._broken: tuple[type[Exception], ...] = (TimeoutError, OSError, *failures(), *refusals())
+
+    async def put(self, task_id: str, *, delay: float = 0) -> None:
+        """Have a task run, or raise BusyError. One that is delivered twice runs once."""
+        when = datetime.now(UTC) + timedelta(seconds=delay)
+        try:
+            async with asyncio.timeout(_PUT_SECONDS):
+                await self._ready.wait()
+                assert self._docket is not None
+                # Another key each time: Docket leaves out what it knows already.
+                await self._docket.add(_RUN, when=when, key=f"{task_id}.{secrets.token_hex(4)}")()
+        except self._broken:
+            message = "The queue of tasks does not answer: nothing was started."
+            raise BusyError(message, hint="Try again in a moment; `dogubako doctor` says more.") from None
+
+    async def work(self) -> None:
+        """Be connected, and run tasks, until cancelled."""
+        while True:
+            try:
+                async with self._connected() as queue:
+                    if self._concurrency:
+                        await self._work(queue)
+                        return
+                    await asyncio.Event().wait()
+            except self._broken as error:
+                log.warning("The queue of tasks cannot be reached", error=type(error).__name__)
+            except Exception as error:
+                # Tasks of others must not wait for ever because of one that Docket stumbled over.
+                log.error("Running tasks failed, and begins anew", exc_info=error)
+            await asyncio.sleep(_PAUSE_SECONDS)
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[Docket]:
+        queue = _TaskDocket(name=self._name, url=self._url, heartbeat_interval=_HEARTBEAT, execution_ttl=timedelta(0))
+        queue.tasks.clear()
+        queue.register(self._taking(), [_RUN])
+        async with queue:
+            self._docket = queue
+            self._ready.set()
+            try:
+                yield queue
+            finally:
+                self._ready.clear()
+                self._docket = None
+
+    def _taking(self) -> Callable[..., Awaitable[None]]:
+        async def run(execution: Execution = _DELIVERED) -> None:
+            await self._run(execution.key.partition(".")[0])
+
+        return run
+
+    async def _work(self, queue: Docket) -> None:
+        async with _TaskWorker(
+            queue,
+            name=secrets.token_hex(8),
+            concurrency=self._concurrency,
+            redelivery_timeout=_REDELIVERY,
+            reconnection_delay=timedelta(seconds=_PAUSE_SECONDS),
+            minimum_check_interval=_LOOK,
+            scheduling_resolution=_LOOK,
+            schedule_automatic_tasks=False,
+        ) as running:
+            # It returns when it is cancelled, after the tasks that it runs have ended.
+            await running.run_forever()
+
+
+def _waiting(url: str) -> str:
+    """The address without the timeouts for short operations: a worker waits for messages."""
+    parts = urlsplit(url)
+    kept = [(name, value) for name, value in parse_qsl(parts.query) if name != "socket_timeout"]
+    return urlunsplit(parts._replace(query=urlencode(kept)))
