@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, Final
 
+import click
 import pytest
 import yaml
 from pydantic import BaseModel
@@ -98,4 +99,4 @@ def test_forks_test_every_python_that_we_name() -> None:
 
 
 def test_the_commands_of_the_files_exist() -> None:
-    assert {"serve", "stdio", "demo", "connect", "disconnect", "doctor"} <= app.commands.keys()
+    assert {"serve", "stdio", "demo", "connect", "disconnect", "doctor"} <= set(app.list_commands(click.Context(app)))

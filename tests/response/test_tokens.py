@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dogubako import app
 from dogubako import settings as settings_module
 from dogubako.engine import registry
-from dogubako.response.tokens import count_tokens, fits
+from dogubako.response.tokens import count_tokens, fits, most_tokens, surely_above
 from tests.hypothesis_profiles import examples
 from tests.real_tokenizers import claude_tokens, mistral_tokens
 
@@ -234,3 +234,29 @@ def test_many_different_words_are_counted_by_their_letters() -> None:
     words = {"".join(dice.choices(string.ascii_lowercase, k=9)) for _ in range(5_000)}
 
     assert count_tokens(" ".join(words)) >= _larger(" ".join(words))
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_what_is_told_without_counting_is_true(name: str) -> None:
+    text = SAMPLES[name]
+    for part in (text, text[: len(text) // 2], text * 5):
+        tokens = count_tokens(part)
+
+        assert most_tokens(part) >= tokens
+        assert [limit for limit in (tokens, tokens + 1, 2 * tokens, 9 * tokens) if surely_above(part, limit)] == []
+
+
+@settings(max_examples=examples(150), deadline=None)
+@given(st.lists(st.one_of(WORDS, st.text(max_size=8)), max_size=40), st.integers(1, 60))
+def test_no_mixture_is_said_to_be_above_what_it_costs(parts: list[str], times: int) -> None:
+    text = " ".join(parts) * times
+
+    assert most_tokens(text) >= count_tokens(text)
+    assert not surely_above(text, count_tokens(text))
+
+
+@pytest.mark.parametrize("name", ["JSON, compact", "JSON, indented by 2"])
+def test_a_text_that_is_far_too_long_is_told_by_its_beginning(name: str) -> None:
+    text = SAMPLES[name] * 3
+
+    assert surely_above(text, count_tokens(text) // 2)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from dogubako.output import NextPage, Xml, XmlElement, example_call
 from dogubako.response.builder import ToolResponseBuilder
 from dogubako.response.tokens import count_tokens
+from dogubako.response.xml import Rendered, fit_xml, render
 from dogubako.testing import parse_call
 from dogubako.tools import ToolResult
 from tests.hypothesis_profiles import examples
@@ -185,3 +186,15 @@ def test_a_long_name_is_cut_and_everything_else_is_kept() -> None:
     written = ElementTree.fromstring(result.text)
     assert written.attrib == {"k" * 200: "1"}
     assert [(child.tag, child.text) for child in written] == [("l" * 200, "text"), ("id", "7")]
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(ELEMENTS, st.integers(30, 3_000), st.booleans())
+def test_what_was_rendered_before_is_cut_and_written_the_same(root: XmlElement, budget: int, pages: bool) -> None:
+    known, path = Rendered(), root.tag if pages else None
+    whole = render(root, known)
+    kept, cuts = fit_xml(root, budget, path, known)
+
+    assert whole == render(root)
+    assert (kept, cuts) == fit_xml(root, budget, path)
+    assert render(kept, known) == render(kept)

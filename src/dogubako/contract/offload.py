@@ -16,13 +16,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from functools import cache, partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final, ParamSpec, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 from dogubako.contract.errors import AnswerTooLargeError
 from dogubako.contract.fair_queue import FairQueue
-from dogubako.contract.output import Audio, Embedded, Image
+from dogubako.contract.output import Audio, Embedded, Image, XmlElement
 
 # Set by the engine for each attempt: forbids it to repeat the attempt, and those around it.
 forbid_repetition: ContextVar[Callable[[], None] | None] = ContextVar("dogubako_forbid_repetition", default=None)
@@ -173,21 +173,36 @@ def has_more_values(data: Any, most: int, piece_characters: int = sys.maxsize) -
 
 def _count_values(data: Any, most: int, piece_characters: int) -> int:
     """The number of values, or some number above `most`: there it stops counting."""
-    count, waiting = 0, [data]
-    while waiting:
+    # The list around it does not count.
+    count = -1
+    waiting: list[Any] = [[data]]
+    while waiting and count <= most:
         one = waiting.pop()
         kind = type(one)
-        if kind is str:
-            count += (len(one) if one.isascii() else _WIDE_WEIGHT * len(one)) // piece_characters
-        elif kind not in _PLAIN:
-            parts = one if kind is list else one.values() if kind is dict else parts_of(one)
-            count += len(parts) // piece_characters if isinstance(parts, TEXTS) else len(parts)
-            if count <= most and not isinstance(parts, TEXTS):
-                waiting += parts
-                # A name may be as long as any text.
-                waiting += one if kind is dict else names_in(one)
+        # The usual kinds first: what holds for all others takes far longer to find out.
+        names: Iterable[Any] = ()
+        if kind is list:
+            parts = one
+        elif kind is dict:
+            # A name may be as long as any text.
+            parts, names = one.values(), one
+        elif kind is XmlElement:
+            # Without its attributes where there are none, as in most elements.
+            parts = (one.tag, one.attributes, one.children) if one.attributes else (one.tag, "", one.children)
+        else:
+            parts, names = parts_of(one), names_in(one)
+        if isinstance(parts, TEXTS):
+            count += len(parts) // piece_characters
+            continue
+        count += len(parts)
         if count > most:
             break
+        for part in chain(parts, names) if names else parts:
+            kind_of_part = type(part)
+            if kind_of_part is str:
+                count += (len(part) if part.isascii() else _WIDE_WEIGHT * len(part)) // piece_characters
+            elif kind_of_part not in _PLAIN:
+                waiting.append(part)
     return count
 
 

@@ -65,6 +65,8 @@ class StoredTool(BaseTool[Any, Any]):
         tool = self._find(self.name)()
         if self.instances:
             tool.choose_instance(self.instances, self._default_instance)
+        # It says the same of itself, and would have to derive it.
+        tool.__dict__["metadata"] = self.metadata
         return tool
 
     @property

@@ -162,7 +162,13 @@ class ToolRegistryEntry:
     @cached_property
     def load(self) -> Callable[[], Awaitable[None]] | None:
         """Imports a tool that is only described so far; None for all others. To be awaited before the tool is used."""
-        return self.implementation.load if isinstance(self.implementation, StoredTool) else None
+        return self._import if isinstance(self.implementation, StoredTool) else None
+
+    async def _import(self) -> None:
+        if isinstance(stored := self.implementation, StoredTool):
+            await stored.load()
+            # From now on it is a tool like any other.
+            self.__dict__.update(implementation=stored.tool, load=None)
 
     @cached_property
     def passes_on(self) -> bool:

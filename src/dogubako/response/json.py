@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
+import msgspec
+
 from dogubako.contract.offload import has_more_values
 from dogubako.contract.output import Json
 from dogubako.response.foreign_block import check_bytes_within
@@ -18,7 +20,7 @@ from dogubako.response.jsonable import (
     with_short_names,
 )
 from dogubako.response.text import Fitted, Mask, Next, whole_or_cut
-from dogubako.response.tokens import count_tokens, far_above, far_above_characters
+from dogubako.response.tokens import count_tokens, far_above, far_above_characters, surely_above
 from dogubako.response.truncation import (
     NOTE_TOKENS,
     Cut,
@@ -30,6 +32,8 @@ from dogubako.response.truncation import (
     worth_saying,
 )
 
+# To look at each of more fields twice would take longer than to count the largest.
+_FEW_FIELDS = 8
 # Below this, a truncated value is less useful than none.
 _SMALLEST_SHARE = 24
 
@@ -42,6 +46,21 @@ def cost_of(value: Any, enough: int | None = None) -> int:
     if enough is not None and far_above(text, enough):
         return len(text)
     return count_tokens(text) + 1
+
+
+def _is_above(value: Any, budget: int) -> bool:
+    """Whether a value costs more. Most that do show it at their beginning."""
+    if has_more_values(value, far_above_characters(budget), 1):
+        return True
+    text = encode(value)
+    return surely_above(text, budget - 1) or count_tokens(text) + 1 > budget
+
+
+def _costs_of(fields: Mapping[str, Any], budget: int) -> list[int]:
+    """The cost of each field. What the only one above the budget costs is of no account: it gets what is left."""
+    above = [key for key, item in fields.items() if len(fields) <= _FEW_FIELDS and _is_above({key: item}, budget)]
+    spared = above[0] if len(above) == 1 else None
+    return [budget + 1 if key == spared else cost_of({key: item}, budget) for key, item in fields.items()]
 
 
 def fit_json(value: Any, budget: int, path: str = "data") -> tuple[Any, list[Cut]]:
@@ -70,7 +89,7 @@ def fit_page(value: Any, budget: int, page_path: str, path: str = "data") -> tup
 
 
 def _fit(value: Any, budget: int, path: str, cuts: list[Cut]) -> Any:
-    if cost_of(value, budget) <= budget:
+    if not _is_above(value, budget):
         return value
     if isinstance(value, dict) and (long := sum(len(key) > LONGEST_NAME for key in value)):
         # First in the list: the call that reads on is made of the last cut, and continues with values.
@@ -106,7 +125,7 @@ def _fit_dict(fields: dict[str, Any], budget: int, path: str, cuts: list[Cut]) -
         shown = take_whole((cost_of({key: item}, budget) for key, item in fields.items()), budget - NOTE_TOKENS)
         cuts.append(Cut(path=path, shown=shown, total=len(fields), unit="fields"))
         return dict(islice(fields.items(), shown))
-    costs = [cost_of({key: item}, budget) for key, item in fields.items()]
+    costs = _costs_of(fields, budget)
     shares = share_out(costs, budget - NOTE_TOKENS)
     if any(share < cost and share < _SMALLEST_SHARE for share, cost in zip(shares, costs, strict=True)):
         shown = take_whole(costs, budget - NOTE_TOKENS)
@@ -139,21 +158,24 @@ def build(output: Json, message: str, budget: int, next_call: Next, mask: Mask, 
     """Encode whole if it fits, else leave out the least and say what. `large` data is encoded in pieces."""
     if large:
         check_names(output.data)
-        plain, masked = _masked_in_pieces(output, message, mask)
+    whole_data = _with_next(output)
+    if large:
+        plain, masked = _masked_in_pieces(whole_data, message, mask)
         # Other parts, and what a model leaves out, were counted as well: this may fit all the same.
         hopeless = has_more_values(plain, far_above_characters(budget), 1)
         whole = None if hopeless else encode({"success": True, **plain})
     else:
-        written = encode_checked({"success": True, "message": message, "data": _with_next(output)})
+        written = encode_checked({"success": True, "message": message, "data": whole_data})
         whole = masked_json(written, mask)
         plain, masked = None, whole is not written
     if masked:
         check_bytes_within(output.data, mask)
-    if whole is not None and not far_above(whole, budget) and (tokens := count_tokens(whole)) <= budget:
+    if whole is not None and not surely_above(whole, budget) and (tokens := count_tokens(whole)) <= budget:
         # The usual case: no preparation for a cut.
         return Fitted(text=whole, tokens=tokens, trimmed=False)
     if plain is None:
-        plain, _ = _masked_in_pieces(output, message, mask)
+        # Without secrets it is what was encoded above.
+        plain = _masked_in_pieces(whole_data, message, mask)[0] if masked else msgspec.json.decode(whole or "")
 
     def cut_to(target: int) -> str:
         frame_cuts = list[Cut]()
@@ -176,7 +198,7 @@ def build(output: Json, message: str, budget: int, next_call: Next, mask: Mask, 
     return whole_or_cut(None, cut_to, nothing, budget)
 
 
-def _masked_in_pieces(output: Json, message: str, mask: Mask) -> tuple[dict[str, Any], bool]:
+def _masked_in_pieces(data: Any, message: str, mask: Mask) -> tuple[dict[str, Any], bool]:
     """Message and data, plain and without secrets whatever the tool returned, and whether there was a secret."""
     masked = False
 
@@ -186,7 +208,7 @@ def _masked_in_pieces(output: Json, message: str, mask: Mask) -> tuple[dict[str,
         masked |= result is not text
         return result
 
-    plain: dict[str, Any] = read_back({"message": message, "data": _with_next(output)}, noting)
+    plain: dict[str, Any] = read_back({"message": message, "data": data}, noting)
     return plain, masked
 
 

@@ -30,6 +30,7 @@ _MOST_MODEL_VALUES = 100_000
 _VALUE_CHARACTERS = 64
 _TEXT_ONLY = frozenset({str})
 _WITHOUT_NAMES = frozenset({str, int, float, bool, bytes, type(None)})
+_AS_IT_IS = frozenset({int, bool, type(None)})
 _FIRST_HALF, _SECOND_HALF = "\ud800", "\udc00"
 
 
@@ -273,9 +274,24 @@ def pieces_of(text: str) -> Iterator[str]:
     return (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))
 
 
+def _is_plain(value: Any) -> bool:
+    """Whether a value of an answer needs no care, as most do not."""
+    kind = type(value)
+    return value.isascii() if kind is str else kind in _AS_IT_IS
+
+
+def _plain_name(name: Any) -> str:
+    return name if type(name) is str and name.isascii() else clean_text(str(name))
+
+
 def _plain(value: Any, depth: int) -> Any:
     if depth > _MAX_DEPTH:
         raise ValueError(f"a tool returned data nested deeper than {_MAX_DEPTH} levels")
+    kind = type(value)
+    if kind is dict:
+        return {_plain_name(key): item if _is_plain(item) else _plain(item, depth + 1) for key, item in value.items()}
+    if kind is list:
+        return [item if _is_plain(item) else _plain(item, depth + 1) for item in value]
     if isinstance(value, str):
         return clean_text(value)
     if value is None or isinstance(value, int):

@@ -9,9 +9,9 @@ import msgspec
 
 from dogubako.contract.output import Markdown, NextPage, Text, Xml, XmlElement
 from dogubako.response.jsonable import clean_text
-from dogubako.response.tokens import count_tokens, far_above, far_above_characters
+from dogubako.response.tokens import count_tokens, far_above, far_above_characters, surely_above
 from dogubako.response.truncation import NOTE_TOKENS, Cut, cut_text, sentence_for, take_whole, worth_saying
-from dogubako.response.xml import fit_xml, longer_than, masked, render
+from dogubako.response.xml import Rendered, fit_xml, longer_than, masked, render
 
 
 def fit_blocks(
@@ -63,7 +63,7 @@ def whole_or_cut(whole: str | None, cut_to: Callable[[int], str], nothing: Calla
 
     `whole` is None if it is known to be too long.
     """
-    if whole is not None and not far_above(whole, budget) and (tokens := count_tokens(whole)) <= budget:
+    if whole is not None and not surely_above(whole, budget) and (tokens := count_tokens(whole)) <= budget:
         return Fitted(text=whole, tokens=tokens, trimmed=False)
     for attempt in range(_ROUNDS):
         text = cut_to(budget * (_ROUNDS - attempt) // _ROUNDS)
@@ -92,12 +92,13 @@ def xml(answer: Xml, budget: int, next_call: Next, mask: Mask) -> Fitted:
     page_path = answer.page.path if answer.page else None
     # Encoding a document that cannot fit would take far longer than encoding the part to show.
     hopeless = longer_than(answer.root, far_above_characters(budget))
-    whole = None if hopeless else mask(render(_with_next(answer)))
+    known = None if hopeless else Rendered()
+    whole = None if hopeless else mask(render(_with_next(answer), known))
     without_secrets = cache(lambda: masked(answer.root, mask))
 
     def cut_to(target: int) -> str:
-        root, cuts = fit_xml(without_secrets(), target, page_path)
-        return mask(render(_with_note(root, cuts, next_call(answer.page, cuts), budget)))
+        root, cuts = fit_xml(without_secrets(), target, page_path, known)
+        return mask(render(_with_note(root, cuts, next_call(answer.page, cuts), budget), known))
 
     def nothing() -> str:
         cuts = [Cut(path=answer.root.tag, shown=0, total=1, unit="elements")]

@@ -52,17 +52,19 @@ _WRITTEN_BY_PEOPLE: Final = ("description", "notes", "text", "comments", "summar
 _FREE: Final = ("subject", "title", "value", "label", "filename", "from", "to")
 
 
+_SHORT: Final = frozenset({str, int, float, bool, type(None)})
+
+
 def element(tag: str, value: Any) -> XmlElement:
     """Any plain data as one element."""
-    if isinstance(value, Mapping):
+    if _is_short(value):
+        return XmlElement(tag, {"untrusted": "true"} if tag in _WRITTEN_BY_PEOPLE else {}, _text(value))
+    if not isinstance(value, list | tuple):
         return _of_mapping(tag, value)
-    if isinstance(value, list | tuple):
-        if value and all(_is_short(item) for item in value):
-            return XmlElement(tag, {}, ", ".join(_text(item) for item in value))
-        one = _ONE_OF.get(tag, tag.removesuffix("s"))
-        return XmlElement(tag, {}, [element(one, item) for item in value])
-    attributes = {"untrusted": "true"} if tag in _WRITTEN_BY_PEOPLE else {}
-    return XmlElement(tag, attributes, _text(value))
+    if value and all(map(_is_short, value)):
+        return XmlElement(tag, {}, ", ".join(map(_text, value)))
+    one = _ONE_OF.get(tag, tag.removesuffix("s"))
+    return XmlElement(tag, {}, [element(one, item) for item in value])
 
 
 def has_texts(root: XmlElement) -> bool:
@@ -74,7 +76,15 @@ def has_texts(root: XmlElement) -> bool:
 
 def replaced_characters(root: XmlElement) -> int:
     """How many characters XML cannot represent; they are shown as U+FFFD."""
-    return sum(unwritable(text) for text in _texts(root))
+    found, waiting = 0, [root]
+    while waiting:
+        one = waiting.pop()
+        found += sum([unwritable(value) for value in one.attributes.values() if isinstance(value, str)])
+        if isinstance(one.children, str):
+            found += unwritable(one.children)
+        else:
+            waiting += one.children
+    return found
 
 
 def _of_mapping(tag: str, value: Mapping[str, Any]) -> XmlElement:
@@ -100,25 +110,19 @@ def _custom_field_element(field: Mapping[str, Any]) -> Iterator[XmlElement]:
 
 
 def _is_short(value: Any) -> bool:
-    return not isinstance(value, Mapping | list | tuple)
+    # To ask for a mapping takes long, and most values are texts and numbers.
+    return type(value) in _SHORT or not isinstance(value, Mapping | list | tuple)
 
 
 def _text(value: Any) -> str:
+    if type(value) is str:
+        return value if "\r" not in value else value.replace("\r\n", "\n").replace("\r", "\n")
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     # XML does this anyway; done here, so that a continued answer counts the same characters.
     return "" if value is None else str(value).replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _texts(root: XmlElement) -> Iterator[str]:
-    yield from (value for value in root.attributes.values() if isinstance(value, str))
-    if isinstance(root.children, str):
-        yield root.children
-        return
-    for child in root.children:
-        yield from _texts(child)
 
 
 _EMPTY: tuple[Any, ...] = (None, "", [], {})

@@ -35,6 +35,10 @@ class WebConnection:
     ) -> None:
         await self._stack.aclose()
 
+    @property
+    def is_open(self) -> bool:
+        return self._client is not None
+
     async def opened(self) -> "WebClient":
         """The open client. Any task may open it: nothing in it belongs to a task."""
         if self._client is not None:
