@@ -119,6 +119,18 @@ async def test_a_session_whose_end_was_missed_ends_when_it_is_renewed(
     assert (before, (await _echo(client, session)).status) == (200, 404)
 
 
+async def test_a_session_that_is_opened_while_others_are_renewed_disturbs_nobody(
+    servers: tuple[Server, Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, app, _ = servers[0]
+    monkeypatch.setattr(shared_sessions, "_RENEW_SECONDS", 0.0)
+    uses = app.mcp._sessions.last_uses()
+    session = await client.open_session()
+    await app.mcp._shared._renew(uses)  # type: ignore[union-attr]
+
+    assert (await _echo(client, session)).status == 200
+
+
 async def test_a_session_that_the_store_lost_is_stored_again_with_its_state(
     servers: tuple[Server, Server], redis: RedisProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:

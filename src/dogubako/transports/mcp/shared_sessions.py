@@ -116,9 +116,9 @@ class SharedSessions:
         if record.log_level is not None:
             state[LOG_LEVEL_KEY] = record.log_level
         opening = {**scope, "method": "POST", "headers": _OPENING_HEADERS, RESTORED: state}
-        self._keep(session, record)
         request = msgspec.json.decode(record.opening)
         async with self._sessions.opening(caller, scope, into_nothing, request) as noted:
+            self._keep(session, record)
             await self._sessions.open(session, caller, opening, _once(record.opening), noted)
 
     async def route(self, session: str, message: Any) -> None:
@@ -207,7 +207,9 @@ class SharedSessions:
     async def _renew(self, uses: dict[str, float]) -> None:
         """Renew what was used since it was renewed. A call costs no command for it."""
         now = anyio.current_time()
-        used = [one for one, when in self._renewed.items() if when < uses[one] and now - when >= _RENEW_SECONDS]
+        # Sessions that were opened a moment ago have not been used by then.
+        due = {one: when for one, when in self._renewed.items() if now - when >= _RENEW_SECONDS}
+        used = [one for one, when in due.items() if when < uses.get(one, when)]
         for begin in range(0, len(used), _RENEWED_AT_ONCE):
             some = used[begin : begin + _RENEWED_AT_ONCE]
             fates = dict(zip(some, await self._store.renew(some), strict=True))
