@@ -104,6 +104,18 @@ async def test_an_answer_for_a_process_that_ended_is_taken(servers: tuple[Server
     assert (await client.post("/mcp", answer, messages.legacy_headers(session))).status == 202
 
 
+@pytest.mark.parametrize("result", ["5", '{"a": "\\ud800"}', "1e999", "{}"])
+async def test_odd_answers_for_another_process_break_nothing(servers: tuple[Server, Server], result: str) -> None:
+    (here, _, box), (there, _, _) = servers
+    session = await here.open_session()
+    assert box.messages is not None
+    body = f'{{"jsonrpc": "2.0", "id": "{box.messages.process}.1", "result": {result}}}'.encode()
+    answered = await there.post("/mcp", body, messages.legacy_headers(session))
+    after = [(await _echo(one, session)).status for one in (here, there)]
+
+    assert answered.status < 500 and after == [200, 200]
+
+
 async def test_a_session_whose_end_was_missed_ends_when_it_is_renewed(
     servers: tuple[Server, Server], redis: RedisProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,6 +129,18 @@ async def test_a_session_whose_end_was_missed_ends_when_it_is_renewed(
     await app.mcp._shared._renew(app.mcp._sessions.last_uses())  # type: ignore[union-attr]
 
     assert (before, (await _echo(client, session)).status) == (200, 404)
+
+
+async def test_a_session_that_is_opened_while_others_are_renewed_disturbs_nobody(
+    servers: tuple[Server, Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, app, _ = servers[0]
+    monkeypatch.setattr(shared_sessions, "_RENEW_SECONDS", 0.0)
+    uses = app.mcp._sessions.last_uses()
+    session = await client.open_session()
+    await app.mcp._shared._renew(uses)  # type: ignore[union-attr]
+
+    assert (await _echo(client, session)).status == 200
 
 
 async def test_a_session_that_the_store_lost_is_stored_again_with_its_state(

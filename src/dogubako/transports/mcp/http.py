@@ -320,7 +320,7 @@ class McpEndpoint:
         if _is(message, "notifications/cancelled"):
             self._stop(session, caller, message.get("params"))
         if self._shared is not None and session and self._sessions.touch(session, caller):
-            await self._shared.route(session, message)
+            await self._shared.route(session, message, body)
         watched = _is(message, "tools/call") and "id" in message
         cancel = (lambda: self._cancel(scope, message["id"])) if watched else None
         async with self._while_welcome(scope, receive, send) as (heard, said):

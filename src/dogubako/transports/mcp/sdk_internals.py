@@ -4,7 +4,7 @@ import asyncio
 import math
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import lru_cache
 from itertools import count
 from typing import Any, Final
@@ -28,6 +28,7 @@ from mcp.server.subscriptions import (
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
+from pydantic import ValidationError
 from sse_starlette.sse import AppStatus
 from starlette.types import Message, Receive, Scope, Send
 
@@ -92,7 +93,7 @@ class Sessions:
         """When each session was used last, by the clock of `anyio.current_time`."""
         now, timeout = anyio.current_time(), self._manager.session_idle_timeout or 0
         scopes = {one: transport.idle_scope for one, transport in self._manager._server_instances.items()}
-        return {one: min(now, scope.deadline - timeout) for one, scope in scopes.items() if scope is not None}
+        return {one: min(now, scope.deadline - timeout) if scope else now for one, scope in scopes.items()}
 
     async def open(self, session_id: str, caller: Caller, scope: Scope, receive: Receive, send: Send) -> None:
         """Open a session of this id with an `initialize` request, inside of `opening`."""
@@ -111,12 +112,13 @@ class Sessions:
         if drawn in self._manager._session_owners:
             self._manager._session_owners[session_id] = self._manager._session_owners.pop(drawn)
 
-    async def deliver(self, session_id: str, message: Any) -> None:
-        """Pass on a message of the client that another process received."""
+    async def deliver(self, session_id: str, body: bytes) -> None:
+        """Pass on a message of the client that another process received, which judges it, too."""
         transport = self._manager._server_instances.get(session_id)
         if transport is not None and transport._read_stream_writer is not None:
-            parsed = jsonrpc_message_adapter.validate_python(message, by_name=False)
-            await transport._read_stream_writer.send(SessionMessage(parsed))
+            with suppress(ValidationError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+                message = jsonrpc_message_adapter.validate_json(body, by_name=False)
+                await transport._read_stream_writer.send(SessionMessage(message))
 
     async def end(self, session_id: str) -> None:
         """End a session in this process."""

@@ -54,7 +54,7 @@ class _Told(msgspec.Struct, frozen=True, array_like=True):
 
     session: str
     kind: str
-    value: str
+    value: bytes
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -116,25 +116,25 @@ class SharedSessions:
         if record.log_level is not None:
             state[LOG_LEVEL_KEY] = record.log_level
         opening = {**scope, "method": "POST", "headers": _OPENING_HEADERS, RESTORED: state}
-        self._keep(session, record)
         request = msgspec.json.decode(record.opening)
         async with self._sessions.opening(caller, scope, into_nothing, request) as noted:
+            self._keep(session, record)
             await self._sessions.open(session, caller, opening, _once(record.opening), noted)
 
-    async def route(self, session: str, message: Any) -> None:
+    async def route(self, session: str, message: Any, body: bytes) -> None:
         """Send a message of the client on to the process that waits for it, if that is another one."""
         if not isinstance(message, dict):
             return
         if message.get("method") == _CANCELLED:
-            await self._tell_all(await self._store.processes(session), session, "message", message)
+            await self._tell_all(await self._store.processes(session), session, "cancel", body)
         elif "method" not in message and isinstance(id_ := message.get("id"), str):
             process = id_.partition(".")[0]
             if process != self._messages.process:
-                await self._send(process, session, message)
+                await self._send(process, session, body)
 
-    async def _send(self, process: str, session: str, answer: dict[str, Any]) -> None:
+    async def _send(self, process: str, session: str, answer: bytes) -> None:
         try:
-            await self._messages.send(process, _TOPIC, _told(session, "message", answer))
+            await self._messages.send(process, _TOPIC, _encode(_Told(session, "answer", answer)))
         except NotDelivered:
             if await self._messages.is_alive(process):
                 message = "Your answer did not reach the process that asked."
@@ -146,17 +146,17 @@ class SharedSessions:
         await self._tell_all(await self._store.end(session), session, "end")
 
     async def set_log_level(self, session: str, level: str) -> None:
-        await self._tell_all(await self._store.set_log_level(session, level), session, "level", level)
+        await self._tell_all(await self._store.set_log_level(session, level), session, "level", level.encode())
 
     async def subscribe(self, session: str, uri: str) -> None:
-        await self._tell_all(await self._store.subscribe(session, uri), session, "subscribe", uri)
+        await self._tell_all(await self._store.subscribe(session, uri), session, "subscribe", _bytes(uri))
 
     async def unsubscribe(self, session: str, uri: str) -> None:
-        await self._tell_all(await self._store.unsubscribe(session, uri), session, "unsubscribe", uri)
+        await self._tell_all(await self._store.unsubscribe(session, uri), session, "unsubscribe", _bytes(uri))
 
-    async def _tell_all(self, processes: Collection[str], session: str, kind: str, value: Any = "") -> None:
+    async def _tell_all(self, processes: Collection[str], session: str, kind: str, value: bytes = b"") -> None:
         """Tell other processes, and wait until they know it."""
-        told = _told(session, kind, value)
+        told = _encode(_Told(session, kind, value))
         others = [self._request(one, told) for one in processes if one != self._messages.process]
         if not others:
             return
@@ -175,18 +175,19 @@ class SharedSessions:
         told = _decode(payload)
         if told.kind == "end":
             await self._sessions.end(told.session)
-        elif told.kind == "message":
-            await self._deliver(told.session, msgspec.json.decode(told.value))
+        elif told.kind in ("answer", "cancel"):
+            if told.kind == "cancel":
+                self._cancel(told.session, told.value)
+            await self._sessions.deliver(told.session, told.value)
         elif (state := self._listeners.state_of(told.session)) is not None:
-            _change(state, told.kind, told.value)
+            _change(state, told.kind, told.value.decode("utf-8", "surrogatepass"))
         return b""
 
-    async def _deliver(self, session: str, message: dict[str, Any]) -> None:
-        params = message.get("params")
-        if message.get("method") == _CANCELLED and isinstance(params, dict):
-            self._fast_path.cancel(session, params.get("requestId"))
-        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-            await self._sessions.deliver(session, message)
+    def _cancel(self, session: str, body: bytes) -> None:
+        """Cancel a call on the fast path."""
+        with suppress(msgspec.DecodeError, UnicodeError):
+            params = msgspec.json.decode(body).get("params")
+            self._fast_path.cancel(session, params.get("requestId") if isinstance(params, dict) else None)
 
     def _keep(self, session: str, record: SessionRecord) -> None:
         self._records[session] = record
@@ -207,7 +208,9 @@ class SharedSessions:
     async def _renew(self, uses: dict[str, float]) -> None:
         """Renew what was used since it was renewed. A call costs no command for it."""
         now = anyio.current_time()
-        used = [one for one, when in self._renewed.items() if when < uses[one] and now - when >= _RENEW_SECONDS]
+        # Sessions that were opened a moment ago have not been used by then.
+        due = {one: when for one, when in self._renewed.items() if now - when >= _RENEW_SECONDS}
+        used = [one for one, when in due.items() if when < uses.get(one, when)]
         for begin in range(0, len(used), _RENEWED_AT_ONCE):
             some = used[begin : begin + _RENEWED_AT_ONCE]
             fates = dict(zip(some, await self._store.renew(some), strict=True))
@@ -234,9 +237,8 @@ def _change(state: dict[str, Any], kind: str, value: str) -> None:
         subscriptions.discard(value)
 
 
-def _told(session: str, kind: str, value: Any) -> bytes:
-    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    return _encode(_Told(session, kind, text))
+def _bytes(uri: str) -> bytes:
+    return uri.encode("utf-8", "surrogatepass")
 
 
 def _owner(caller: Caller) -> str:
