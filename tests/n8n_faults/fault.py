@@ -20,6 +20,7 @@ Half = Literal[
     "third",
     "fourth",
     "strange",
+    "fifth",
 ]
 Role = Literal["source", "culprit", "victim", "merge"]
 

@@ -14,6 +14,7 @@ from dogubako.packs.n8n.models import read_execution
 
 from .daily_cases import daily_cases
 from .fault import Half, Truth
+from .fifth_cases import fifth_cases
 from .fourth_cases import fourth_cases
 from .fresh_failing import failing_cases
 from .fresh_quiet import healthy_cases, quiet_cases
@@ -42,6 +43,7 @@ HALVES: Final[tuple[Half, ...]] = (
     "third",
     "fourth",
     "strange",
+    "fifth",
 )
 # These were recorded elsewhere, and are not run again.
 TAKEN: Final = frozenset({"strange"})
@@ -59,6 +61,7 @@ _BY_HAND: Final[Mapping[Half, Callable[[], Iterator[Case]]]] = {
     "third": third_cases,
     "fourth": fourth_cases,
     "strange": strange_cases,
+    "fifth": fifth_cases,
 }
 
 Json = dict[str, Any]

@@ -65,9 +65,10 @@ def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk:
     if elsewhere is not None and _is_of_another(data, path, elsewhere):
         elsewhere = None
     if elsewhere is not None and elsewhere != path:
-        problem = f"it reads {_written(path)}, but the item has it as {_written(elsewhere)}"
         # Many things have an id or a name.
         sure = len(path) > 1 or elsewhere[:-1] == () or elsewhere[0] in _WRAPPERS
+        there = "but the item has it as" if sure else "which no node sets; the item has"
+        problem = f"it reads {_written(path)}, {there} {_written(elsewhere)}"
         return Cause(node=reader, problem=problem, place=nearest, walk=(nearest,), misread=sure)
     near = near_name(value_at(data, path[:-1]) if path[:-1] else data, path[-1])
     if near is not None:

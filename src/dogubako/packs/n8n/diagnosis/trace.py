@@ -8,11 +8,10 @@ from typing import Any, Final
 
 from dogubako.contract.redaction import visible
 from dogubako.packs.n8n.diagnosis.assignments import assigned, declared
+from dogubako.packs.n8n.diagnosis.gaps import missing_in
 from dogubako.packs.n8n.diagnosis.names import NO_FIELD_HINT, Path, never_set
 from dogubako.packs.n8n.diagnosis.references import (
-    ELEMENT,
     Reference,
-    Step,
     only_reference,
     references_in,
 )
@@ -20,7 +19,7 @@ from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
 from dogubako.packs.n8n.diagnosis.spelling import near_names
 from dogubako.packs.n8n.formatters.facts import item_error
 from dogubako.packs.n8n.formatters.flow import Place
-from dogubako.packs.n8n.formatters.truncation import is_absent, shortened, value_at
+from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
 _LONGEST_WALK: Final = 200
 _DEEPEST_FOLLOW: Final = 6
@@ -30,6 +29,7 @@ _MOST_ELEMENTS: Final = 500
 _ADDS = re.compile(r"=\s*+\{\{[^{}+]{1,200}+(?:\+[^{}+]{1,200}+){1,9}+\}\}\s*+")
 _OF_TEXTS: Final = frozenset({"length"})
 _WANTS_NUMBER = re.compile(r"number|integer|numeric|decimal|toFixed|calculate", re.IGNORECASE)
+_OF_TYPE = re.compile(r"has no \w{1,60}\(\)|was expected|no list|does not accept$|no date, so")
 # Signs of an expression that gives null or nothing on purpose.
 CHOOSES_NULL = re.compile(r"\bnull\b|\?\?|\|\||\?[^.]|\bundefined\b|isEmpty|ifEmpty|\$if\(")
 
@@ -206,6 +206,11 @@ def _through_expression(
     if typed and declared(scene, place.node).get(path[0]) == "string":
         problem = f"{'.'.join(path)} is {shown_value(value)}, {described}: this node declares it as a string"
         return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk), path=path)
+    mistyped = isinstance(value, (int, float, list, dict)) and _OF_TYPE.search(described)
+    if whole is not None and mistyped and whole.names[-1:] != path[-1:]:
+        # Another field may have been meant: a value of this type was never of use under this name.
+        problem = f"{'.'.join(path)} is {shown_value(value)}, {described}; it is made from {whole.written}"
+        return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk), path=path)
     if whole is not None:
         return _follow(scene, place.node, whole, source, path[1:], value, described, walk, depth)
     fallen_back = isinstance(value, str) and any(f"{sign}{value}{sign}" in written for sign in "'\"`")
@@ -275,57 +280,6 @@ def _follow(
 
 def _extended(cause: Cause, walk: list[Place]) -> Cause:
     return replace(cause, walk=(*walk, *cause.walk))
-
-
-def missing_in(scene: Scene, reference: Reference, place: Place | None, run: Any) -> list[tuple[Place, Path]]:
-    """The items in which this reference meets null or nothing, with the path that is missing there."""
-    found = []
-    for one in scene.places_read(reference, place, run):
-        path = gap(scene.json(one), reference)
-        if path is not None:
-            found.append((one, path))
-    return found
-
-
-def gap(data: Any, reference: Reference) -> Path | None:
-    """The part of the path that is null or absent; None where everything is there or may be missing."""
-    # The last step of a call is a method, not a field.
-    path = reference.path[:-1] if reference.called else reference.path
-    return _gap(data, path, reference.path, ())
-
-
-def _gap(data: Any, path: tuple[Step, ...], whole: tuple[Step, ...], before: Path) -> Path | None:
-    for size in range(len(before) + 1, len(path) + 1):
-        names = (*before, *(step.name for step in path[len(before) : size]))
-        if names[-1] == ELEMENT:
-            elements = value_at(data, names[:-1])
-            count = min(len(elements), _MOST_ELEMENTS) if isinstance(elements, list) else 0
-            inner = (_gap(data, path, whole, (*names[:-1], str(index))) for index in range(count))
-            return next((one for one in inner if one is not None), None)
-        value = value_at(data, names)
-        if is_absent(value) or value is None:
-            optional = size < len(whole) and whole[size].optional
-            return None if optional else names
-        into_list = isinstance(value, list) and size < len(path) and _is_index(path[size].name)
-        if (
-            isinstance(value, (str, int, float))
-            and size < len(path)
-            and size + 1 < len(whole)
-            and path[size].name not in _OF_TEXTS
-        ):
-            # A field of a text or a number is nothing, and the step behind it fails.
-            return None if whole[size + 1].optional else (*names, path[size].name)
-        if isinstance(value, list) and size < len(path) and not into_list and path[size].name not in _OF_TEXTS:
-            # A list has no such field.
-            return None if size + 1 < len(whole) and whole[size + 1].optional else (*names, path[size].name)
-        if not isinstance(value, Mapping) and not into_list:
-            # The next step is a property of strings, numbers or lists.
-            return None
-    return None
-
-
-def _is_index(name: str) -> bool:
-    return name == ELEMENT or name.isdecimal()
 
 
 def _without_partner(scene: Scene, here: Place, path: Path, walk: list[Place]) -> Cause | None:
