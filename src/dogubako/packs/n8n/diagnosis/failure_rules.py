@@ -121,7 +121,8 @@ def service_failed(failure: Failure) -> Cause | None:
 def _said(failure: Failure) -> str:
     """The service's own words, where n8n gives them beside its own."""
     told = failure.raw.get("description")
-    said = told_by(told) if isinstance(told, str) and told not in failure.message and "<" not in told else ""
+    worth = isinstance(told, str) and told not in failure.message and "<" not in told and not told.endswith("Error")
+    said = told_by(str(told)) if worth else ""
     shown = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
     return f' and says "{shortened(shown, _LONGEST_SAID)}"' if shown.strip() else ""
 

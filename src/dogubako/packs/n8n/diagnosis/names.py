@@ -8,17 +8,17 @@ from typing import Any, Final
 from unicodedata import normalize
 
 from dogubako.contract.redaction import visible
+from dogubako.packs.n8n.diagnosis.answers import odd_answer
 from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
 from dogubako.packs.n8n.diagnosis.spelling import names_alike, near_name, near_names
 from dogubako.packs.n8n.formatters.flow import Place
-from dogubako.packs.n8n.formatters.truncation import is_absent, shortened, value_at
+from dogubako.packs.n8n.formatters.truncation import is_absent, value_at
 
 _DEEPEST_KEY: Final = 4
 _MOST_SIBLINGS: Final = 200
 _MOST_SHOWN: Final = 8
-_FIRST_REFUSAL: Final = 400
 _MOST_ALIKE: Final = 2
 _WRAPPERS: Final = frozenset(
     "body data json query params result results response payload item items record fields attributes output".split()  # noqa: SIM905
@@ -33,7 +33,6 @@ CODE_TYPES: Final = frozenset({"code", "function", "functionItem"})
 _LONGEST_VALUE: Final = 80
 NO_FIELD_HINT = re.compile(r"field '([^'\n]{1,200})' (?:does not exist in|wasn't found in) any")
 _SEPARATOR = re.compile(r"[;,|\t]")
-_HTML = re.compile(r"\s*+<(?:!doctype html|html|head|body)\b", re.IGNORECASE)
 
 Path = tuple[str, ...]
 
@@ -51,7 +50,7 @@ def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk:
         return Cause(node=reader, problem=problem, place=nearest, walk=(nearest,), misread=True)
     known = (
         _not_waited(scene, name, walk)
-        or _odd_answer(scene, name, walk)
+        or odd_answer(scene, path, walk)
         or _switched_off(scene, path, walk)
         or _calculated_without(scene, path, walk)
         or _not_renamed(scene, path, walk)
@@ -253,47 +252,6 @@ def _not_waited(scene: Scene, name: str, walk: list[Place]) -> Cause | None:
             problem = f"it does not wait for its sub-workflow (waitForSubWorkflow), so there is no {name} from it"
             return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk[: walk.index(place) + 1]))
     return None
-
-
-def _odd_answer(scene: Scene, name: str, walk: list[Place]) -> Cause | None:
-    """An answer of a service that is a page, or that says why it has no data."""
-    for place in walk:
-        data = scene.json(place)
-        if scene.kind(place.node) not in ("httpRequest", "graphql") or not isinstance(data, Mapping):
-            continue
-        if any(isinstance(value, str) and is_html(value) for value in data.values()):
-            problem = f"it received an HTML page instead of JSON, so there is no {name}"
-            return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk[: walk.index(place) + 1]))
-        if (held := _in_text(data, name)) is not None:
-            problem = f"its answer came as text, not as JSON: {name} lies in the text {held}"
-            return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk[: walk.index(place) + 1]))
-        status = data.get("statusCode")
-        if isinstance(status, int) and status >= _FIRST_REFUSAL:
-            problem = f"its answer has no {name}, but the status {status}, and it is set to go on with that"
-            way = tuple(walk[: walk.index(place) + 1])
-            return Cause(node=place.node, problem=problem, place=place, walk=way, lost=True)
-        if (files := scene.item(place).get("binary")) and isinstance(files, Mapping):
-            problem = f"its answer came as a file ({', '.join(map(str, list(files)[:3]))}), so there is no {name}"
-            way = tuple(walk[: walk.index(place) + 1])
-            return Cause(node=place.node, problem=problem, place=place, walk=way, lost=True)
-        said = next((data[key] for key in ("error", "errors", "message", "detail") if data.get(key)), None)
-        if said is not None:
-            problem = f"its answer has no {name}, but says: {shortened(str(said), _LONGEST_VALUE)}"
-            way = tuple(walk[: walk.index(place) + 1])
-            return Cause(node=place.node, problem=problem, place=place, walk=way, lost=True)
-    return None
-
-
-def _in_text(data: Mapping[str, Any], name: str) -> str | None:
-    """The field whose text is JSON that has the name in it."""
-    for key, value in list(data.items())[:20]:
-        if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") and f'"{name.partition(".")[0]}"' in value:
-            return str(key)
-    return None
-
-
-def is_html(text: str) -> bool:
-    return _HTML.match(text) is not None
 
 
 def _misnamed(scene: Scene, reader: str, path: Path, near: str, walk: list[Place]) -> Cause:

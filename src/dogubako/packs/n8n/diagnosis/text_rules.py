@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.answers import is_html
 from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.gaps import gap, missing_in
-from dogubako.packs.n8n.diagnosis.names import is_html
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references, references_in, texts
 from dogubako.packs.n8n.diagnosis.replay_quiet import no_number_again
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene

@@ -102,7 +102,7 @@ def trace_type(scene: Scene, reader: str, place: Place, path: Path, described: s
     before = scene.walk(cause.place)[1:] if cause.place is not None else []
     if not alike or any(not is_absent(scene.value(one, path)) for one in before):
         return cause
-    problem = f"{cause.problem}; it is a {kind} in all {len(others) + 1} items, from '{cause.node}'"
+    problem = f"{cause.problem}; it is of this type in all {len(others) + 1} items, from '{cause.node}'"
     return replace(cause, node=reader, problem=problem, walk=())
 
 
@@ -340,4 +340,5 @@ def _lost(scene: Scene, here: Place, path: Path, walk: list[Place]) -> Cause:
         why = ": this node keeps only the fields that it sets"
     elif kind in ("httpRequest", "executeWorkflow"):
         why = ": this node puts its own answer in place of the item"
-    return Cause(node=here.node, problem=f"{'.'.join(path)} is lost here{why}", place=here, walk=tuple(walk), lost=True)
+    problem = f"{'.'.join(path)} is lost here{why}"
+    return Cause(node=here.node, problem=problem, place=here, walk=tuple(walk), lost=True, path=path)
