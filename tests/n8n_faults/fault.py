@@ -21,6 +21,7 @@ Half = Literal[
     "fourth",
     "strange",
     "fifth",
+    "sixth",
 ]
 Role = Literal["source", "culprit", "victim", "merge"]
 

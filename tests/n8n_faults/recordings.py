@@ -23,6 +23,7 @@ from .last_cases import last_cases
 from .later_cases import later_cases
 from .odd_cases import odd_cases
 from .shapes import Case, cases
+from .sixth_cases import sixth_cases
 from .strange_cases import strange_cases
 from .third_cases import third_cases
 from .unseen_failing import unseen_failing_cases
@@ -44,6 +45,7 @@ HALVES: Final[tuple[Half, ...]] = (
     "fourth",
     "strange",
     "fifth",
+    "sixth",
 )
 # These were recorded elsewhere, and are not run again.
 TAKEN: Final = frozenset({"strange"})
@@ -62,6 +64,7 @@ _BY_HAND: Final[Mapping[Half, Callable[[], Iterator[Case]]]] = {
     "fourth": fourth_cases,
     "strange": strange_cases,
     "fifth": fifth_cases,
+    "sixth": sixth_cases,
 }
 
 Json = dict[str, Any]

@@ -12,7 +12,7 @@ from .shapes import Case
 _POST = {"method": "POST", "sendBody": True}
 
 
-def sixth_failing() -> Iterator[Case]:
+def sixth_cases() -> Iterator[Case]:
     yield from _files()
     yield from _old_ways()
     yield from _mixed()
@@ -30,7 +30,11 @@ def _files() -> Iterator[Case]:
     yield case(
         "file under another name",
         [
-            get("Download", "/csv", options={"response": {"response": {"responseFormat": "file", "outputPropertyName": "report"}}}),
+            get(
+                "Download",
+                "/csv",
+                options={"response": {"response": {"responseFormat": "file", "outputPropertyName": "report"}}},
+            ),
             node("Read", "extractFromFile", 1, {"operation": "csv", "options": {}}),
         ],
         truth(None, "Read", "report", also=("Download",)),
@@ -39,7 +43,16 @@ def _files() -> Iterator[Case]:
         "file dropped by a set",
         [
             get("Download", "/csv", options={"response": {"response": {"responseFormat": "file"}}}),
-            node("Tag", "set", 3.4, {"assignments": {"assignments": [{"id": "1", "name": "tag", "value": "x", "type": "string"}]}, "includeOtherFields": True, "options": {"stripBinary": True}}),
+            node(
+                "Tag",
+                "set",
+                3.4,
+                {
+                    "assignments": {"assignments": [{"id": "1", "name": "tag", "value": "x", "type": "string"}]},
+                    "includeOtherFields": True,
+                    "options": {"stripBinary": True},
+                },
+            ),
             node("Read", "extractFromFile", 1, {"operation": "csv", "options": {}}),
         ],
         truth("Tag", "Read", "binary"),
@@ -57,7 +70,10 @@ def _files() -> Iterator[Case]:
         "base64 that is none",
         [
             data("Upload", [{"file": {"name": "a.txt"}}]),
-            every("Decode", "const text = Buffer.from($json.file.content, 'base64').toString();\nreturn { json: { text } };"),
+            every(
+                "Decode",
+                "const text = Buffer.from($json.file.content, 'base64').toString();\nreturn { json: { text } };",
+            ),
         ],
         truth(None, "Decode", "content", also=("Upload",)),
     )
@@ -65,7 +81,16 @@ def _files() -> Iterator[Case]:
         "html without the element",
         [
             get("Page", "/html", options={"response": {"response": {"responseFormat": "text"}}}),
-            node("Get price", "html", 1.2, {"operation": "extractHtmlContent", "extractionValues": {"values": [{"key": "price", "cssSelector": ".price", "returnArray": True}]}, "options": {}}),
+            node(
+                "Get price",
+                "html",
+                1.2,
+                {
+                    "operation": "extractHtmlContent",
+                    "extractionValues": {"values": [{"key": "price", "cssSelector": ".price", "returnArray": True}]},
+                    "options": {},
+                },
+            ),
             every("First", "return { json: { p: $json.price[0].replace('€', '') } };"),
         ],
         truth("Get price", "First", "price", also=("Page",)),
@@ -85,7 +110,10 @@ def _old_ways() -> Iterator[Case]:
         "items of the old function node",
         [
             data("Rows", [{"user": {"tel": "1"}}, {"user": {}}]),
-            code("Tel", "for (const item of items) {\n  item.json.tel = item.json.user.tel.replace(/^0/, '+49');\n}\nreturn items;"),
+            code(
+                "Tel",
+                "for (const item of items) {\n  item.json.tel = item.json.user.tel.replace(/^0/, '+49');\n}\nreturn items;",
+            ),
         ],
         truth("Rows", "Tel", "tel"),
     )
@@ -102,7 +130,10 @@ def _old_ways() -> Iterator[Case]:
         "jmespath with a wrong key",
         [
             data("Api", [{"people": [{"name": "A"}]}]),
-            every("Names", "const names = $jmespath($json, 'persons[*].name');\nreturn { json: { first: names[0].toUpperCase() } };"),
+            every(
+                "Names",
+                "const names = $jmespath($json, 'persons[*].name');\nreturn { json: { first: names[0].toUpperCase() } };",
+            ),
         ],
         truth(None, "Names", "persons", also=("Api",)),
     )
@@ -113,7 +144,13 @@ def _old_ways() -> Iterator[Case]:
     )
     yield case(
         "static data that is not there yet",
-        [data("Rows", [{"id": 3, "x": None}]), code("Diff", "const store = $getWorkflowStaticData('global');\nconst last = store.lastRun.id;\nreturn [{ json: { last } }];")],
+        [
+            data("Rows", [{"id": 3, "x": None}]),
+            code(
+                "Diff",
+                "const store = $getWorkflowStaticData('global');\nconst last = store.lastRun.id;\nreturn [{ json: { last } }];",
+            ),
+        ],
         truth(None, "Diff", "lastRun"),
     )
 
@@ -155,7 +192,12 @@ def _mixed() -> Iterator[Case]:
         "aggregate and then a wrong name",
         [
             data("Rows", [{"mail": "a"}, {"mail": "b"}]),
-            node("List", "aggregate", 1, {"fieldsToAggregate": {"fieldToAggregate": [{"fieldToAggregate": "mail"}]}, "options": {}}),
+            node(
+                "List",
+                "aggregate",
+                1,
+                {"fieldsToAggregate": {"fieldToAggregate": [{"fieldToAggregate": "mail"}]}, "options": {}},
+            ),
             every("Join", "return { json: { to: $json.mails.join(',') } };"),
         ],
         truth(None, "Join", "mail", also=("List",)),
@@ -164,7 +206,18 @@ def _mixed() -> Iterator[Case]:
         "wrong month in a date node",
         [
             data("Rows", [{"d": "2026-02-30T99:00"}]),
-            node("Add", "dateTime", 2, {"operation": "addToDate", "magnitude": "={{ $json.d }}", "timeUnit": "days", "duration": 3, "options": {}}),
+            node(
+                "Add",
+                "dateTime",
+                2,
+                {
+                    "operation": "addToDate",
+                    "magnitude": "={{ $json.d }}",
+                    "timeUnit": "days",
+                    "duration": 3,
+                    "options": {},
+                },
+            ),
         ],
         truth("Rows", "Add", "2026-02-30", also=("Add",)),
     )
@@ -177,7 +230,10 @@ def _mixed() -> Iterator[Case]:
         "loop variable that shadows",
         [
             data("Rows", [{"tags": ["a", "b"], "name": "n"}]),
-            code("Tags", "const out = [];\nfor (const item of $input.all()) {\n  for (const item2 of item.json.tags) {\n    out.push({ json: { tag: item2.json.name } });\n  }\n}\nreturn out;"),
+            code(
+                "Tags",
+                "const out = [];\nfor (const item of $input.all()) {\n  for (const item2 of item.json.tags) {\n    out.push({ json: { tag: item2.json.name } });\n  }\n}\nreturn out;",
+            ),
         ],
         truth(None, "Tags", "json", also=("Rows",)),
     )
@@ -185,7 +241,10 @@ def _mixed() -> Iterator[Case]:
         "promise all with a bad address",
         [
             data("Rows", [{"u": "/users/1"}, {"u": "/users/x"}]),
-            code("Fetch", f"const all = await Promise.all($input.all().map((i) => this.helpers.httpRequest({{ url: '{SERVICE}' + i.json.u, json: true }})));\nreturn all.map((json) => ({{ json }}));"),
+            code(
+                "Fetch",
+                f"const all = await Promise.all($input.all().map((i) => this.helpers.httpRequest({{ url: '{SERVICE}' + i.json.u, json: true }})));\nreturn all.map((json) => ({{ json }}));",
+            ),
         ],
         truth(None, "Fetch", "404", also=("Rows",)),
     )
@@ -211,7 +270,10 @@ def _mixed() -> Iterator[Case]:
         [
             data("Rows", [{"a": {"b": 1}}, {"a": None}, {"a": {"b": 3}}]),
             get("Log", "/ok", onError="continueRegularOutput"),
-            code("Sum", "let s = 0;\nfor (const r of $('Rows').all()) {\n  s += r.json.a.b;\n}\nreturn [{ json: { s } }];"),
+            code(
+                "Sum",
+                "let s = 0;\nfor (const r of $('Rows').all()) {\n  s += r.json.a.b;\n}\nreturn [{ json: { s } }];",
+            ),
         ],
         truth("Rows", "Sum", "a"),
     )
@@ -227,7 +289,17 @@ def _mixed() -> Iterator[Case]:
         "remove duplicates by a name that is not there",
         [
             data("Rows", [{"Mail": "a"}, {"Mail": "a"}]),
-            node("Once", "removeDuplicates", 2, {"operation": "removeDuplicateInputItems", "compare": "selectedFields", "fieldsToCompare": "mail", "options": {}}),
+            node(
+                "Once",
+                "removeDuplicates",
+                2,
+                {
+                    "operation": "removeDuplicateInputItems",
+                    "compare": "selectedFields",
+                    "fieldsToCompare": "mail",
+                    "options": {},
+                },
+            ),
         ],
         truth(None, "Once", "Mail"),
     )
@@ -244,7 +316,10 @@ def _mixed() -> Iterator[Case]:
         [
             data("Orders", [{"id": 4, "company": None}]),
             get("Check", "/status/503", onError="continueRegularOutput"),
-            every("Decide", "if ($json.score === undefined) throw new Error('no score');\nreturn { json: { ok: $json.score > 5 } };"),
+            every(
+                "Decide",
+                "if ($json.score === undefined) throw new Error('no score');\nreturn { json: { ok: $json.score > 5 } };",
+            ),
         ],
         truth("Check", "Decide", "503"),
     )
