@@ -132,6 +132,29 @@ def _made_from(failure: Failure, read: list[Reference]) -> str:
     return f", made from {' and '.join(told)}" if told else ""
 
 
+def sent_as(failure: Failure) -> str:
+    """What was sent under the names that the answer has in it, and who made it; of a login only who made it."""
+    if failure.http_code not in ("400", "401", "403", "409", "422") or (
+        len(failure.places) > 1 and failure.item_index is None
+    ):
+        return ""
+    said = {
+        word
+        for text in islice(answers(failure), _MOST_ANSWERS)
+        for word in re.findall(r"[\w$]+", text[:LONGEST_ANSWER])
+    }
+    login = failure.http_code in ("401", "403")
+    groups = ("headerParameters",) if login else ("bodyParameters", "queryParameters")
+    found = [(name, value) for group in groups for name, value in rows(failure, group) if login or name in said]
+    told = []
+    for name, written in found[:_MOST_SHOWN]:
+        for one in references_in(written)[:1]:
+            for place, value in list(failure.values(one))[:1]:
+                shown = "" if login else f" as {shown_value(value)}"
+                told.append(f"{name}{shown}, made from {one.written}, from '{failure.trace(one, place, '').node}'")
+    return f"; it sends {' and '.join(told)}" if told else ""
+
+
 def _several(failure: Failure, names: list[str], words: str) -> Cause | None:
     """Some fields that the answer names, as they were sent."""
     values = {name: value for name in names if not is_absent(value := _sent(failure, name))}
@@ -153,7 +176,8 @@ def _traced(failure: Failure, name: str, reference: Reference, tail: str) -> Cau
         return beyond
     if failure.missing(reference) or (not reference.called and (is_absent(value) or value is None)):
         cause = failure.trace_gap(reference, place)
-        return cause.with_problem(f"{cause.problem}; {name} is made from {reference.written}, {tail}")
+        made = f"; {name} is made from {reference.written}" if name != reference.written else ""
+        return cause.with_problem(f"{cause.problem}{made}, {tail}")
     if reference.called or isinstance(value, (Mapping, list)):
         return None
     return failure.trace(reference, place, f"which is sent as {name}, {tail}")

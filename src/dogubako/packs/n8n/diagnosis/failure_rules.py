@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
-from dogubako.packs.n8n.diagnosis.complaints import told_by
+from dogubako.packs.n8n.diagnosis.complaints import sent_as, told_by
 from dogubako.packs.n8n.diagnosis.contrast import is_contradicted, reconsidered
 from dogubako.packs.n8n.diagnosis.data_rules import DATA_RULES, THROWN_RULES
 from dogubako.packs.n8n.diagnosis.failures import LANGUAGE_ERRORS, Failure
@@ -46,7 +46,7 @@ _UNREAD = re.compile(
 )
 # n8n writes it so.
 _NO_OUTPUT = re.compile(r"ou?t?put (-?\d{1,9}) is not allowed")
-_LONGEST_SAID: Final = 160
+_LONGEST_SAID: Final = 240
 _BAD_REQUEST: Final = frozenset({"400", "404", "405", "410", "422", "ENOTFOUND", "ERR_INVALID_URL"})
 
 
@@ -115,7 +115,7 @@ def service_failed(failure: Failure) -> Cause | None:
         cause = refused_request(failure, words)
     if cause is not None and not is_contradicted(failure, cause):
         return cause
-    return Cause(node=failure.node, problem=f"{words}{_address_made_from(failure, code)}")
+    return Cause(node=failure.node, problem=f"{words}{_address_made_from(failure, code) or sent_as(failure)}")
 
 
 def _said(failure: Failure) -> str:
@@ -123,6 +123,12 @@ def _said(failure: Failure) -> str:
     told = failure.raw.get("description")
     worth = isinstance(told, str) and told not in failure.message and "<" not in told and not told.endswith("Error")
     said = told_by(str(told)) if worth else ""
+    if isinstance(said, str) and " " not in said.strip():
+        # A code; the sentence may be in the whole answer.
+        whole = next(
+            (one for one in map(told_by, texts(failure.raw.get("messages"))) if isinstance(one, (dict, list))), None
+        )
+        said = whole or said
     shown = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
     return f' and says "{shortened(shown, _LONGEST_SAID)}"' if shown.strip() else ""
 
@@ -130,7 +136,7 @@ def _said(failure: Failure) -> str:
 def _address_made_from(failure: Failure, code: str) -> str:
     """The fields that the address was made from, where a service or host was not found there."""
     url = failure.settings.get("url")
-    if code not in ("404", "410", "ENOTFOUND") or not isinstance(url, str):
+    if (code.isdecimal() and code not in ("404", "410")) or not isinstance(url, str):
         return ""
     told = []
     for reference in references_in(url):

@@ -83,6 +83,15 @@ def unpaired_dropped(scene: Scene) -> Cause | None:
     return None
 
 
+def few_left(scene: Scene) -> Cause | None:
+    """A Limit node that left items out. That is what it is for, so it is told only beside a failure."""
+    for at in scene.first_runs:
+        given, passed = scene.execution.items_given_to(at.run), at.run.items_out
+        if scene.kind(at.node) == "limit" and passed < given:
+            return Cause(node=at.node, problem=f"it passed on {passed} of {given} items", certain=False)
+    return None
+
+
 def split_no_list(scene: Scene) -> Cause | None:
     """A Split Out node that was given a text in place of a list."""
     for at in scene.first_runs:

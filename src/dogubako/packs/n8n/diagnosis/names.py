@@ -26,11 +26,12 @@ _WRAPPERS: Final = frozenset(
 # Nodes that put an answer from outside in place of the item.
 _ANSWERS: Final = frozenset({"httpRequest", "graphql", "executeWorkflow"})
 # Nodes that pass items on as they are.
-_PASSES: Final = frozenset(
+PASSES: Final = frozenset(
     "if filter switch merge noOp wait limit sort splitInBatches removeDuplicates respondToWebhook".split()  # noqa: SIM905
 )
 CODE_TYPES: Final = frozenset({"code", "function", "functionItem"})
 _LONGEST_VALUE: Final = 80
+_DESTINATION = re.compile(r"dest|output|property", re.IGNORECASE)
 NO_FIELD_HINT = re.compile(r"field '([^'\n]{1,200})' (?:does not exist in|wasn't found in) any")
 _SEPARATOR = re.compile(r"[;,|\t]")
 
@@ -52,6 +53,7 @@ def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk:
         _not_waited(scene, name, walk)
         or odd_answer(scene, path, walk)
         or _switched_off(scene, path, walk)
+        or _would_write(scene, path, walk)
         or _calculated_without(scene, path, walk)
         or _not_renamed(scene, path, walk)
         or _only_this_item(scene, path, walk)
@@ -157,7 +159,7 @@ def _meant(scene: Scene, reader: str, path: Path, data: Any) -> str | None:
 def _emptied(scene: Scene, walk: list[Place]) -> Place:
     """Who made the item empty: the nearest node that does not just pass items on. Items of triggers are often empty."""
     bare = list(takewhile(lambda place: scene.json(place) == {}, walk))
-    return next((place for place in bare if scene.kind(place.node) not in _PASSES), bare[-1])
+    return next((place for place in bare if scene.kind(place.node) not in PASSES), bare[-1])
 
 
 def _why_empty(scene: Scene, empty: Place) -> str:
@@ -203,6 +205,18 @@ def _switched_off(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
         if node is not None and node.disabled and path[0] in written_names(scene, place.node):
             problem = f"it is disabled, so it does not make {'.'.join(path)}"
             return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk[: walk.index(place) + 1]))
+    return None
+
+
+def _would_write(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
+    """A node on the way whose settings say that it writes this field, and that did not."""
+    for place in walk:
+        settings = scene.settings.get(place.node, {})
+        keys = [key for key, value in settings.items() if value == path[0] and _DESTINATION.search(key)]
+        if keys and scene.kind(place.node) not in ("set", *CODE_TYPES):
+            problem = f"it is set to write {'.'.join(path)} ({keys[0]}), and did not{_why_empty(scene, place)}"
+            way = tuple(walk[: walk.index(place) + 1])
+            return Cause(node=place.node, problem=problem, place=place, walk=way, lost=True)
     return None
 
 

@@ -93,6 +93,9 @@ def _is_tested(scene: Scene, node: str) -> bool:
 def _refusal(data: Mapping[str, Any]) -> str | None:
     sign = next((key for key in ("ok", "success") if data.get(key) is False), None)
     why = next(((key, data[key]) for key in ("error", "errors", "message", "reason", "detail") if data.get(key)), None)
+    failed = str(data.get("status")).casefold() in ("error", "fail", "failed", "failure")
+    if why is not None and sign is None and (failed or (why[0] == "errors" and "data" in data and not data["data"])):
+        return f"{why[0]}: {shortened(str(why[1]), _LONGEST_REASON)}{', and status: error' if failed else ''}"
     if sign is None or why is None:
         return None
     return f"{sign}: false, {why[0]}: {shortened(str(why[1]), _LONGEST_REASON)}"

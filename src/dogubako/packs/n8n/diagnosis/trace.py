@@ -9,10 +9,11 @@ from typing import Any, Final
 from dogubako.contract.redaction import visible
 from dogubako.packs.n8n.diagnosis.assignments import assigned, declared
 from dogubako.packs.n8n.diagnosis.gaps import missing_in
-from dogubako.packs.n8n.diagnosis.names import NO_FIELD_HINT, Path, never_set
+from dogubako.packs.n8n.diagnosis.names import CODE_TYPES, NO_FIELD_HINT, Path, never_set
 from dogubako.packs.n8n.diagnosis.references import (
     Reference,
     only_reference,
+    references,
     references_in,
 )
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
@@ -83,12 +84,28 @@ def _trace_value(scene: Scene, place: Place, path: Path, described: str, depth: 
     followed = followed or _through_split(scene, made_at, path, value, described, walk, depth)
     if followed is not None:
         return followed
+    if value is None and depth < _DEEPEST_FOLLOW and (emptied := _from_empty(scene, made_at, path, depth)) is not None:
+        return _extended(emptied, walk)
     name = ".".join(path)
     problem = f"{name} is null" if value is None else f"{name} is {shown_value(value)}, {described}"
     run = scene.run_of(made_at)
     missed = next((one for one in run.hints if NO_FIELD_HINT.search(one)), None) if run is not None else None
     told = f"{problem}; n8n says of this node: {shortened(missed, _LONGEST_HINT)}" if missed else problem
     return Cause(node=made_at.node, problem=told, place=made_at, walk=tuple(walk), path=path)
+
+
+def _from_empty(scene: Scene, place: Place, path: Path, depth: int) -> Cause | None:
+    """Code that made null of the only field that it reads and that is an empty text."""
+    source = next(iter(scene.parents(place)), None)
+    if scene.kind(place.node) not in CODE_TYPES or source is None or not is_absent(scene.value(source, path)):
+        return None
+    read = {one.names: one for one in references(scene.settings.get(place.node, {})) if one.node is None}
+    names = {one.names[:-1] if one.called else one.names for one in read.values()}
+    empty = [one for one in names if one and scene.value(source, one) == ""]
+    if len(empty) != 1:
+        return None
+    told = f"an empty text, of which '{place.node}' makes {'.'.join(path)}: null"
+    return replace(trace_value(scene, source, empty[0], told, depth + 1), certain=False)
 
 
 def trace_type(scene: Scene, reader: str, place: Place, path: Path, described: str) -> Cause:
