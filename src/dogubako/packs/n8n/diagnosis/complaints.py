@@ -7,11 +7,12 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references_in, texts
-from dogubako.packs.n8n.diagnosis.scene import Cause
-from dogubako.packs.n8n.diagnosis.trace import shown_value
+from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
+from dogubako.packs.n8n.diagnosis.trace import shown_value, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
 
@@ -141,18 +142,38 @@ def sent_as(failure: Failure) -> str:
     said = {
         word
         for text in islice(answers(failure), _MOST_ANSWERS)
-        for word in re.findall(r"[\w$]+", text[:LONGEST_ANSWER])
+        for word in re.findall(r"[\w$]+", text[:LONGEST_ANSWER].casefold())
     }
     login = failure.http_code in ("401", "403")
-    groups = ("headerParameters",) if login else ("bodyParameters", "queryParameters")
-    found = [(name, value) for group in groups for name, value in rows(failure, group) if login or name in said]
+    headers = [*rows(failure, "headerParameters")] if login else []
+    sent = [one for group in ("bodyParameters", "queryParameters") for one in rows(failure, group)]
+    sent += [one for text in texts(failure.settings.get("jsonBody")) for one in written_in(text)]
+    found = [*headers, *(one for one in sent if one[0].casefold() in said)]
     told = []
     for name, written in found[:_MOST_SHOWN]:
         for one in references_in(written)[:1]:
             for place, value in list(failure.values(one))[:1]:
                 shown = "" if login else f" as {shown_value(value)}"
-                told.append(f"{name}{shown}, made from {one.written}, from '{failure.trace(one, place, '').node}'")
+                made = failure.trace(one, place, "")
+                there = made_there(failure.scene, made)
+                told.append(f"{name}{shown}, made from {one.written}, from '{made.node}'{there}")
     return f"; it sends {' and '.join(told)}" if told else ""
+
+
+def made_there(scene: Scene, made: Cause) -> str:
+    """What the expression of the Set node read that built a value, and where that comes from."""
+    written = assigned(scene, made.node).get(made.path[0]) if made.place is not None and made.path else None
+    run = scene.run_of(made.place) if made.place is not None else None
+    if written is None or made.place is None or run is None:
+        return ""
+    source = next(iter(scene.parents(made.place)), None)
+    found = [(one, where) for one in references_in(written) for where in scene.places_read(one, source, run)[:1]]
+    told = [
+        f"{one.written} from '{trace_value(scene, where, one.names, '').node}'"
+        for one, where in found[:_MOST_SHOWN]
+        if not one.called
+    ]
+    return f" (built there from {' and '.join(told)})" if told else ""
 
 
 def _several(failure: Failure, names: list[str], words: str) -> Cause | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
-from dogubako.packs.n8n.diagnosis.complaints import sent_as, told_by
+from dogubako.packs.n8n.diagnosis.complaints import made_there, sent_as, told_by
 from dogubako.packs.n8n.diagnosis.contrast import is_contradicted, reconsidered
 from dogubako.packs.n8n.diagnosis.data_rules import DATA_RULES, THROWN_RULES
 from dogubako.packs.n8n.diagnosis.failures import LANGUAGE_ERRORS, Failure
@@ -16,7 +16,14 @@ from dogubako.packs.n8n.diagnosis.references import references_in, texts
 from dogubako.packs.n8n.diagnosis.requests import refused_request
 from dogubako.packs.n8n.diagnosis.scene import Cause, conditions_of
 from dogubako.packs.n8n.diagnosis.spelling import near_names
-from dogubako.packs.n8n.diagnosis.trace import joined_texts, shown_value, swallowed_before, trace_missing, trace_value
+from dogubako.packs.n8n.diagnosis.trace import (
+    built_from_hole,
+    joined_texts,
+    shown_value,
+    swallowed_before,
+    trace_missing,
+    trace_value,
+)
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
@@ -47,6 +54,7 @@ _UNREAD = re.compile(
 # n8n writes it so.
 _NO_OUTPUT = re.compile(r"ou?t?put (-?\d{1,9}) is not allowed")
 _LONGEST_SAID: Final = 240
+_LARGEST_EXACT: Final = 2**53
 _BAD_REQUEST: Final = frozenset({"400", "404", "405", "410", "422", "ENOTFOUND", "ERR_INVALID_URL"})
 
 
@@ -110,7 +118,7 @@ def service_failed(failure: Failure) -> Cause | None:
     if code is None or not (_NETWORK.fullmatch(code) or (code.isdecimal() and 400 <= int(code) <= 599)):
         return None
     words = f"{_service_words(code)}{_said(failure)}"
-    cause = _request_from_nothing(failure) if code in _BAD_REQUEST else None
+    cause = (_request_from_nothing(failure) or _address_with_hole(failure)) if code in _BAD_REQUEST else None
     if cause is None and code.startswith("4"):
         cause = refused_request(failure, words)
     if cause is not None and not is_contradicted(failure, cause):
@@ -145,8 +153,11 @@ def _address_made_from(failure: Failure, code: str) -> str:
         for place in failure.read(reference)[:1]:
             value = failure.scene.value(place, names)
             if isinstance(value, (str, int, float)):
-                maker = trace_value(failure.scene, place, names, "").node
-                told.append(f"{'.'.join(names)}, which is {shown_value(value)}, from '{maker}'")
+                made = trace_value(failure.scene, place, names, "")
+                large = str(value).isdecimal() and int(value) >= _LARGEST_EXACT
+                exact = ", too large to be exact where it was read as a number" if large else ""
+                there = made_there(failure.scene, made)
+                told.append(f"{'.'.join(names)}, which is {shown_value(value)}{exact}, from '{made.node}'{there}")
     return f"; the address is made from {' and '.join(told[:3])}" if told else ""
 
 
@@ -183,6 +194,16 @@ def _request_from_nothing(failure: Failure) -> Cause | None:
             cause = trace_missing(failure.scene, failure.node, reference, place, path)
             answer = f" ({_service_words(failure.http_code)})" if failure.http_code else ""
             return cause.with_problem(f"{cause.problem}, and the address of the request is made from it{answer}")
+    return None
+
+
+def _address_with_hole(failure: Failure) -> Cause | None:
+    """The address has a value that an earlier expression built without a part that was not there."""
+    url = failure.settings.get("url")
+    for reference in references_in(_before_query(url)) if isinstance(url, str) else ():
+        for place, value in list(failure.values(reference))[:1]:
+            if isinstance(value, str) and (cause := built_from_hole(failure.scene, place, reference.names)) is not None:
+                return cause.with_problem(f"{cause.problem}, and the address of the request is made from it")
     return None
 
 

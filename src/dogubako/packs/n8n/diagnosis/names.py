@@ -31,7 +31,7 @@ PASSES: Final = frozenset(
 )
 CODE_TYPES: Final = frozenset({"code", "function", "functionItem"})
 _LONGEST_VALUE: Final = 80
-_DESTINATION = re.compile(r"dest|output|property", re.IGNORECASE)
+_DESTINATION = re.compile(r"dest|output", re.IGNORECASE)
 NO_FIELD_HINT = re.compile(r"field '([^'\n]{1,200})' (?:does not exist in|wasn't found in) any")
 _SEPARATOR = re.compile(r"[;,|\t]")
 

@@ -263,8 +263,10 @@ class Diagnosis:
         several = len(failure.places) > 1
         index = shown.item if shown is not None and several and shown in failure.places else failure.item_index
         if index is not None and failure.places:
-            return f"; it was working on item {index}"
-        if failure.raw.get("description") in ("ReferenceError", "SyntaxError"):
+            round_of = f" of its run {failure.index}" if failure.index else ""
+            return f"; it was working on item {index}{round_of}"
+        if not failure.is_thrown and failure.raw.get("description") not in ("TypeError", "RangeError"):
+            # Settings or code are at fault, and no item is.
             return ""
         count = len(failure.places)
         return f"; it had {count} items, and n8n does not tell which one" if count > 1 else ""

@@ -266,6 +266,10 @@ def date_from_nothing(scene: Scene) -> Cause | None:
                 source = next(iter(scene.parents(place)), None)
                 for where in scene.places_read(reference, source, at.run)[:1]:
                     value = scene.value(where, reference.names)
+                    if is_absent(value):
+                        cause = trace_missing(scene, at.node, reference, where, reference.names)
+                        if cause.misread or cause.lost or cause.node != at.node:
+                            return cause.with_problem(f"{cause.problem}; '{at.node}' makes a date of it")
                     if value is None or value == "" or is_absent(value):
                         return _made(at, place, f"it makes a date of {reference.written}, which is empty")
     return None

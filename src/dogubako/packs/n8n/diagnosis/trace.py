@@ -64,7 +64,9 @@ def _trace_missing(scene: Scene, reader: str, reference: Reference, place: Place
         if not known or known[0] in walk:
             break
         walk.append(known[0])
-    return never_set(scene, reader, reference, path, walk)
+    bare = bool(path[1:]) and scene.value(place, path[:-1]) == {} and depth < _DEEPEST_FOLLOW
+    hollow = built_from_hole(scene, place, path[:-1], depth + 1) if bare else None
+    return hollow or never_set(scene, reader, reference, path, walk)
 
 
 def trace_value(scene: Scene, place: Place, path: Path, described: str, depth: int = 0) -> Cause:
@@ -106,6 +108,22 @@ def _from_empty(scene: Scene, place: Place, path: Path, depth: int) -> Cause | N
         return None
     told = f"an empty text, of which '{place.node}' makes {'.'.join(path)}: null"
     return replace(trace_value(scene, source, empty[0], told, depth + 1), certain=False)
+
+
+def built_from_hole(scene: Scene, place: Place, path: Path, depth: int = 0) -> Cause | None:
+    """Who is to blame that an expression of a Set node built this value without a part that was not there."""
+    made = trace_value(scene, place, path, "", depth + 1)
+    written = assigned(scene, made.node).get(made.path[0]) if made.place is not None and made.path else None
+    run = scene.run_of(made.place) if made.place is not None else None
+    if written is None or made.place is None or run is None:
+        return None
+    source = next(iter(scene.parents(made.place)), None)
+    for reference in references_in(written):
+        for where, missing in missing_in(scene, _firmly(reference), source, run)[:1]:
+            cause = trace_missing(scene, made.node, reference, where, missing, depth + 1)
+            shown = f"{'.'.join(made.path)} is {shown_value(scene.value(made.place, made.path))}"
+            return replace(cause, problem=f"{cause.problem}, so in '{made.node}' {shown}", certain=False)
+    return None
 
 
 def trace_type(scene: Scene, reader: str, place: Place, path: Path, described: str) -> Cause:
@@ -285,7 +303,8 @@ def _follow(
     run = scene.run_of(walk[-1])
     if run is None:
         return None
-    missing = next(iter(missing_in(scene, reference, source, run)), None)
+    firm = _firmly(reference) if value is None else reference
+    missing = next(iter(missing_in(scene, firm, source, run)), None)
     if missing is not None:
         return _extended(trace_missing(scene, node, reference, *missing, depth + 1), walk)
     for place in scene.places_read(reference, source, run)[:1]:
