@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.assignments import assigned
@@ -27,6 +27,7 @@ _LONGEST_WRITTEN: Final = 20_000
 _MOST_SHOWN: Final = 3
 # Other statuses are not about what was sent.
 _ABOUT_DATA: Final = frozenset({"400", "409", "422"})
+_SAYS_WHY: Final = frozenset({"400", "401", "403", "409", "422"})
 _STATUS_FIRST = re.compile(r"[45]\d\d - ")
 _NAMES_FIELD: Final = ("field", "param", "parameter", "property", "pointer", "loc", "path", "target", "attribute")
 _HOLDS_ERRORS: Final = frozenset({"errors", "fields", "violations", "details", "invalid_params", "invalidParams"})
@@ -135,29 +136,41 @@ def _made_from(failure: Failure, read: list[Reference]) -> str:
 
 def sent_as(failure: Failure) -> str:
     """What was sent under the names that the answer has in it, and who made it; of a login only who made it."""
-    if failure.http_code not in ("400", "401", "403", "409", "422") or (
-        len(failure.places) > 1 and failure.item_index is None
-    ):
+    unknown = len(failure.places) > 1 and failure.item_index is None
+    if failure.http_code not in _SAYS_WHY or unknown or not failure.places:
         return ""
-    said = {
-        word
-        for text in islice(answers(failure), _MOST_ANSWERS)
-        for word in re.findall(r"[\w$]+", text[:LONGEST_ANSWER].casefold())
-    }
+    texts_said = [text[:LONGEST_ANSWER].casefold() for text in islice(answers(failure), _MOST_ANSWERS)]
+    said = {word for text in texts_said for word in re.findall(r"[\w$]+", text)}
     login = failure.http_code in ("401", "403")
-    headers = [*rows(failure, "headerParameters")] if login else []
-    sent = [one for group in ("bodyParameters", "queryParameters") for one in rows(failure, group)]
-    sent += [one for text in texts(failure.settings.get("jsonBody")) for one in written_in(text)]
-    found = [*headers, *(one for one in sent if one[0].casefold() in said)]
+    found = [*_headers(failure)] if login else []
+    found += [one for one in _sent_fields(failure) if one[0].casefold() in said]
     told = []
     for name, written in found[:_MOST_SHOWN]:
         for one in references_in(written)[:1]:
             for place, value in list(failure.values(one))[:1]:
                 shown = "" if login else f" as {shown_value(value)}"
-                made = failure.trace(one, place, "")
-                there = made_there(failure.scene, made)
-                told.append(f"{name}{shown}, made from {one.written}, from '{made.node}'{there}")
+                made = f", made from {one.written}" if one.written != name else ""
+                told.append(f"{name}{shown}{made}, from '{_first_having(failure.scene, place, one.names).node}'")
     return f"; it sends {' and '.join(told)}" if told else ""
+
+
+def _headers(failure: Failure) -> Iterator[tuple[str, str]]:
+    return rows(failure, "headerParameters")
+
+
+def _sent_fields(failure: Failure) -> Iterator[tuple[str, str]]:
+    """The fields of the body and the query, with the expressions that they are made from."""
+    for group in ("bodyParameters", "queryParameters"):
+        yield from rows(failure, group)
+    for text in texts(failure.settings.get("jsonBody")):
+        yield from written_in(text)
+    if sends_item(failure):
+        yield from ((name, f"$json[{json.dumps(name)}]") for name in keys_of(failure.scene.json(failure.places[0])))
+
+
+def _first_having(scene: Scene, place: Place, names: tuple[str, ...]) -> Place:
+    """The earliest item of the way that has the field under this name."""
+    return list(takewhile(lambda one: one == place or not is_absent(scene.value(one, names)), scene.walk(place)))[-1]
 
 
 def made_there(scene: Scene, made: Cause) -> str:

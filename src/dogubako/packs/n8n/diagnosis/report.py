@@ -8,7 +8,7 @@ from dogubako.packs.n8n.diagnosis.failure_rules import cause_of
 from dogubako.packs.n8n.diagnosis.failures import Failure, failure_of, failure_of_item
 from dogubako.packs.n8n.diagnosis.families import given_back, handed_down
 from dogubako.packs.n8n.diagnosis.flow_rules import FLOW_RULES, ended_empty
-from dogubako.packs.n8n.diagnosis.loss_rules import LOSS_RULES, few_left
+from dogubako.packs.n8n.diagnosis.loss_rules import LOSS_RULES, fallback_taken, few_left
 from dogubako.packs.n8n.diagnosis.number_rules import NUMBER_RULES
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
 from dogubako.packs.n8n.diagnosis.text_rules import TEXT_RULES
@@ -24,7 +24,7 @@ _LONGEST_PROBLEM: Final = 600
 _PATH_END: Final = 8
 _MOST_OTHERS: Final = 2
 _QUIET_RULES: Final = (*TEXT_RULES, *FLOW_RULES, *LOSS_RULES, *NUMBER_RULES)
-_BEFORE_CHECKS: Final = (*LOSS_RULES, *NUMBER_RULES, few_left, *TEXT_RULES)
+_BEFORE_CHECKS: Final = (*LOSS_RULES, *NUMBER_RULES, few_left, fallback_taken, *TEXT_RULES)
 _NOTHING_WRONG: Final = "nothing is known to be wrong"
 
 

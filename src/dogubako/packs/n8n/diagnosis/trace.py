@@ -309,6 +309,10 @@ def _follow(
         return _extended(trace_missing(scene, node, reference, *missing, depth + 1), walk)
     for place in scene.places_read(reference, source, run)[:1]:
         path = (*reference.names, *rest)
+        held = scene.value(place, path[:-1]) if value is None and path[1:] else None
+        if isinstance(held, (str, int, float)) and is_absent(scene.value(place, path)):
+            told = f"so there is no {path[-1]} in it"
+            return _extended(trace_value(scene, place, path[:-1], told, depth + 1), walk)
         if _same(scene.value(place, path), value) or (value is None and scene.value(place, path) is None):
             return _extended(trace_value(scene, place, path, described, depth + 1), walk)
     return None
