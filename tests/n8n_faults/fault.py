@@ -20,6 +20,8 @@ Half = Literal[
     "third",
     "fourth",
     "strange",
+    "fifth",
+    "sixth",
 ]
 Role = Literal["source", "culprit", "victim", "merge"]
 

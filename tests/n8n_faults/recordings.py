@@ -14,6 +14,7 @@ from dogubako.packs.n8n.models import read_execution
 
 from .daily_cases import daily_cases
 from .fault import Half, Truth
+from .fifth_cases import fifth_cases
 from .fourth_cases import fourth_cases
 from .fresh_failing import failing_cases
 from .fresh_quiet import healthy_cases, quiet_cases
@@ -22,6 +23,7 @@ from .last_cases import last_cases
 from .later_cases import later_cases
 from .odd_cases import odd_cases
 from .shapes import Case, cases
+from .sixth_cases import sixth_cases
 from .strange_cases import strange_cases
 from .third_cases import third_cases
 from .unseen_failing import unseen_failing_cases
@@ -42,6 +44,8 @@ HALVES: Final[tuple[Half, ...]] = (
     "third",
     "fourth",
     "strange",
+    "fifth",
+    "sixth",
 )
 # These were recorded elsewhere, and are not run again.
 TAKEN: Final = frozenset({"strange"})
@@ -59,6 +63,8 @@ _BY_HAND: Final[Mapping[Half, Callable[[], Iterator[Case]]]] = {
     "third": third_cases,
     "fourth": fourth_cases,
     "strange": strange_cases,
+    "fifth": fifth_cases,
+    "sixth": sixth_cases,
 }
 
 Json = dict[str, Any]

@@ -49,6 +49,8 @@ _SAID: Final[Mapping[str, str]] = {
     "currency": '{"error": {"code": "invalid_currency", "param": "currency", "message": "Invalid currency: EURO"}}',
     "consent": '{"errors": {"consent": ["must be accepted"]}}',
     "to": '{"errors": [{"field": "to", "message": "is required"}]}',
+    "paged": '{"rows": [{"id": 1}], "next": "/paged?page=2"}',
+    "phone": '{"error": "phone must begin with +"}',
     "team": '{"error": "team name is reserved"}',
 }
 

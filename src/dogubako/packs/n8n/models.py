@@ -103,11 +103,6 @@ class ResultData(Struct, rename="camel", gc=False):
     def error(self) -> dict[str, Any] | None:
         return _object(self.error_json)
 
-    @property
-    def pinned(self) -> frozenset[str]:
-        """The nodes that did not run, but gave out items that a person pinned to them."""
-        return frozenset(_object(self.pin_json) or ())
-
 
 class ExecutionBody(Struct, rename="camel", gc=False):
     """The part of an execution that n8n returns only on request."""
@@ -159,6 +154,7 @@ class WorkflowData(Struct, rename="camel", gc=False):
     name: str = ""
     nodes: list[Node] = []
     connections: Connections = {}
+    pin_json: Raw = msgspec.field(name="pinData", default=_NULL)
 
     def node(self, name: str) -> Node | None:
         return next((node for node in self.nodes if node.name == name), None)
@@ -197,6 +193,12 @@ class Execution(Struct, rename="camel", gc=False):
     @property
     def workflow(self) -> WorkflowData:
         return self.workflow_data or WorkflowData()
+
+    @property
+    def pinned(self) -> frozenset[str]:
+        """The nodes that did not run, but gave out items that a person pinned to them; only by hand are they used."""
+        by_hand = _object(self.workflow.pin_json) if self.mode == "manual" else None
+        return frozenset(_object(self.result.pin_json) or by_hand or ())
 
     def items_given_to(self, run: Run) -> int:
         """How many items a run received, over all its inputs."""

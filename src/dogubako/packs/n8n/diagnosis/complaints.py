@@ -4,14 +4,15 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references_in, texts
-from dogubako.packs.n8n.diagnosis.scene import Cause
-from dogubako.packs.n8n.diagnosis.trace import shown_value
+from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
+from dogubako.packs.n8n.diagnosis.trace import shown_value, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
 
@@ -26,6 +27,7 @@ _LONGEST_WRITTEN: Final = 20_000
 _MOST_SHOWN: Final = 3
 # Other statuses are not about what was sent.
 _ABOUT_DATA: Final = frozenset({"400", "409", "422"})
+_SAYS_WHY: Final = frozenset({"400", "401", "403", "409", "422"})
 _STATUS_FIRST = re.compile(r"[45]\d\d - ")
 _NAMES_FIELD: Final = ("field", "param", "parameter", "property", "pointer", "loc", "path", "target", "attribute")
 _HOLDS_ERRORS: Final = frozenset({"errors", "fields", "violations", "details", "invalid_params", "invalidParams"})
@@ -132,6 +134,61 @@ def _made_from(failure: Failure, read: list[Reference]) -> str:
     return f", made from {' and '.join(told)}" if told else ""
 
 
+def sent_as(failure: Failure) -> str:
+    """What was sent under the names that the answer has in it, and who made it; of a login only who made it."""
+    unknown = len(failure.places) > 1 and failure.item_index is None
+    if failure.http_code not in _SAYS_WHY or unknown or not failure.places:
+        return ""
+    texts_said = [text[:LONGEST_ANSWER].casefold() for text in islice(answers(failure), _MOST_ANSWERS)]
+    said = {word for text in texts_said for word in re.findall(r"[\w$]+", text)}
+    login = failure.http_code in ("401", "403")
+    found = [*_headers(failure)] if login else []
+    found += [one for one in _sent_fields(failure) if one[0].casefold() in said]
+    told = []
+    for name, written in found[:_MOST_SHOWN]:
+        for one in references_in(written)[:1]:
+            for place, value in list(failure.values(one))[:1]:
+                shown = "" if login else f" as {shown_value(value)}"
+                made = f", made from {one.written}" if one.written != name else ""
+                told.append(f"{name}{shown}{made}, from '{_first_having(failure.scene, place, one.names).node}'")
+    return f"; it sends {' and '.join(told)}" if told else ""
+
+
+def _headers(failure: Failure) -> Iterator[tuple[str, str]]:
+    return rows(failure, "headerParameters")
+
+
+def _sent_fields(failure: Failure) -> Iterator[tuple[str, str]]:
+    """The fields of the body and the query, with the expressions that they are made from."""
+    for group in ("bodyParameters", "queryParameters"):
+        yield from rows(failure, group)
+    for text in texts(failure.settings.get("jsonBody")):
+        yield from written_in(text)
+    if sends_item(failure):
+        yield from ((name, f"$json[{json.dumps(name)}]") for name in keys_of(failure.scene.json(failure.places[0])))
+
+
+def _first_having(scene: Scene, place: Place, names: tuple[str, ...]) -> Place:
+    """The earliest item of the way that has the field under this name."""
+    return list(takewhile(lambda one: one == place or not is_absent(scene.value(one, names)), scene.walk(place)))[-1]
+
+
+def made_there(scene: Scene, made: Cause) -> str:
+    """What the expression of the Set node read that built a value, and where that comes from."""
+    written = assigned(scene, made.node).get(made.path[0]) if made.place is not None and made.path else None
+    run = scene.run_of(made.place) if made.place is not None else None
+    if written is None or made.place is None or run is None:
+        return ""
+    source = next(iter(scene.parents(made.place)), None)
+    found = [(one, where) for one in references_in(written) for where in scene.places_read(one, source, run)[:1]]
+    told = [
+        f"{one.written} from '{trace_value(scene, where, one.names, '').node}'"
+        for one, where in found[:_MOST_SHOWN]
+        if not one.called
+    ]
+    return f" (built there from {' and '.join(told)})" if told else ""
+
+
 def _several(failure: Failure, names: list[str], words: str) -> Cause | None:
     """Some fields that the answer names, as they were sent."""
     values = {name: value for name in names if not is_absent(value := _sent(failure, name))}
@@ -153,7 +210,8 @@ def _traced(failure: Failure, name: str, reference: Reference, tail: str) -> Cau
         return beyond
     if failure.missing(reference) or (not reference.called and (is_absent(value) or value is None)):
         cause = failure.trace_gap(reference, place)
-        return cause.with_problem(f"{cause.problem}; {name} is made from {reference.written}, {tail}")
+        made = f"; {name} is made from {reference.written}" if name != reference.written else ""
+        return cause.with_problem(f"{cause.problem}{made}, {tail}")
     if reference.called or isinstance(value, (Mapping, list)):
         return None
     return failure.trace(reference, place, f"which is sent as {name}, {tail}")

@@ -52,7 +52,7 @@ def _is_nothing(value: Any) -> bool:
 def reconsidered(failure: Failure, cause: Cause) -> Cause:
     """The claim, after a look at the nodes that the value passed by: disabled ones, branches, pinned data."""
     if cause.read is None:
-        return cause
+        return _pinned(failure, cause)
     return _pinned(failure, _switched_off(failure, cause) or _wrong_way(failure, cause) or cause)
 
 
@@ -111,8 +111,8 @@ def _all_of(failure: Failure, first: Place) -> list[Place]:
 
 def _pinned(failure: Failure, cause: Cause) -> Cause:
     """The claim with a remark, if the items were pinned by hand."""
-    pinned = failure.scene.execution.result.pinned
-    place = cause.read[0] if cause.read else None
+    pinned = failure.scene.execution.pinned
+    place = cause.read[0] if cause.read else next(iter(failure.places), None)
     name = next((one.node for one in failure.scene.walk(place) if one.node in pinned), None) if place else None
     if name is None:
         return cause

@@ -39,6 +39,7 @@ _TO_OBJECT = re.compile(
 _REFUSED_SETTING = re.compile(r"^Invalid (?:input|value|amount|date)|is not (?:a )?valid|must be an? ")
 _MISSES = re.compile(r"required|missing|undefined|null|must be|expected", re.IGNORECASE)
 _CONDITION_LINES: Final = 4
+_OF_KIND = re.compile(r"csv|json|xml|pdf|calendar|rtf|spreadsheet|excel")
 _NO_BINARY = re.compile(r"binary (?:file|data|field|property)", re.IGNORECASE)
 _BINARY_NAMED = re.compile(
     r"binary (?:file|data|field|property)[^'\"\n]{0,40}['\"]([^'\"\n]{1,100})['\"]", re.IGNORECASE
@@ -123,6 +124,11 @@ def wrong_condition(failure: Failure) -> Cause | None:
                 told = _is_told(value, message) if message else type_name(value) != wanted and value is not None
                 if not is_absent(value) and told:
                     described = f"where a {wanted} was expected"
+                    if isinstance(value, list):
+                        maker = failure.trace(reference, place, "").node
+                        shown = f"{'.'.join(reference.names)} is {shown_value(value)}, from '{maker}'"
+                        problem = f"its condition {number} takes a list for a {wanted}: {shown}"
+                        return Cause(node=failure.node, problem=problem, place=place)
                     return trace_type(failure.scene, failure.node, place, reference.names, described)
         if message is not None and str(one.get("rightValue")) == message[1]:
             problem = (
@@ -134,7 +140,7 @@ def wrong_condition(failure: Failure) -> Cause | None:
 
 def _is_told(value: Any, message: re.Match[str]) -> bool:
     """Whether this is the value of the message; n8n shows an object as `[object Object]`."""
-    return str(value) == message[1] or (isinstance(value, (dict, list)) and type_name(value) == message[2])
+    return str(value) == message[1] or (isinstance(value, (dict, list)) and message[2] in ("object", "array"))
 
 
 def wrong_field(failure: Failure) -> Cause | None:
@@ -212,6 +218,11 @@ def unreadable_file(failure: Failure) -> Cause | None:
     if not isinstance(held, dict):
         return None
     wanted = str(failure.settings.get("operation") or "csv").removeprefix("from")
+    kind = str(held.get("mimeType") or "")
+    if _OF_KIND.search(kind) and wanted.lower() not in kind:
+        # The file is what it says to be.
+        problem = f"it reads the file {name}, {kind} from '{having[-1].node}', as {wanted}"
+        return Cause(node=failure.node, problem=problem, place=having[-1])
     problem = f"the file {name} that it gave out ({held.get('mimeType')}) cannot be read as {wanted}"
     return Cause(node=having[-1].node, problem=problem, place=having[-1], walk=tuple(having), certain=False)
 

@@ -1,22 +1,27 @@
 """Rules for a failure, the surest first. Each names a cause only with evidence, or says nothing."""
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
-from dogubako.packs.n8n.diagnosis.complaints import told_by
 from dogubako.packs.n8n.diagnosis.contrast import is_contradicted, reconsidered
 from dogubako.packs.n8n.diagnosis.data_rules import DATA_RULES, THROWN_RULES
-from dogubako.packs.n8n.diagnosis.failures import LANGUAGE_ERRORS, Failure
+from dogubako.packs.n8n.diagnosis.failures import LANGUAGE_ERRORS, Failure, failure_of_item
 from dogubako.packs.n8n.diagnosis.flow_rules import FORKS, way_of
-from dogubako.packs.n8n.diagnosis.format_rules import JSON_FAILED, value_quoted
+from dogubako.packs.n8n.diagnosis.format_rules import JSON_FAILED
 from dogubako.packs.n8n.diagnosis.references import references_in, texts
-from dogubako.packs.n8n.diagnosis.requests import refused_request
 from dogubako.packs.n8n.diagnosis.scene import Cause, conditions_of
+from dogubako.packs.n8n.diagnosis.service_rules import service_failed
 from dogubako.packs.n8n.diagnosis.spelling import near_names
-from dogubako.packs.n8n.diagnosis.trace import joined_texts, shown_value, swallowed_before, trace_missing, trace_value
+from dogubako.packs.n8n.diagnosis.trace import (
+    joined_texts,
+    shown_value,
+    swallowed_before,
+    trace_missing,
+    trace_value,
+)
+from dogubako.packs.n8n.formatters.facts import SwallowedErrors, item_error
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
@@ -28,9 +33,6 @@ _OWN_MISTAKE = re.compile(
     r"|Assignment to constant variable|Cannot mix BigInt|Cannot find module|Module '[^']{1,100}' is disallowed"
     r"|Cannot access '[^']{1,100}' before initialization"
 )
-# ERR_… are mistakes of a program, but for this one.
-_NETWORK = re.compile(r"E(?!RR_)[A-Z_]+|ERR_INVALID_URL")
-_BEGINS_WITH_VALUE = re.compile(r"=\s*+\{\{")
 _NAMED_NODE: Final = ("paired_item", "pairedItem")
 _CALLS: Final = ("executeWorkflow", "toolWorkflow")
 # Words of n8n about the settings of a node.
@@ -46,8 +48,6 @@ _UNREAD = re.compile(
 )
 # n8n writes it so.
 _NO_OUTPUT = re.compile(r"ou?t?put (-?\d{1,9}) is not allowed")
-_LONGEST_SAID: Final = 160
-_BAD_REQUEST: Final = frozenset({"400", "404", "405", "410", "422", "ENOTFOUND", "ERR_INVALID_URL"})
 
 
 def pairing_lost(failure: Failure) -> Cause | None:
@@ -99,105 +99,6 @@ def node_missing(failure: Failure) -> Cause | None:
             )
         if not failure.scene.execution.runs.get(name):
             return Cause(node=failure.node, problem=f"it reads '{name}', which did not run in this execution")
-    return None
-
-
-def service_failed(failure: Failure) -> Cause | None:
-    """A service refused, was too slow or not reached. Data is to blame only if the address was made from nothing."""
-    code = failure.http_code
-    if "Invalid URL" in failure.message or "URL parameter must be" in failure.message:
-        return _request_from_nothing(failure) or value_quoted(failure) or _no_scheme(failure)
-    if code is None or not (_NETWORK.fullmatch(code) or (code.isdecimal() and 400 <= int(code) <= 599)):
-        return None
-    words = f"{_service_words(code)}{_said(failure)}"
-    cause = _request_from_nothing(failure) if code in _BAD_REQUEST else None
-    if cause is None and code.startswith("4"):
-        cause = refused_request(failure, words)
-    if cause is not None and not is_contradicted(failure, cause):
-        return cause
-    return Cause(node=failure.node, problem=f"{words}{_address_made_from(failure, code)}")
-
-
-def _said(failure: Failure) -> str:
-    """The service's own words, where n8n gives them beside its own."""
-    told = failure.raw.get("description")
-    said = told_by(told) if isinstance(told, str) and told not in failure.message and "<" not in told else ""
-    shown = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
-    return f' and says "{shortened(shown, _LONGEST_SAID)}"' if shown.strip() else ""
-
-
-def _address_made_from(failure: Failure, code: str) -> str:
-    """The fields that the address was made from, where a service or host was not found there."""
-    url = failure.settings.get("url")
-    if code not in ("404", "410", "ENOTFOUND") or not isinstance(url, str):
-        return ""
-    told = []
-    for reference in references_in(url):
-        # The last step of a call is a method.
-        names = reference.names[:-1] if reference.called else reference.names
-        for place in failure.read(reference)[:1]:
-            value = failure.scene.value(place, names)
-            if isinstance(value, (str, int, float)):
-                maker = trace_value(failure.scene, place, names, "").node
-                told.append(f"{'.'.join(names)}, which is {shown_value(value)}, from '{maker}'")
-    return f"; the address is made from {' and '.join(told[:3])}" if told else ""
-
-
-def _service_words(code: str) -> str:
-    known = {
-        "401": "the service wants valid credentials (HTTP 401)",
-        "403": "the service does not permit this (HTTP 403)",
-        "404": "the service has nothing at this address (HTTP 404)",
-        "408": "the service timed out (HTTP 408)",
-        "429": "the service received too many requests (rate limit, HTTP 429)",
-        "ECONNREFUSED": "the service refused the connection (ECONNREFUSED)",
-        "ECONNABORTED": "the request timed out or was aborted (ECONNABORTED)",
-        "ETIMEDOUT": "the service did not answer in time (ETIMEDOUT)",
-        "ENOTFOUND": "the host name does not exist (ENOTFOUND)",
-    }
-    if code in known:
-        return known[code]
-    if not code.isdecimal():
-        return f"the service could not be reached ({code})"
-    return (
-        f"the service itself failed (HTTP {code})"
-        if code >= "500"
-        else f"the service refused the request (HTTP {code})"
-    )
-
-
-def _request_from_nothing(failure: Failure) -> Cause | None:
-    """The address of the request has an expression that met null or nothing; what follows the ? may be optional."""
-    url = failure.settings.get("url")
-    if not isinstance(url, str):
-        return None
-    for reference in references_in(_before_query(url) if failure.http_code else url):
-        for place, path in failure.missing(reference):
-            cause = trace_missing(failure.scene, failure.node, reference, place, path)
-            answer = f" ({_service_words(failure.http_code)})" if failure.http_code else ""
-            return cause.with_problem(f"{cause.problem}, and the address of the request is made from it{answer}")
-    return None
-
-
-def _before_query(url: str) -> str:
-    """The address up to its query; a ? in an expression does not begin one."""
-    depth = 0
-    for place, sign in enumerate(url):
-        depth += (sign == "{") - (sign == "}")
-        if sign == "?" and depth == 0:
-            return url[:place]
-    return url
-
-
-def _no_scheme(failure: Failure) -> Cause | None:
-    """The address begins with a value that is no beginning of an address."""
-    url = str(failure.settings.get("url"))
-    first = next(iter(references_in(url)), None) if _BEGINS_WITH_VALUE.match(url) else None
-    if first is None:
-        return None
-    for place, value in failure.values(first):
-        if isinstance(value, str) and not value.startswith("http") and f": {value}" in failure.message:
-            return failure.trace(first, place, "with which an address cannot begin")
     return None
 
 
@@ -344,7 +245,28 @@ def cause_of(failure: Failure) -> Cause | None:
     found = (cause for rule in rules if (cause := rule(failure)) is not None)
     # Code that was run again proves its claim; it may treat items with the same value in different ways.
     cause = next((one for one in found if failure.is_code or not is_contradicted(failure, one)), None)
-    return reconsidered(failure, cause) if cause is not None else None
+    if cause is None:
+        return None
+    return _behind_error(failure, cause) or reconsidered(failure, cause)
+
+
+def _behind_error(failure: Failure, cause: Cause) -> Cause | None:
+    """Why a node failed that went on with its error, if an earlier node is to blame for that."""
+    place = cause.place
+    message = item_error(failure.scene.item(place)) if place is not None and place.node == cause.node else None
+    if place is None or message is None or failure.passed_on == place or cause.node == failure.node:
+        return None
+    told = SwallowedErrors(
+        node=place.node, items=1, run=place.run, output=place.output, item=place.item, message=message
+    )
+    first = failure_of_item(failure.scene, told)
+    behind = next((one for rule in FAILURE_RULES if (one := rule(first)) is not None), None) if first else None
+    if behind is None:
+        return None
+    problem = f"{behind.problem}; '{place.node}' failed with it and was told to go on"
+    if behind.node == place.node:
+        return cause.with_problem(f"{cause.problem}; {behind.problem}") if behind.certain else None
+    return replace(behind, problem=problem, certain=False)
 
 
 def _first_output(failure: Failure, name: str) -> Place | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.gaps import gap
 from dogubako.packs.n8n.diagnosis.names import CODE_TYPES
 from dogubako.packs.n8n.diagnosis.references import (
     LONGEST_CODE,
@@ -15,7 +16,7 @@ from dogubako.packs.n8n.diagnosis.references import (
     texts,
 )
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
-from dogubako.packs.n8n.diagnosis.trace import gap, trace_missing, trace_value
+from dogubako.packs.n8n.diagnosis.trace import trace_missing, trace_value
 from dogubako.packs.n8n.formatters.facts import SwallowedErrors, error_facts
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.models import Run

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.gaps import missing_in
+from dogubako.packs.n8n.diagnosis.names import PASSES
 from dogubako.packs.n8n.diagnosis.references import Reference, Step, references_in
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
-from dogubako.packs.n8n.diagnosis.trace import missing_in, trace_missing, trace_value
+from dogubako.packs.n8n.diagnosis.trace import trace_missing, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
 
@@ -26,7 +28,8 @@ def handed_down(parent: Scene, child: Scene, cause: Cause) -> Cause | None:
     given = [one for one in parent.input_places(caller.run) if parent.json(one) == received]
     if given:
         traced = _traced(parent, caller.node, given[0], cause.path)
-        return _not_given(traced, traced.place or given[0], cause.path) if traced.node == caller.node else traced
+        shaped = next((one for one in parent.walk(given[0]) if parent.kind(one.node) not in PASSES), given[0])
+        return _not_given(traced, shaped, cause.path) if traced.node == caller.node else traced
     return _mapped(parent, caller, cause.path)
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.references import Reference, references_in, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.spelling import near_names
@@ -80,6 +81,29 @@ def unpaired_dropped(scene: Scene) -> Cause | None:
             told = " and ".join(f"{len(one.items)} from '{one.node}'" for one in sides)
             problem = f"it joins items by their position and was given {told}: those without a partner are dropped"
             return Cause(node=at.node, problem=problem, certain=False)
+    return None
+
+
+def few_left(scene: Scene) -> Cause | None:
+    """A Limit node that left items out. That is what it is for, so it is told only beside a failure."""
+    for at in scene.first_runs:
+        given, passed = scene.execution.items_given_to(at.run), at.run.items_out
+        if scene.kind(at.node) == "limit" and passed < given:
+            return Cause(node=at.node, problem=f"it passed on {passed} of {given} items", certain=False)
+    return None
+
+
+def fallback_taken(scene: Scene) -> Cause | None:
+    """A Set node that takes its fallback for all items, because no node sets what it reads; told beside failures."""
+    for at in scene.first_runs:
+        for field, written in assigned(scene, at.node).items():
+            places = scene.input_places(at.run)[:_MOST_ITEMS] if CHOOSES_NULL.search(written) else []
+            for reference in references_in(written) if places else ():
+                names = reference.names
+                if reference.node is None and names and all(is_absent(scene.value(one, names)) for one in places):
+                    cause = trace_missing(scene, at.node, reference, places[0], names)
+                    told = f"{field} is made from {reference.written}, which no item has: {cause.problem}"
+                    return Cause(node=at.node, problem=told, place=places[0], certain=False)
     return None
 
 

@@ -8,17 +8,17 @@ from typing import Any, Final
 from unicodedata import normalize
 
 from dogubako.contract.redaction import visible
+from dogubako.packs.n8n.diagnosis.answers import odd_answer
 from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
 from dogubako.packs.n8n.diagnosis.spelling import names_alike, near_name, near_names
 from dogubako.packs.n8n.formatters.flow import Place
-from dogubako.packs.n8n.formatters.truncation import is_absent, shortened, value_at
+from dogubako.packs.n8n.formatters.truncation import is_absent, value_at
 
 _DEEPEST_KEY: Final = 4
 _MOST_SIBLINGS: Final = 200
 _MOST_SHOWN: Final = 8
-_FIRST_REFUSAL: Final = 400
 _MOST_ALIKE: Final = 2
 _WRAPPERS: Final = frozenset(
     "body data json query params result results response payload item items record fields attributes output".split()  # noqa: SIM905
@@ -26,14 +26,14 @@ _WRAPPERS: Final = frozenset(
 # Nodes that put an answer from outside in place of the item.
 _ANSWERS: Final = frozenset({"httpRequest", "graphql", "executeWorkflow"})
 # Nodes that pass items on as they are.
-_PASSES: Final = frozenset(
+PASSES: Final = frozenset(
     "if filter switch merge noOp wait limit sort splitInBatches removeDuplicates respondToWebhook".split()  # noqa: SIM905
 )
 CODE_TYPES: Final = frozenset({"code", "function", "functionItem"})
 _LONGEST_VALUE: Final = 80
+_DESTINATION = re.compile(r"dest|output", re.IGNORECASE)
 NO_FIELD_HINT = re.compile(r"field '([^'\n]{1,200})' (?:does not exist in|wasn't found in) any")
 _SEPARATOR = re.compile(r"[;,|\t]")
-_HTML = re.compile(r"\s*+<(?:!doctype html|html|head|body)\b", re.IGNORECASE)
 
 Path = tuple[str, ...]
 
@@ -51,8 +51,9 @@ def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk:
         return Cause(node=reader, problem=problem, place=nearest, walk=(nearest,), misread=True)
     known = (
         _not_waited(scene, name, walk)
-        or _odd_answer(scene, name, walk)
+        or odd_answer(scene, path, walk)
         or _switched_off(scene, path, walk)
+        or _would_write(scene, path, walk)
         or _calculated_without(scene, path, walk)
         or _not_renamed(scene, path, walk)
         or _only_this_item(scene, path, walk)
@@ -65,9 +66,10 @@ def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk:
     if elsewhere is not None and _is_of_another(data, path, elsewhere):
         elsewhere = None
     if elsewhere is not None and elsewhere != path:
-        problem = f"it reads {_written(path)}, but the item has it as {_written(elsewhere)}"
         # Many things have an id or a name.
         sure = len(path) > 1 or elsewhere[:-1] == () or elsewhere[0] in _WRAPPERS
+        there = "but the item has it as" if sure else "which no node sets; the item has"
+        problem = f"it reads {_written(path)}, {there} {_written(elsewhere)}"
         return Cause(node=reader, problem=problem, place=nearest, walk=(nearest,), misread=sure)
     near = near_name(value_at(data, path[:-1]) if path[:-1] else data, path[-1])
     if near is not None:
@@ -157,7 +159,7 @@ def _meant(scene: Scene, reader: str, path: Path, data: Any) -> str | None:
 def _emptied(scene: Scene, walk: list[Place]) -> Place:
     """Who made the item empty: the nearest node that does not just pass items on. Items of triggers are often empty."""
     bare = list(takewhile(lambda place: scene.json(place) == {}, walk))
-    return next((place for place in bare if scene.kind(place.node) not in _PASSES), bare[-1])
+    return next((place for place in bare if scene.kind(place.node) not in PASSES), bare[-1])
 
 
 def _why_empty(scene: Scene, empty: Place) -> str:
@@ -203,6 +205,18 @@ def _switched_off(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
         if node is not None and node.disabled and path[0] in written_names(scene, place.node):
             problem = f"it is disabled, so it does not make {'.'.join(path)}"
             return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk[: walk.index(place) + 1]))
+    return None
+
+
+def _would_write(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
+    """A node on the way whose settings say that it writes this field, and that did not."""
+    for place in walk:
+        settings = scene.settings.get(place.node, {})
+        keys = [key for key, value in settings.items() if value == path[0] and _DESTINATION.search(key)]
+        if keys and scene.kind(place.node) not in ("set", *CODE_TYPES):
+            problem = f"it is set to write {'.'.join(path)} ({keys[0]}), and did not{_why_empty(scene, place)}"
+            way = tuple(walk[: walk.index(place) + 1])
+            return Cause(node=place.node, problem=problem, place=place, walk=way, lost=True)
     return None
 
 
@@ -252,47 +266,6 @@ def _not_waited(scene: Scene, name: str, walk: list[Place]) -> Cause | None:
             problem = f"it does not wait for its sub-workflow (waitForSubWorkflow), so there is no {name} from it"
             return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk[: walk.index(place) + 1]))
     return None
-
-
-def _odd_answer(scene: Scene, name: str, walk: list[Place]) -> Cause | None:
-    """An answer of a service that is a page, or that says why it has no data."""
-    for place in walk:
-        data = scene.json(place)
-        if scene.kind(place.node) not in ("httpRequest", "graphql") or not isinstance(data, Mapping):
-            continue
-        if any(isinstance(value, str) and is_html(value) for value in data.values()):
-            problem = f"it received an HTML page instead of JSON, so there is no {name}"
-            return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk[: walk.index(place) + 1]))
-        if (held := _in_text(data, name)) is not None:
-            problem = f"its answer came as text, not as JSON: {name} lies in the text {held}"
-            return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk[: walk.index(place) + 1]))
-        status = data.get("statusCode")
-        if isinstance(status, int) and status >= _FIRST_REFUSAL:
-            problem = f"its answer has no {name}, but the status {status}, and it is set to go on with that"
-            way = tuple(walk[: walk.index(place) + 1])
-            return Cause(node=place.node, problem=problem, place=place, walk=way, lost=True)
-        if (files := scene.item(place).get("binary")) and isinstance(files, Mapping):
-            problem = f"its answer came as a file ({', '.join(map(str, list(files)[:3]))}), so there is no {name}"
-            way = tuple(walk[: walk.index(place) + 1])
-            return Cause(node=place.node, problem=problem, place=place, walk=way, lost=True)
-        said = next((data[key] for key in ("error", "errors", "message", "detail") if data.get(key)), None)
-        if said is not None:
-            problem = f"its answer has no {name}, but says: {shortened(str(said), _LONGEST_VALUE)}"
-            way = tuple(walk[: walk.index(place) + 1])
-            return Cause(node=place.node, problem=problem, place=place, walk=way, lost=True)
-    return None
-
-
-def _in_text(data: Mapping[str, Any], name: str) -> str | None:
-    """The field whose text is JSON that has the name in it."""
-    for key, value in list(data.items())[:20]:
-        if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") and f'"{name.partition(".")[0]}"' in value:
-            return str(key)
-    return None
-
-
-def is_html(text: str) -> bool:
-    return _HTML.match(text) is not None
 
 
 def _misnamed(scene: Scene, reader: str, path: Path, near: str, walk: list[Place]) -> Cause:

@@ -8,7 +8,7 @@ from dogubako.packs.n8n.diagnosis.failure_rules import cause_of
 from dogubako.packs.n8n.diagnosis.failures import Failure, failure_of, failure_of_item
 from dogubako.packs.n8n.diagnosis.families import given_back, handed_down
 from dogubako.packs.n8n.diagnosis.flow_rules import FLOW_RULES, ended_empty
-from dogubako.packs.n8n.diagnosis.loss_rules import LOSS_RULES
+from dogubako.packs.n8n.diagnosis.loss_rules import LOSS_RULES, fallback_taken, few_left
 from dogubako.packs.n8n.diagnosis.number_rules import NUMBER_RULES
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
 from dogubako.packs.n8n.diagnosis.text_rules import TEXT_RULES
@@ -24,6 +24,7 @@ _LONGEST_PROBLEM: Final = 600
 _PATH_END: Final = 8
 _MOST_OTHERS: Final = 2
 _QUIET_RULES: Final = (*TEXT_RULES, *FLOW_RULES, *LOSS_RULES, *NUMBER_RULES)
+_BEFORE_CHECKS: Final = (*LOSS_RULES, *NUMBER_RULES, few_left, fallback_taken, *TEXT_RULES)
 _NOTHING_WRONG: Final = "nothing is known to be wrong"
 
 
@@ -136,9 +137,10 @@ class Diagnosis:
 
     def _noticed_before(self, failure: Failure, cause: Cause) -> list[Cause]:
         """What is odd in the nodes before a check that failed: the check itself says nothing of where it comes from."""
-        if cause.node != failure.node or not (failure.is_thrown or failure.kind == "stopAndError"):
+        refused = failure.http_code in ("400", "409", "422")
+        if cause.node != failure.node or not (refused or failure.is_thrown or failure.kind == "stopAndError"):
             return []
-        found = [one for rule in (*TEXT_RULES, *LOSS_RULES, *NUMBER_RULES) if (one := rule(self._scene)) is not None]
+        found = [one for rule in _BEFORE_CHECKS if (one := rule(self._scene)) is not None]
         return [one for one in found if one.node != failure.node]
 
     def _passed_on(self) -> Cause | None:
@@ -261,8 +263,10 @@ class Diagnosis:
         several = len(failure.places) > 1
         index = shown.item if shown is not None and several and shown in failure.places else failure.item_index
         if index is not None and failure.places:
-            return f"; it was working on item {index}"
-        if failure.raw.get("description") in ("ReferenceError", "SyntaxError"):
+            round_of = f" of its run {failure.index}" if failure.index else ""
+            return f"; it was working on item {index}{round_of}"
+        if not failure.is_thrown and failure.raw.get("description") not in ("TypeError", "RangeError"):
+            # Settings or code are at fault, and no item is.
             return ""
         count = len(failure.places)
         return f"; it had {count} items, and n8n does not tell which one" if count > 1 else ""

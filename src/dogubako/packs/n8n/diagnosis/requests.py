@@ -63,14 +63,28 @@ def _not_sent(failure: Failure, words: str) -> Cause | None:
     item = failure.scene.json(failure.places[0]) if failure.places else None
     near = next(iter(near_names([str(key) for key in sent], name)), None)
     hint = f"; there is {near}" if near else ""
-    if not isinstance(item, Mapping) or item != sent or not sends_item(failure):
-        return Cause(node=failure.node, problem=f"it does not send {name}, which the service asks for{hint}: {words}")
-    # The item as it is was sent: the node that gave it its fields is to blame.
+    if isinstance(item, Mapping) and item == sent and sends_item(failure):
+        # The item as it is was sent: who should have given it this field?
+        reference = Reference(node=None, pick="item", path=(Step(name),))
+        cause = failure.trace_gap(reference, failure.places[0])
+        if cause.node != failure.node:
+            return cause.with_problem(
+                f"{cause.problem}; the service asks for {name}, and the item is sent as it is: {words}"
+            )
+        if near and (maker := _who_wrote(failure, near)) is not None:
+            problem = (
+                f"it gives out {near}, and no {name}, which the service asks for; its item is sent as it is: {words}"
+            )
+            return Cause(node=maker.node, problem=problem, place=maker, walk=(maker,))
+        hint = hint or f"; its item is sent as it is, and no node sets {name}"
+    return Cause(node=failure.node, problem=f"it does not send {name}, which the service asks for{hint}: {words}")
+
+
+def _who_wrote(failure: Failure, name: str) -> Place | None:
+    """Where the items got this field."""
     walk = failure.scene.walk(failure.places[0])
-    keys = {near} if near else set(sent)
-    having = list(takewhile(lambda one: keys <= set(keys_of(failure.scene.json(one))), walk))
-    problem = f"it gives out no {name}, which the service asks for, and its item is sent as it is{hint}: {words}"
-    return Cause(node=having[-1].node, problem=problem, place=having[-1], walk=tuple(having))
+    having = list(takewhile(lambda one: name in keys_of(failure.scene.json(one)), walk))
+    return having[-1] if having else None
 
 
 def _asked_for(failure: Failure) -> Iterator[str]:
@@ -129,8 +143,8 @@ def _empty(failure: Failure, value: str) -> Iterator[tuple[Reference, Place]]:
 
 def _named_holes(failure: Failure) -> Iterator[tuple[Reference, Place]]:
     """What was sent empty under a name that the answer of the service has in it."""
-    answer = " ".join(answers(failure))[:LONGEST_ANSWER]
-    said = {word.casefold() for word in re.findall(r"[\w$]+", answer) if len(word) >= _SHORTEST_NAME}
+    # Only what the answer says to be missing: its other words have nothing to do with holes.
+    said = {name.casefold() for name in _asked_for(failure) if len(name) >= _SHORTEST_NAME}
     for name, value in _parameters(failure, "bodyParameters", "queryParameters", "headerParameters"):
         if name.casefold() in said:
             yield from _holes(failure, value)

@@ -5,17 +5,16 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.answers import is_html
 from dogubako.packs.n8n.diagnosis.assignments import assigned
-from dogubako.packs.n8n.diagnosis.names import is_html
+from dogubako.packs.n8n.diagnosis.gaps import gap, missing_in
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references, references_in, texts
 from dogubako.packs.n8n.diagnosis.replay_quiet import no_number_again
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.trace import (
     CHOOSES_NULL,
-    gap,
     is_numeric,
     joined_texts,
-    missing_in,
     trace_missing,
     trace_value,
     type_name,
@@ -94,6 +93,9 @@ def _is_tested(scene: Scene, node: str) -> bool:
 def _refusal(data: Mapping[str, Any]) -> str | None:
     sign = next((key for key in ("ok", "success") if data.get(key) is False), None)
     why = next(((key, data[key]) for key in ("error", "errors", "message", "reason", "detail") if data.get(key)), None)
+    failed = str(data.get("status")).casefold() in ("error", "fail", "failed", "failure")
+    if why is not None and sign is None and (failed or (why[0] == "errors" and "data" in data and not data["data"])):
+        return f"{why[0]}: {shortened(str(why[1]), _LONGEST_REASON)}{', and status: error' if failed else ''}"
     if sign is None or why is None:
         return None
     return f"{sign}: false, {why[0]}: {shortened(str(why[1]), _LONGEST_REASON)}"
@@ -264,6 +266,10 @@ def date_from_nothing(scene: Scene) -> Cause | None:
                 source = next(iter(scene.parents(place)), None)
                 for where in scene.places_read(reference, source, at.run)[:1]:
                     value = scene.value(where, reference.names)
+                    if is_absent(value):
+                        cause = trace_missing(scene, at.node, reference, where, reference.names)
+                        if cause.misread or cause.lost or cause.node != at.node:
+                            return cause.with_problem(f"{cause.problem}; '{at.node}' makes a date of it")
                     if value is None or value == "" or is_absent(value):
                         return _made(at, place, f"it makes a date of {reference.written}, which is empty")
     return None

@@ -8,19 +8,19 @@ from typing import Any, Final
 
 from dogubako.contract.redaction import visible
 from dogubako.packs.n8n.diagnosis.assignments import assigned, declared
-from dogubako.packs.n8n.diagnosis.names import NO_FIELD_HINT, Path, never_set
+from dogubako.packs.n8n.diagnosis.gaps import missing_in
+from dogubako.packs.n8n.diagnosis.names import CODE_TYPES, NO_FIELD_HINT, Path, never_set
 from dogubako.packs.n8n.diagnosis.references import (
-    ELEMENT,
     Reference,
-    Step,
     only_reference,
+    references,
     references_in,
 )
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
 from dogubako.packs.n8n.diagnosis.spelling import near_names
 from dogubako.packs.n8n.formatters.facts import item_error
 from dogubako.packs.n8n.formatters.flow import Place
-from dogubako.packs.n8n.formatters.truncation import is_absent, shortened, value_at
+from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
 _LONGEST_WALK: Final = 200
 _DEEPEST_FOLLOW: Final = 6
@@ -30,6 +30,7 @@ _MOST_ELEMENTS: Final = 500
 _ADDS = re.compile(r"=\s*+\{\{[^{}+]{1,200}+(?:\+[^{}+]{1,200}+){1,9}+\}\}\s*+")
 _OF_TEXTS: Final = frozenset({"length"})
 _WANTS_NUMBER = re.compile(r"number|integer|numeric|decimal|toFixed|calculate", re.IGNORECASE)
+_OF_TYPE = re.compile(r"has no \w{1,60}\(\)|was expected|no list|does not accept$|no date, so")
 # Signs of an expression that gives null or nothing on purpose.
 CHOOSES_NULL = re.compile(r"\bnull\b|\?\?|\|\||\?[^.]|\bundefined\b|isEmpty|ifEmpty|\$if\(")
 
@@ -63,7 +64,9 @@ def _trace_missing(scene: Scene, reader: str, reference: Reference, place: Place
         if not known or known[0] in walk:
             break
         walk.append(known[0])
-    return never_set(scene, reader, reference, path, walk)
+    bare = bool(path[1:]) and scene.value(place, path[:-1]) == {} and depth < _DEEPEST_FOLLOW
+    hollow = built_from_hole(scene, place, path[:-1], depth + 1) if bare else None
+    return hollow or never_set(scene, reader, reference, path, walk)
 
 
 def trace_value(scene: Scene, place: Place, path: Path, described: str, depth: int = 0) -> Cause:
@@ -83,12 +86,44 @@ def _trace_value(scene: Scene, place: Place, path: Path, described: str, depth: 
     followed = followed or _through_split(scene, made_at, path, value, described, walk, depth)
     if followed is not None:
         return followed
+    if value is None and depth < _DEEPEST_FOLLOW and (emptied := _from_empty(scene, made_at, path, depth)) is not None:
+        return _extended(emptied, walk)
     name = ".".join(path)
     problem = f"{name} is null" if value is None else f"{name} is {shown_value(value)}, {described}"
     run = scene.run_of(made_at)
     missed = next((one for one in run.hints if NO_FIELD_HINT.search(one)), None) if run is not None else None
     told = f"{problem}; n8n says of this node: {shortened(missed, _LONGEST_HINT)}" if missed else problem
     return Cause(node=made_at.node, problem=told, place=made_at, walk=tuple(walk), path=path)
+
+
+def _from_empty(scene: Scene, place: Place, path: Path, depth: int) -> Cause | None:
+    """Code that made null of the only field that it reads and that is an empty text."""
+    source = next(iter(scene.parents(place)), None)
+    if scene.kind(place.node) not in CODE_TYPES or source is None or not is_absent(scene.value(source, path)):
+        return None
+    read = {one.names: one for one in references(scene.settings.get(place.node, {})) if one.node is None}
+    names = {one.names[:-1] if one.called else one.names for one in read.values()}
+    empty = [one for one in names if one and scene.value(source, one) == ""]
+    if len(empty) != 1:
+        return None
+    told = f"an empty text, of which '{place.node}' makes {'.'.join(path)}: null"
+    return replace(trace_value(scene, source, empty[0], told, depth + 1), certain=False)
+
+
+def built_from_hole(scene: Scene, place: Place, path: Path, depth: int = 0) -> Cause | None:
+    """Who is to blame that an expression of a Set node built this value without a part that was not there."""
+    made = trace_value(scene, place, path, "", depth + 1)
+    written = assigned(scene, made.node).get(made.path[0]) if made.place is not None and made.path else None
+    run = scene.run_of(made.place) if made.place is not None else None
+    if written is None or made.place is None or run is None:
+        return None
+    source = next(iter(scene.parents(made.place)), None)
+    for reference in references_in(written):
+        for where, missing in missing_in(scene, _firmly(reference), source, run)[:1]:
+            cause = trace_missing(scene, made.node, reference, where, missing, depth + 1)
+            shown = f"{'.'.join(made.path)} is {shown_value(scene.value(made.place, made.path))}"
+            return replace(cause, problem=f"{cause.problem}, so in '{made.node}' {shown}", certain=False)
+    return None
 
 
 def trace_type(scene: Scene, reader: str, place: Place, path: Path, described: str) -> Cause:
@@ -102,7 +137,7 @@ def trace_type(scene: Scene, reader: str, place: Place, path: Path, described: s
     before = scene.walk(cause.place)[1:] if cause.place is not None else []
     if not alike or any(not is_absent(scene.value(one, path)) for one in before):
         return cause
-    problem = f"{cause.problem}; it is a {kind} in all {len(others) + 1} items, from '{cause.node}'"
+    problem = f"{cause.problem}; it is of this type in all {len(others) + 1} items, from '{cause.node}'"
     return replace(cause, node=reader, problem=problem, walk=())
 
 
@@ -206,6 +241,11 @@ def _through_expression(
     if typed and declared(scene, place.node).get(path[0]) == "string":
         problem = f"{'.'.join(path)} is {shown_value(value)}, {described}: this node declares it as a string"
         return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk), path=path)
+    mistyped = isinstance(value, (int, float, list, dict)) and _OF_TYPE.search(described)
+    if whole is not None and mistyped and whole.names[-1:] != path[-1:]:
+        # Another field may have been meant: a value of this type was never of use under this name.
+        problem = f"{'.'.join(path)} is {shown_value(value)}, {described}; it is made from {whole.written}"
+        return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk), path=path)
     if whole is not None:
         return _follow(scene, place.node, whole, source, path[1:], value, described, walk, depth)
     fallen_back = isinstance(value, str) and any(f"{sign}{value}{sign}" in written for sign in "'\"`")
@@ -263,11 +303,16 @@ def _follow(
     run = scene.run_of(walk[-1])
     if run is None:
         return None
-    missing = next(iter(missing_in(scene, reference, source, run)), None)
+    firm = _firmly(reference) if value is None else reference
+    missing = next(iter(missing_in(scene, firm, source, run)), None)
     if missing is not None:
         return _extended(trace_missing(scene, node, reference, *missing, depth + 1), walk)
     for place in scene.places_read(reference, source, run)[:1]:
         path = (*reference.names, *rest)
+        held = scene.value(place, path[:-1]) if value is None and path[1:] else None
+        if isinstance(held, (str, int, float)) and is_absent(scene.value(place, path)):
+            told = f"so there is no {path[-1]} in it"
+            return _extended(trace_value(scene, place, path[:-1], told, depth + 1), walk)
         if _same(scene.value(place, path), value) or (value is None and scene.value(place, path) is None):
             return _extended(trace_value(scene, place, path, described, depth + 1), walk)
     return None
@@ -275,57 +320,6 @@ def _follow(
 
 def _extended(cause: Cause, walk: list[Place]) -> Cause:
     return replace(cause, walk=(*walk, *cause.walk))
-
-
-def missing_in(scene: Scene, reference: Reference, place: Place | None, run: Any) -> list[tuple[Place, Path]]:
-    """The items in which this reference meets null or nothing, with the path that is missing there."""
-    found = []
-    for one in scene.places_read(reference, place, run):
-        path = gap(scene.json(one), reference)
-        if path is not None:
-            found.append((one, path))
-    return found
-
-
-def gap(data: Any, reference: Reference) -> Path | None:
-    """The part of the path that is null or absent; None where everything is there or may be missing."""
-    # The last step of a call is a method, not a field.
-    path = reference.path[:-1] if reference.called else reference.path
-    return _gap(data, path, reference.path, ())
-
-
-def _gap(data: Any, path: tuple[Step, ...], whole: tuple[Step, ...], before: Path) -> Path | None:
-    for size in range(len(before) + 1, len(path) + 1):
-        names = (*before, *(step.name for step in path[len(before) : size]))
-        if names[-1] == ELEMENT:
-            elements = value_at(data, names[:-1])
-            count = min(len(elements), _MOST_ELEMENTS) if isinstance(elements, list) else 0
-            inner = (_gap(data, path, whole, (*names[:-1], str(index))) for index in range(count))
-            return next((one for one in inner if one is not None), None)
-        value = value_at(data, names)
-        if is_absent(value) or value is None:
-            optional = size < len(whole) and whole[size].optional
-            return None if optional else names
-        into_list = isinstance(value, list) and size < len(path) and _is_index(path[size].name)
-        if (
-            isinstance(value, (str, int, float))
-            and size < len(path)
-            and size + 1 < len(whole)
-            and path[size].name not in _OF_TEXTS
-        ):
-            # A field of a text or a number is nothing, and the step behind it fails.
-            return None if whole[size + 1].optional else (*names, path[size].name)
-        if isinstance(value, list) and size < len(path) and not into_list and path[size].name not in _OF_TEXTS:
-            # A list has no such field.
-            return None if size + 1 < len(whole) and whole[size + 1].optional else (*names, path[size].name)
-        if not isinstance(value, Mapping) and not into_list:
-            # The next step is a property of strings, numbers or lists.
-            return None
-    return None
-
-
-def _is_index(name: str) -> bool:
-    return name == ELEMENT or name.isdecimal()
 
 
 def _without_partner(scene: Scene, here: Place, path: Path, walk: list[Place]) -> Cause | None:
@@ -386,4 +380,5 @@ def _lost(scene: Scene, here: Place, path: Path, walk: list[Place]) -> Cause:
         why = ": this node keeps only the fields that it sets"
     elif kind in ("httpRequest", "executeWorkflow"):
         why = ": this node puts its own answer in place of the item"
-    return Cause(node=here.node, problem=f"{'.'.join(path)} is lost here{why}", place=here, walk=tuple(walk), lost=True)
+    problem = f"{'.'.join(path)} is lost here{why}"
+    return Cause(node=here.node, problem=problem, place=here, walk=tuple(walk), lost=True, path=path)

@@ -1,0 +1,75 @@
+"""An answer of a service that is not what was asked for: a page, a text, a file, a refusal."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
+from dogubako.packs.n8n.formatters.flow import Place
+from dogubako.packs.n8n.formatters.truncation import shortened
+
+_ASK: Final = ("httpRequest", "graphql")
+_FIRST_REFUSAL: Final = 400
+_LONGEST_SAID: Final = 80
+# An answer of more fields has data beside its message.
+_MOST_WITHOUT_DATA: Final = 4
+_HTML = re.compile(r"\s*+<(?:!doctype html|html|head|body)\b", re.IGNORECASE)
+
+
+def odd_answer(scene: Scene, path: tuple[str, ...], walk: list[Place]) -> Cause | None:
+    """Why the nearest answer on the way does not have this field, if it says so itself."""
+    place = next((one for one in walk if scene.kind(one.node) in _ASK), None)
+    data = scene.json(place) if place is not None else None
+    # Who reads the error itself expects one.
+    if place is None or not isinstance(data, Mapping) or path[0] == "error":
+        return None
+    if not _is_as_it_came(scene, walk[0], place):
+        return None
+    problem = next(_oddities(scene, place, data, ".".join(path)), None)
+    if problem is None:
+        return None
+    way = tuple(walk[: walk.index(place) + 1])
+    return Cause(node=place.node, problem=problem, place=place, walk=way, lost=True)
+
+
+def _is_as_it_came(scene: Scene, nearest: Place, place: Place) -> bool:
+    """Whether no node made something else of the answer."""
+    here, there = scene.json(nearest), scene.json(place)
+    shared = isinstance(here, Mapping) and isinstance(there, Mapping) and bool(set(here) & set(there))
+    return nearest == place or shared
+
+
+def _oddities(scene: Scene, place: Place, data: Mapping[str, Any], name: str) -> Iterator[str]:
+    if any(isinstance(value, str) and is_html(value) for value in data.values()):
+        yield f"it received an HTML page instead of JSON, so there is no {name}"
+    if (held := _in_text(data, name)) is not None:
+        yield f"its answer came as text, not as JSON: {name} lies in the text {held}"
+    status = data.get("statusCode")
+    if isinstance(status, int) and status >= _FIRST_REFUSAL:
+        yield f"its answer has no {name}, but the status {status}, and it is set to go on with that"
+    files = scene.item(place).get("binary")
+    if isinstance(files, Mapping) and files:
+        yield f"its answer came as a file ({', '.join(map(str, list(files)[:3]))}), so there is no {name}"
+    if (said := _said(data)) is not None:
+        shown = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+        yield f"its answer has no {name}, but says: {shortened(shown, _LONGEST_SAID)}"
+
+
+def _said(data: Mapping[str, Any]) -> Any:
+    """What the answer says in place of data."""
+    bare = len(data) <= _MOST_WITHOUT_DATA and not any(isinstance(one, (dict, list)) and one for one in data.values())
+    keys = ("error", "errors", "message", "detail") if bare else ("error", "errors")
+    return next((data[key] for key in keys if data.get(key)), None)
+
+
+def _in_text(data: Mapping[str, Any], name: str) -> str | None:
+    """The field whose text is JSON that has the name in it."""
+    for key, value in list(data.items())[:20]:
+        if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") and f'"{name.partition(".")[0]}"' in value:
+            return str(key)
+    return None
+
+
+def is_html(text: str) -> bool:
+    return _HTML.match(text) is not None

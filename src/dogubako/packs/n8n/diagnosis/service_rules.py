@@ -1,0 +1,141 @@
+"""Rules for a service that refused, was too slow or not reached."""
+
+import json
+import re
+from typing import Final
+
+from dogubako.packs.n8n.diagnosis.complaints import made_there, sent_as, told_by
+from dogubako.packs.n8n.diagnosis.contrast import is_contradicted
+from dogubako.packs.n8n.diagnosis.failures import Failure
+from dogubako.packs.n8n.diagnosis.format_rules import value_quoted
+from dogubako.packs.n8n.diagnosis.references import references_in, texts
+from dogubako.packs.n8n.diagnosis.requests import refused_request
+from dogubako.packs.n8n.diagnosis.scene import Cause
+from dogubako.packs.n8n.diagnosis.trace import built_from_hole, shown_value, trace_missing, trace_value
+from dogubako.packs.n8n.formatters.truncation import shortened
+
+# ERR_… are mistakes of a program, but for this one.
+_NETWORK = re.compile(r"E(?!RR_)[A-Z_]+|ERR_INVALID_URL")
+_BEGINS_WITH_VALUE = re.compile(r"=\s*+\{\{")
+_BAD_REQUEST: Final = frozenset({"400", "404", "405", "410", "422", "ENOTFOUND", "ERR_INVALID_URL"})
+_LONGEST_SAID: Final = 240
+_LARGEST_EXACT: Final = 2**53
+
+
+def service_failed(failure: Failure) -> Cause | None:
+    """A service refused, was too slow or not reached. Data is to blame only if the address was made from nothing."""
+    code = failure.http_code
+    if "Invalid URL" in failure.message or "URL parameter must be" in failure.message:
+        return _request_from_nothing(failure) or value_quoted(failure) or _no_scheme(failure)
+    if code is None or not (_NETWORK.fullmatch(code) or (code.isdecimal() and 400 <= int(code) <= 599)):
+        return None
+    words = f"{_service_words(code)}{_said(failure)}"
+    cause = (_request_from_nothing(failure) or _address_with_hole(failure)) if code in _BAD_REQUEST else None
+    if cause is None and code.startswith("4"):
+        cause = refused_request(failure, words)
+    if cause is not None and not is_contradicted(failure, cause):
+        return cause
+    return Cause(node=failure.node, problem=f"{words}{_address_made_from(failure, code) or sent_as(failure)}")
+
+
+def _said(failure: Failure) -> str:
+    """The service's own words, where n8n gives them beside its own."""
+    told = failure.raw.get("description")
+    worth = isinstance(told, str) and told not in failure.message and "<" not in told and not told.endswith("Error")
+    said = told_by(str(told)) if worth else ""
+    if isinstance(said, str) and " " not in said.strip():
+        # A code; the sentence may be in the whole answer.
+        whole = next(
+            (one for one in map(told_by, texts(failure.raw.get("messages"))) if isinstance(one, (dict, list))), None
+        )
+        said = whole or said
+    shown = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+    return f' and says "{shortened(shown, _LONGEST_SAID)}"' if shown.strip() else ""
+
+
+def _address_made_from(failure: Failure, code: str) -> str:
+    """The fields that the address was made from, where a service or host was not found there."""
+    url = failure.settings.get("url")
+    if (code.isdecimal() and code not in ("404", "410")) or not isinstance(url, str):
+        return ""
+    told = []
+    for reference in references_in(url):
+        # The last step of a call is a method.
+        names = reference.names[:-1] if reference.called else reference.names
+        for place in failure.read(reference)[:1]:
+            value = failure.scene.value(place, names)
+            if isinstance(value, (str, int, float)):
+                made = trace_value(failure.scene, place, names, "")
+                large = str(value).isdecimal() and int(value) >= _LARGEST_EXACT
+                exact = ", too large to be exact where it was read as a number" if large else ""
+                there = made_there(failure.scene, made)
+                told.append(f"{'.'.join(names)}, which is {shown_value(value)}{exact}, from '{made.node}'{there}")
+    return f"; the address is made from {' and '.join(told[:3])}" if told else ""
+
+
+def _service_words(code: str) -> str:
+    known = {
+        "401": "the service wants valid credentials (HTTP 401)",
+        "403": "the service does not permit this (HTTP 403)",
+        "404": "the service has nothing at this address (HTTP 404)",
+        "408": "the service timed out (HTTP 408)",
+        "429": "the service received too many requests (rate limit, HTTP 429)",
+        "ECONNREFUSED": "the service refused the connection (ECONNREFUSED)",
+        "ECONNABORTED": "the request timed out or was aborted (ECONNABORTED)",
+        "ETIMEDOUT": "the service did not answer in time (ETIMEDOUT)",
+        "ENOTFOUND": "the host name does not exist (ENOTFOUND)",
+    }
+    if code in known:
+        return known[code]
+    if not code.isdecimal():
+        return f"the service could not be reached ({code})"
+    return (
+        f"the service itself failed (HTTP {code})"
+        if code >= "500"
+        else f"the service refused the request (HTTP {code})"
+    )
+
+
+def _request_from_nothing(failure: Failure) -> Cause | None:
+    """The address of the request has an expression that met null or nothing; what follows the ? may be optional."""
+    url = failure.settings.get("url")
+    if not isinstance(url, str):
+        return None
+    for reference in references_in(_before_query(url) if failure.http_code else url):
+        for place, path in failure.missing(reference):
+            cause = trace_missing(failure.scene, failure.node, reference, place, path)
+            answer = f" ({_service_words(failure.http_code)})" if failure.http_code else ""
+            return cause.with_problem(f"{cause.problem}, and the address of the request is made from it{answer}")
+    return None
+
+
+def _address_with_hole(failure: Failure) -> Cause | None:
+    """The address has a value that an earlier expression built without a part that was not there."""
+    url = failure.settings.get("url")
+    for reference in references_in(_before_query(url)) if isinstance(url, str) else ():
+        for place, value in list(failure.values(reference))[:1]:
+            if isinstance(value, str) and (cause := built_from_hole(failure.scene, place, reference.names)) is not None:
+                return cause.with_problem(f"{cause.problem}, and the address of the request is made from it")
+    return None
+
+
+def _before_query(url: str) -> str:
+    """The address up to its query; a ? in an expression does not begin one."""
+    depth = 0
+    for place, sign in enumerate(url):
+        depth += (sign == "{") - (sign == "}")
+        if sign == "?" and depth == 0:
+            return url[:place]
+    return url
+
+
+def _no_scheme(failure: Failure) -> Cause | None:
+    """The address begins with a value that is no beginning of an address."""
+    url = str(failure.settings.get("url"))
+    first = next(iter(references_in(url)), None) if _BEGINS_WITH_VALUE.match(url) else None
+    if first is None:
+        return None
+    for place, value in failure.values(first):
+        if isinstance(value, str) and not value.startswith("http") and f": {value}" in failure.message:
+            return failure.trace(first, place, "with which an address cannot begin")
+    return None
