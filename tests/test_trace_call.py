@@ -10,10 +10,10 @@ ROOT = Path(__file__).parent.parent
 _MORE_TRIES = 4
 # Files and file switches of one warm call, at most.
 MOST = {
-    "`get_execution` over `/mcp`": (40, 70),
-    "`get_execution` over REST": (40, 70),
-    "`echo` over `/mcp`": (28, 48),
-    "`echo` over REST": (28, 48),
+    "`get_execution` over `/mcp`": (40, 76),
+    "`get_execution` over REST": (40, 76),
+    "`echo` over `/mcp`": (26, 45),
+    "`echo` over REST": (26, 45),
 }
 
 

@@ -83,10 +83,10 @@ class FunctionTool(BaseTool[BaseModel], Generic[P, ReturnT]):
         return self._output.schema
 
     async def execute(self, args: BaseModel) -> Any:
+        if self._injected.is_plain and not self.instances:
+            # Most tools: without a coroutine in between. The model is ours, and has the arguments alone.
+            return await self._injected.function(**args.__dict__)
         arguments = {name: getattr(args, name) for name in self.argument_names}
-        if self._injected.is_plain:
-            # Most tools: without a coroutine in between.
-            return await self._injected.function(**arguments)
         return await self._injected.call(arguments, self.context)
 
 

@@ -135,11 +135,11 @@ class Attempt:
         return task.result()
 
     def _close(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
         # The task's context leads back to this attempt: a reference cycle, if we kept the task.
         self._task = None
         self._release()
+        if self._timer is not None:
+            self._timer.cancel()
 
     def _release(self) -> None:
         self._memory = None

@@ -16,6 +16,7 @@ import structlog
 from dogubako.contract.call import CallEnd, Caller, CallObserver, ToolCall, ToolResult
 from dogubako.contract.context import PackParts
 from dogubako.contract.conversation import TASKS, InputRequests, InputRequired, capability_of
+from dogubako.contract.effect_by_call import EffectByCall
 from dogubako.contract.errors import (
     CapabilityRequiredError,
     ConfirmationRequiredError,
@@ -140,7 +141,7 @@ class Pipeline:
     def _entry_of(self, call: ToolCall) -> ToolRegistryEntry:
         policy = self.policy
         entry = self.registry.get(call.name, call.version, may_see=lambda one: policy.shows(one, call.caller))
-        return entry.for_call(call.parameters)
+        return entry.for_call(call.parameters) if isinstance(entry.implementation, EffectByCall) else entry
 
     async def _admitted(self, entry: ToolRegistryEntry, call: ToolCall) -> ToolResult | ToolCall:
         """The answer, or the call that replaces this one, if the policy lets it pass."""

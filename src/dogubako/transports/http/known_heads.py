@@ -16,13 +16,14 @@ from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 from dogubako._timers import CoarseTimer, call_later
 from dogubako.transports.http import whole_responses
 from dogubako.transports.http.at_once import BeginsRequests, CallInRequest, KnownHeadRequests
-from dogubako.transports.http.disconnect import WATCH_AFTER_SECONDS
 from dogubako.transports.http.request import HEAD_FACTS, MOST_KNOWN_BODY_BYTES
 from dogubako.transports.http.whole_responses import WholeResponsesProtocol
 
 _MOST_HEADS: Final = 4
 _LONGEST_HEAD: Final = 1_024
 _END: Final = b"\r\n\r\n"
+# Then a call becomes an ASGI request, which tells its client that it still runs. It is less than a connection may idle.
+_LONGEST_WAIT_SECONDS: Final = 2.0
 # They change what the bytes after the head mean, or what is answered before them.
 _UNUSUAL: Final = frozenset(
     {b"transfer-encoding", b"expect", b"upgrade", b"connection", b"keep-alive", b"te", b"trailer"}
@@ -82,7 +83,7 @@ class KnownHeadsProtocol(WholeResponsesProtocol):
             self._start_known(head, body, self.app)
         elif begun.when_ended(self._later_ended):
             self._waiting_since = self.loop.time()
-            self._later = _Later(begun, head, body, call_later(WATCH_AFTER_SECONDS, self._make_request))
+            self._later = _Later(begun, head, body, call_later(_LONGEST_WAIT_SECONDS, self._make_request))
         else:
             self._start_known(head, body, begun.app)
         return True
