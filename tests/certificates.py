@@ -2,6 +2,8 @@
 
 import datetime
 import ssl
+from contextlib import suppress
+from ipaddress import ip_address
 from pathlib import Path
 
 from cryptography import x509
@@ -26,7 +28,7 @@ class CertificateAuthority:
     def tls_for(self, *names: str) -> ssl.SSLContext:
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0])])
-        alternatives = x509.SubjectAlternativeName([x509.DNSName(name) for name in names])
+        alternatives = x509.SubjectAlternativeName([_alternative(name) for name in names])
         certificate = self._signed(subject, key.public_key(), alternatives)
         file = self._folder / f"{names[0]}.pem"
         form = serialization.PrivateFormat.PKCS8
@@ -65,3 +67,9 @@ class CertificateAuthority:
             .add_extension(usage, critical=True)
             .sign(self._key, hashes.SHA256())
         )
+
+
+def _alternative(name: str) -> x509.GeneralName:
+    with suppress(ValueError):
+        return x509.IPAddress(ip_address(name))
+    return x509.DNSName(name)

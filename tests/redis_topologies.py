@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from tests.certificates import CertificateAuthority
 from tests.redis_server import free_port
 
 _PATIENCE: Final = 60
@@ -17,17 +18,21 @@ _SLOTS: Final = 16384
 
 
 class Node:
-    """One `redis-server` process with the arguments that it is given."""
+    """One `redis-server` process with the arguments that it is given. With an authority it speaks TLS only."""
 
-    def __init__(self, folder: Path, *arguments: str) -> None:
+    def __init__(
+        self, folder: Path, *arguments: str, authority: CertificateAuthority | None = None, password: str = ""
+    ) -> None:
         self.port = free_port()
         self._folder = folder / str(self.port)
         self._folder.mkdir()
-        self._arguments = arguments
+        self._arguments = (*arguments, *_listening(self.port, authority))
+        trust = ("--tls", "--cacert", str(authority.bundle)) if authority is not None else ()
+        self._client = ("redis-cli", "-p", str(self.port), *trust, *(("-a", password) if password else ()))
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        usual = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", str(self._folder)]
+        usual = ["--bind", "127.0.0.1", "--save", "", "--dir", str(self._folder)]
         command = ["redis-server", *self._arguments, *usual]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         eventually(self._answers, "a node answers")
@@ -54,10 +59,18 @@ class Node:
             self._process.send_signal(signal.SIGCONT)
 
     def ask(self, *command: str) -> str:
-        done = subprocess.run(
-            ["redis-cli", "-p", str(self.port), *command], capture_output=True, text=True, timeout=_PATIENCE, check=True
-        )
+        done = subprocess.run([*self._client, *command], capture_output=True, text=True, timeout=_PATIENCE, check=True)
         return done.stdout
+
+
+def _listening(port: int, authority: CertificateAuthority | None) -> tuple[str, ...]:
+    if authority is None:
+        return ("--port", str(port))
+    authority.tls_for("127.0.0.1")
+    file = str(authority.bundle.with_name("127.0.0.1.pem"))
+    certificate = ("--tls-cert-file", file, "--tls-key-file", file, "--tls-ca-cert-file", str(authority.bundle))
+    everywhere = ("--tls-auth-clients", "no", "--tls-replication", "yes", "--tls-cluster", "yes")
+    return ("--port", "0", "--tls-port", str(port), *certificate, *everywhere)
 
 
 @contextmanager
@@ -98,10 +111,11 @@ class Cluster:
 
     nodes: list[Node]
     user: str = ""
+    scheme: str = "redis+cluster"
 
     @property
     def url(self) -> str:
-        return f"redis+cluster://{self.user}" + ",".join(f"127.0.0.1:{node.port}" for node in self.nodes)
+        return f"{self.scheme}://{self.user}" + ",".join(f"127.0.0.1:{node.port}" for node in self.nodes)
 
     def owner_of(self, name: str) -> Node:
         """The node that has a key."""
@@ -110,11 +124,11 @@ class Cluster:
 
 
 @contextmanager
-def cluster(folder: Path) -> Iterator[Cluster]:
+def cluster(folder: Path, authority: CertificateAuthority | None = None) -> Iterator[Cluster]:
     with ExitStack() as stack:
         buses = [free_port() for _ in range(3)]
         options = ("--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--cluster-port")
-        nodes = [Node(folder, *options, str(bus)) for bus in buses]
+        nodes = [Node(folder, *options, str(bus), authority=authority) for bus in buses]
         for node in nodes:
             stack.callback(node.kill)
             node.start()
@@ -123,7 +137,7 @@ def cluster(folder: Path) -> Iterator[Cluster]:
             node.ask("cluster", "addslotsrange", str(slots[0]), str(slots[-1]))
             nodes[0].ask("cluster", "meet", "127.0.0.1", str(node.port), str(buses[number]))
         eventually(lambda: all(_knows_all(node, len(nodes)) for node in nodes), "the nodes know each other")
-        yield Cluster(nodes)
+        yield Cluster(nodes, scheme="redis+cluster" if authority is None else "rediss+cluster")
 
 
 def _knows_all(node: Node, count: int) -> bool:
@@ -150,17 +164,28 @@ class Watched:
         return "master_link_status:up" in info and self.master.ask("wait", "1", "1000").strip() == "1"
 
 
+PASSWORD: Final = "s3cret-of-the-servers"
+SENTINEL_PASSWORD: Final = "s3cret-of-sentinel"
+
+
 @contextmanager
-def watched_by_sentinel(folder: Path) -> Iterator[Watched]:
+def watched_by_sentinel(folder: Path, authority: CertificateAuthority | None = None) -> Iterator[Watched]:
+    """With an authority, everybody speaks TLS, and wants a password."""
+    guarded = authority is not None
+    own = ("--requirepass", PASSWORD, "--masterauth", PASSWORD) if guarded else ()
+    secrets: dict[str, Any] = {"authority": authority, "password": PASSWORD if guarded else ""}
     with ExitStack() as stack:
-        master = Node(folder)
-        replica = Node(folder, "--replicaof", "127.0.0.1", str(master.port), "--repl-diskless-sync-delay", "0")
+        master = Node(folder, *own, **secrets)
+        following = ("--replicaof", "127.0.0.1", str(master.port), "--repl-diskless-sync-delay", "0")
+        replica = Node(folder, *own, *following, **secrets)
         config = folder / "sentinel.conf"
         config.write_text(
             f"sentinel monitor the-master 127.0.0.1 {master.port} 1\n"
             "sentinel down-after-milliseconds the-master 1000\nsentinel failover-timeout the-master 5000\n"
+            + (f"sentinel auth-pass the-master {PASSWORD}\nrequirepass {SENTINEL_PASSWORD}\n" if guarded else "")
         )
-        sentinel = Node(folder, str(config), "--sentinel")
+        secrets["password"] = SENTINEL_PASSWORD if guarded else ""
+        sentinel = Node(folder, str(config), "--sentinel", **secrets)
         for node in (master, replica, sentinel):
             stack.callback(node.kill)
             node.start()

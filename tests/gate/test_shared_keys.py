@@ -28,6 +28,7 @@ class Process:
         self.redis = MemoryRedis(client, *secrets)
         self.vault = CredentialVault(*(lambda key=key: key.secret for key in self.redis.ring.keys))
         self.keys = SharedKeys(cast("Any", self.redis), lambda: self.vault)
+        self.keys.follow()
         self.gate = KeyAuthentication(self.keys, self.vault.open)
 
     def caller(self, secret: str) -> Caller:
@@ -163,7 +164,7 @@ async def test_who_writes_into_redis_cannot_make_a_key_or_move_one() -> None:
             other.caller(stolen)
     assert [line["event"] for line in logs] == ["API keys in the shared Redis cannot be opened"]
     [finding] = await other.gate.check()
-    assert not finding.ok and "2 are sealed with a key that this process does not have" in finding.message
+    assert not finding.ok and "Sealed with a key that this process does not have: 2." in finding.message
 
 
 async def test_a_record_from_before_a_key_was_revoked_does_not_bring_it_back() -> None:
@@ -218,7 +219,7 @@ async def test_records_and_credentials_are_sealed_again_once_nobody_seals_with_t
     last = Process(client, NEW)
     await last.keys.refresh()
 
-    assert untouched and not meanwhile.ok and "1 are still sealed with an old key" in meanwhile.message
+    assert untouched and not meanwhile.ok and "Still sealed with an old key: 1." in meanwhile.message
     assert later.ok and later.message == "1 active"
     assert dict(last.caller(secret).credentials) == {"redmine": Credential(key="of ann")}
     # The first process still understands what the others write.

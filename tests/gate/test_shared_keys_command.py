@@ -185,6 +185,26 @@ async def test_a_server_without_redis_goes_on_with_the_keys_that_it_knows(redis:
     assert (known.name, again.name) == ("ann", "ann")
 
 
+async def test_the_key_of_all_processes_is_changed_step_by_step_and_callers_notice_nothing(
+    redis: RedisProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new = "another key of all processes, 32+"
+    monkeypatch.setattr("dogubako.outbound.shared_redis._IN_USE_SECONDS", 1.0)
+    monkeypatch.setattr("dogubako.outbound.shared_redis._SAY_SECONDS", 0.1)
+    second = {"request_state_key": new, "request_state_keys_old": [KEY]}
+    async with box_at(redis, tmp_path / "two", **second).running() as two:
+        async with box_at(redis, tmp_path / "one", request_state_keys_old=[new]).running() as one:
+            secret, _ = await one.keys.create("ann", ["read"], None, caller=ROOT, door="console")
+            await two.keys.list(ROOT)
+            during = [(await caller(box, secret)).name for box in (one, two)]
+        # Nobody seals with the old key any more.
+        await until(lambda: two.gate.authenticator._keys.trouble() is None, "the record is sealed again")  # type: ignore[attr-defined]
+    async with box_at(redis, tmp_path / "three", request_state_key=new).running() as three:
+        after = await caller(three, secret)
+
+    assert (during, after.name) == (["ann", "ann"], "ann")
+
+
 @pytest.mark.slow
 async def test_streams_of_a_revoked_key_end_in_every_process(redis: RedisProcess, tmp_path: Path) -> None:
     made = await anyio.to_thread.run_sync(

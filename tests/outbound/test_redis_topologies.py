@@ -22,6 +22,8 @@ from tests.doors.waiting import says, until
 from tests.gate.sheds import shed_in
 from tests.redis_server import INSTALLED, RedisProcess, free_port
 from tests.redis_topologies import (
+    PASSWORD,
+    SENTINEL_PASSWORD,
     Cluster,
     Node,
     Watched,
@@ -88,7 +90,25 @@ def encrypted_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Addre
         yield Address(f"rediss://localhost:{port}/0{PATIENT}&ssl_ca_certs={authority.bundle}")
 
 
+@pytest.fixture(scope="module")
+def encrypted_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Address]:
+    folder = tmp_path_factory.mktemp("encrypted-cluster")
+    authority = CertificateAuthority(folder)
+    with cluster(folder, authority) as found:
+        yield Address(f"{found.url}{PATIENT}&ssl_ca_certs={authority.bundle}")
+
+
+@pytest.fixture(scope="module")
+def encrypted_watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Address]:
+    folder = tmp_path_factory.mktemp("encrypted-sentinel")
+    authority = CertificateAuthority(folder)
+    with watched_by_sentinel(folder, authority) as found:
+        url = found.url.replace("redis+sentinel://", f"rediss+sentinel://:{PASSWORD}@")
+        yield Address(f"{url}{PATIENT}&sentinel_password={SENTINEL_PASSWORD}&ssl_ca_certs={authority.bundle}")
+
+
 KINDS = ["server", "redis_cluster", "watched", "guarded_server", "guarded_cluster", "encrypted_server"]
+KINDS += ["encrypted_cluster", "encrypted_watched"]
 
 
 @pytest.fixture(params=KINDS)
@@ -242,6 +262,26 @@ async def test_the_documented_user_may_touch_nothing_outside_its_prefix(guarded_
         for command in (client.get("another:key"), client.publish("another:news", "x"), client.flushall()):
             with pytest.raises(redis_client.ResponseError):
                 await command
+
+
+async def test_a_cluster_that_takes_longer_to_describe_itself_than_an_operation_may_is_used(
+    redis_cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    described: list[Any] = []
+    initialize = redis_client.RedisCluster.initialize
+
+    async def slowly(client: Any, **more: Any) -> Any:
+        if client not in described:
+            await asyncio.sleep(0.5)
+            await initialize(client, **more)
+            described.append(client)
+        return client
+
+    monkeypatch.setattr(redis_client.RedisCluster, "initialize", slowly)
+    monkeypatch.setattr("dogubako.outbound.shared_redis.operation_limit", lambda address: 0.2)
+    with structlog.testing.capture_logs():
+        async with two(redis_cluster.url + PATIENT, tmp_path) as (one, _):
+            await eventually(lambda: _switched(one, "put"), "the cluster is used")
 
 
 async def test_a_cluster_whose_node_goes_and_comes_back_needs_no_restart(

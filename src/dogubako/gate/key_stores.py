@@ -87,6 +87,7 @@ async def share_keys(settings: Settings, found: Sequence[ApiKey]) -> list[ApiKey
 async def _opened_shared_keys(settings: Settings) -> "AsyncIterator[SharedKeys]":
     connection: SharedRedis = load("dogubako.outbound.shared_redis").SharedRedis(settings)
     try:
+        await connection.find_nodes()
         yield shared_keys(settings, connection)
     finally:
         await connection.aclose()

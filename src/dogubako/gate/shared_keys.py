@@ -67,9 +67,11 @@ class SharedKeys:
         # Records that another key than the one in force sealed.
         self._old: list[bytes] = []
         self._looked = float("-inf")
+        self._follows = False
 
     def follow(self) -> None:
         """Keep the copy up to date while the server runs."""
+        self._follows = True
         self._shared.refresh_with(self.refresh)
 
     def find(self, secret: str) -> ApiKey | None:
@@ -86,9 +88,9 @@ class SharedKeys:
 
     def trouble(self) -> str | None:
         if self._unreadable:
-            return f"{len(self._unreadable)} are sealed with a key that this process does not have."
+            return f"Sealed with a key that this process does not have: {len(self._unreadable)}."
         if self._old:
-            return f"{len(self._old)} are still sealed with an old key; keep it until they are not."
+            return f"Still sealed with an old key: {len(self._old)}. Keep that key until there are none."
         return None
 
     def _current(self) -> dict[str, ApiKey]:
@@ -200,7 +202,8 @@ class SharedKeys:
         self._old = [field for field, (sealed, _) in decoded.items() if not sealed.startswith(own)]
 
     def _say_unreadable(self, unreadable: frozenset[bytes]) -> None:
-        if unreadable - self._unreadable:
+        # A command says it when it matters.
+        if self._follows and unreadable - self._unreadable:
             log.error("API keys in the shared Redis cannot be opened", keys=len(unreadable), advice=_ADVICE)
         self._unreadable = unreadable
 

@@ -28,6 +28,7 @@ _LONGEST_PAUSE_SECONDS: Final = 2.0
 _SUBSCRIBED_SECONDS: Final = 30.0
 _CANCEL_AGAIN_SECONDS: Final = 0.1
 _WAITING_SECONDS: Final = 30.0
+_FIND_NODES_SECONDS: Final = 5.0
 # How long a key counts as in use after a process said that it seals with it, and how often processes say so.
 _IN_USE_SECONDS: Final = 60.0
 _SAY_SECONDS: Final = 15.0
@@ -141,7 +142,15 @@ class SharedRedis:
             self._woken.clear()
             await self._refresh_all()
 
+    async def find_nodes(self) -> None:
+        """Let a client of a cluster learn its nodes and commands, which takes longer than an operation may."""
+        if self._address.kind == "cluster":
+            with suppress(OSError, *self._failures):
+                async with asyncio.timeout(_FIND_NODES_SECONDS):
+                    await self.client.initialize()
+
     async def _refresh_all(self) -> None:
+        await self.find_nodes()
         for refresh in self._refreshers:
             with suppress(Unavailable):
                 await refresh()
