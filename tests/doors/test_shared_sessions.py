@@ -1,5 +1,6 @@
 """A session that one of two servers opened, at the other one: what it costs, and how it ends."""
 
+import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -161,6 +162,27 @@ async def test_a_session_that_the_store_lost_is_stored_again_with_its_state(
 
     assert (lost, (await _echo(there, session)).status) == (404, 200)
     assert record is not None and record.log_level == "error"
+
+
+async def test_a_call_is_cancelled_where_it_runs_while_redis_is_away(
+    servers: tuple[Server, Server], redis: RedisProcess
+) -> None:
+    client, _, _ = servers[0]
+    session = await client.open_session()
+    headers = messages.legacy_headers(session)
+    meta = {"progressToken": "p"}
+    call = messages.request("tools/call", messages.call("slow", {"seconds": 50}, modern=False, meta=meta), request_id=5)
+    visit = Visit()
+    visit.incoming.put_nowait({"type": "http.request", "body": json.dumps(call).encode(), "more_body": False})
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(client.run, visit, "POST", "/mcp", headers)
+        await until(lambda: b"progress" in visit.body, "the call runs")
+        redis.kill()
+        taken = await client.post("/mcp", messages.notification("notifications/cancelled", {"requestId": 5}), headers)
+        await until(visit.complete.is_set, "the call has ended")
+    redis.start()
+
+    assert taken.status == 202 and "error" in visit.response
 
 
 async def test_a_stream_ends_when_the_session_is_deleted_elsewhere(servers: tuple[Server, Server]) -> None:

@@ -126,7 +126,9 @@ class SharedSessions:
         if not isinstance(message, dict):
             return
         if message.get("method") == _CANCELLED:
-            await self._tell_all(await self._store.processes(session), session, "cancel", body)
+            # While Redis is away, what runs here is cancelled all the same.
+            with suppress(BusyError):
+                await self._tell_all(await self._store.processes(session), session, "cancel", body)
         elif "method" not in message and isinstance(id_ := message.get("id"), str):
             process = id_.partition(".")[0]
             if process != self._messages.process:
