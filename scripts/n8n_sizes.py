@@ -81,13 +81,14 @@ The daily cases are what people who use n8n every day have, in German, Japanese 
 written beside them and scored when the daily ones were mended, the third ones when both were. The fourth ones are
 innocent workflows for every claim that a rule makes, with new faults beside them; the strange ones were written,
 recorded and judged by another hand, and are kept as they were recorded; the fifth ones were written when both were
-mended, the sixth when the fifth were. What each set showed was mended by kind afterwards, so its score *at first
-contact*, which is not changed any more, is the one that tells how the rules do on workflows that nobody has seen;
-where n8n did something else than the author of a case expected, the case was corrected, and the first score left as
-it was. *Right* means that the guilty node is named and the evidence said; *unhelpful* that no cause is named, or one
-on the way to it; *misleading* that another node is blamed, also the failing one where an earlier node is guilty. What
-is only `noticed` in an execution that succeeded blames nobody: it is right where it is about the guilty node, and no
-false alarm where nothing is wrong.
+mended, the sixth when the fifth were. The outside ones are of a third hand, who judged the answers while the fifth
+were being mended, and asked what an agent would change that acts on them. What each set showed was mended by kind
+afterwards, so its score *at first contact*, which is not changed any more, is the one that tells how the rules do on
+workflows that nobody has seen; where n8n did something else than the author of a case expected, the case was
+corrected, and the first score left as it was. *Right* means that the guilty node is named and the evidence said;
+*unhelpful* that no cause is named, or one on the way to it; *misleading* that another node is blamed, also the
+failing one where an earlier node is guilty. What is only `noticed` in an execution that succeeded blames nobody: it
+is right where it is about the guilty node, and no false alarm where nothing is wrong.
 
 {scores}
 
@@ -121,6 +122,7 @@ _FIRST_CONTACT: Final = {
     "strange": (122, 21, 16),
     "fifth": (69, 2, 1),
     "sixth": (26, 0, 2),
+    "outside": (55, 19, 7),
 }
 _KIND_COLUMNS: Final = ("kind of fault", "right (tuning)", "right (checking)", "misleading")
 

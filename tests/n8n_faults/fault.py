@@ -22,6 +22,7 @@ Half = Literal[
     "strange",
     "fifth",
     "sixth",
+    "outside",
 ]
 Role = Literal["source", "culprit", "victim", "merge"]
 

@@ -22,6 +22,7 @@ from .hard_cases import hard_cases
 from .last_cases import last_cases
 from .later_cases import later_cases
 from .odd_cases import odd_cases
+from .outside_cases import outside_cases
 from .shapes import Case, cases
 from .sixth_cases import sixth_cases
 from .strange_cases import strange_cases
@@ -46,9 +47,10 @@ HALVES: Final[tuple[Half, ...]] = (
     "strange",
     "fifth",
     "sixth",
+    "outside",
 )
 # These were recorded elsewhere, and are not run again.
-TAKEN: Final = frozenset({"strange"})
+TAKEN: Final = frozenset({"strange", "outside"})
 _FOLDER: Final = Path(__file__).parent / "recordings"
 # Stacks tell of the machine; the rest is of no use to a diagnosis.
 _LEFT_OUT: Final = frozenset({"stack", "executionData", "resumeToken", "cause", "errorResponse", "headers"})
@@ -65,6 +67,7 @@ _BY_HAND: Final[Mapping[Half, Callable[[], Iterator[Case]]]] = {
     "strange": strange_cases,
     "fifth": fifth_cases,
     "sixth": sixth_cases,
+    "outside": outside_cases,
 }
 
 Json = dict[str, Any]
