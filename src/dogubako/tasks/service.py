@@ -12,11 +12,10 @@ from typing import Any, Final, Protocol, runtime_checkable
 from msgspec.structs import replace
 
 from dogubako._lazy import load
-from dogubako.contract.call import Caller, ToolCall, ToolResult
+from dogubako.contract.call import Caller, Task, ToolCall, ToolResult
 from dogubako.contract.conversation import TASKS, InputAnswer
 from dogubako.contract.errors import BusyError, CapabilityRequiredError, NotFoundError
 from dogubako.contract.output import Guidance, Json, Message, example_call
-from dogubako.contract.tasks import Task
 from dogubako.engine.input_requests import written_answer
 from dogubako.engine.pipeline import Pipeline
 from dogubako.outbound.redis_cache import Unavailable

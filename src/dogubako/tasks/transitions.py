@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from dogubako.contract.call import ToolResult
+from dogubako.contract.call import TaskStatus, ToolResult
 from dogubako.contract.errors import (
     AuthenticationError,
     CapabilityRequiredError,
@@ -28,7 +28,6 @@ from dogubako.contract.errors import (
     ToolExecutionError,
     ToolNotFoundError,
 )
-from dogubako.contract.tasks import TaskStatus
 from dogubako.engine.input_requests import read_answer
 from dogubako.tasks.records import StoredError, StoredResult, TaskRecord, asked_of
 

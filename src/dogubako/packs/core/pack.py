@@ -5,13 +5,12 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from dogubako.contract.call import Resume
+from dogubako.contract.call import Resume, Task
 from dogubako.contract.context import FoundTool, FoundTools
 from dogubako.contract.errors import ValidationError
 from dogubako.contract.metadata import Effect, ToolMetadata
 from dogubako.contract.output import Guidance, Json, Message, Text, example_call
 from dogubako.contract.pack import ToolPack
-from dogubako.contract.tasks import Task
 from dogubako.contract.tool import BaseTool, PassedOn, PassingTool, ToolArgs
 
 

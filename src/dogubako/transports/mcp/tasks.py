@@ -10,10 +10,9 @@ from mcp.server.subscriptions import SUBSCRIPTION_ID_META_KEY
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel, Field
 
-from dogubako.contract.call import Caller, error_facts
+from dogubako.contract.call import Caller, Task, error_facts
 from dogubako.contract.conversation import TASKS
 from dogubako.contract.errors import CapabilityRequiredError, DogubakoError, ValidationError
-from dogubako.contract.tasks import Task
 from dogubako.engine.input_requests import written_requests
 from dogubako.transports.mcp.conversation import Context
 from dogubako.transports.mcp.protocol import (

@@ -6,9 +6,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from dogubako.contract.call import error_facts
+from dogubako.contract.call import Task, error_facts
 from dogubako.contract.errors import DogubakoError
-from dogubako.contract.tasks import CallerTasks, Task
+from dogubako.contract.tasks import CallerTasks
 from dogubako.engine.input_requests import written_requests
 from dogubako.engine.validation import ModelValidator
 from dogubako.transports.http.errors import json_response
