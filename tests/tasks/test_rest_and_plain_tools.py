@@ -109,6 +109,17 @@ async def test_callers_do_not_see_each_other(tmp_path: Path) -> None:
         assert (await client.http.get(path, **{"x-api-key": ann})).status == 200
 
 
+async def test_requests_for_tasks_are_counted_and_changes_recorded(tmp_path: Path) -> None:
+    async with served(toolbox(tmp_path, audit=True, rate_limit_max=3, rate_limit_window=3600)) as client:
+        location = await _started(client.http, "ask_twice")
+        assert (await client.http.request("DELETE", location)).status == 200
+        assert (await client.http.get(location)).status == 200
+        assert (await client.http.get(location)).json["code"] == "RATE_LIMIT_EXCEEDED"
+
+    recorded = [json.loads(line) for line in (tmp_path / "audit.jsonl").read_text().splitlines()]
+    assert ("tasks/cancel", "rest", "OK") in [(one["tool"], one["door"], one["code"]) for one in recorded]
+
+
 async def _text(client: McpClient, tool: str, /, **arguments: Any) -> dict[str, Any]:
     result = (await client.call(tool, arguments))["result"]
     return dict(json.loads(result["content"][0]["text"]))

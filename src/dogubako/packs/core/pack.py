@@ -122,12 +122,7 @@ class CallTool(PassingTool[CallToolArgs]):
         return PassedOn(args.name, args.arguments)
 
 
-class StartTaskArgs(ToolArgs):
-    name: str = Field(min_length=1, description="Name of the tool.")
-    arguments: dict[str, Any] = Field(default_factory=dict, description="Its arguments.")
-
-
-class StartTask(PassingTool[StartTaskArgs]):
+class StartTask(PassingTool[CallToolArgs]):
     """Call a tool that takes long. It answers at once with the id of a task; task_result has the answer later."""
 
     name = "start_task"
@@ -136,7 +131,7 @@ class StartTask(PassingTool[StartTaskArgs]):
         "ja": "バックグラウンド 時間がかかる 非同期 待たずに 実行 開始 長い処理",
     }
 
-    def passed_on(self, args: StartTaskArgs) -> PassedOn:
+    def passed_on(self, args: CallToolArgs) -> PassedOn:
         if args.name == self.name:
             raise ValidationError.of("name", "Invalid value for parameter name: it must be another tool")
         return PassedOn(args.name, args.arguments, as_task=True)
