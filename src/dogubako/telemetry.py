@@ -41,7 +41,7 @@ from dogubako.otlp import OtlpExport, field
 
 _NAME: Final = "dogubako"
 SCOPE: Final = InstrumentationScope(_NAME, __version__)
-_GOOD: Final = frozenset({"OK", "NO_RESULTS", "INPUT_REQUIRED"})
+_GOOD: Final = frozenset({"OK", "NO_RESULTS", "INPUT_REQUIRED", "TASK"})
 _TRANSPORTS: Final = {"stdio": "pipe", "http": "tcp", "rest": "tcp", "console": "tcp"}
 _READS: Final = frozenset({"resources/read", "prompts/get", "completion/complete"})
 # A batch is handled on the event loop, whose own span, if any, has nothing to do with its calls.

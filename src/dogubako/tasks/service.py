@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from dogubako._lazy import load
 from dogubako.contract.call import Caller, Door, Task, ToolCall, ToolResult
 from dogubako.contract.conversation import TASKS, InputAnswer
-from dogubako.contract.errors import BusyError, CapabilityRequiredError, NotFoundError
+from dogubako.contract.errors import BusyError, CapabilityRequiredError, NotFoundError, PayloadTooLargeError
 from dogubako.contract.output import Guidance, Json, Message, example_call
 from dogubako.engine.events import observed
 from dogubako.engine.input_requests import written_answer
@@ -32,6 +32,8 @@ _ONE_PROCESS: Final = "Several processes serve this address: tasks need DOGUBAKO
 # A task that waits for a process for so long is queued once more, when somebody asks for it.
 _QUEUED_SECONDS: Final = 30.0
 _ID_BYTES: Final = 16
+# They are kept until the task ends.
+_LONGEST_ARGUMENTS: Final = 1_000_000
 # What is recorded like a call.
 _CHANGES: Final = frozenset({"tasks/update", "tasks/cancel"})
 # How often a task is looked at that another process may run.
@@ -140,6 +142,8 @@ class Tasks:
             now=time.time(),
             ttl_ms=ttl * 1000,
         )
+        if len(record.parameters) > _LONGEST_ARGUMENTS:
+            raise PayloadTooLargeError(f"The arguments of a task have at most {_LONGEST_ARGUMENTS:,} characters.")
         with _in_words():
             await self.changes.store.create(record, most=self._settings.tasks_per_caller)
         try:
