@@ -36,7 +36,7 @@ from dogubako.contract.call_steps import CallStep
 from dogubako.engine.events import EndedCall
 from dogubako.otlp import SCOPE, OtlpExport, field, server_resource
 
-_GOOD: Final = frozenset({"OK", "NO_RESULTS", "INPUT_REQUIRED"})
+_GOOD: Final = frozenset({"OK", "NO_RESULTS", "INPUT_REQUIRED", "TASK"})
 _TRANSPORTS: Final = {"stdio": "pipe", "http": "tcp", "rest": "tcp", "console": "tcp"}
 _READS: Final = frozenset({"resources/read", "prompts/get", "completion/complete"})
 # A batch is handled on the event loop, whose own span, if any, has nothing to do with its calls.

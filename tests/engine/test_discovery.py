@@ -201,7 +201,7 @@ async def test_a_doubtful_search_names_the_two_nearest_as_such(query: str) -> No
 async def test_a_search_without_a_word_says_that_nothing_fits() -> None:
     found = await box(discovery="search").call("search_tools", {"query": "!?"})
 
-    assert texts(found) == ["Nothing here does that: none of 7 tools fits. Try other words."]
+    assert texts(found) == ["Nothing here does that: none of 11 tools fits. Try other words."]
 
 
 async def test_a_search_does_not_find_itself() -> None:

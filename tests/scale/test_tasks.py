@@ -151,6 +151,24 @@ def test_a_running_task_survives_a_redis_that_was_emptied(box: Fleet, tmp_path: 
     box.redis.kill()
     box.redis.start()
     allow_user(box.redis)
+    # The same process takes others, although this one still runs.
+    (tmp_path / "next").mkdir()
+    (tmp_path / "next" / "go").touch()
+    assert box.until(1, _started_when_it_is_back(box, tmp_path / "next"), "completed")
+    assert box.until(0, task_id, "working")
     (marks / "go").touch()
 
     assert _text(box.until(1, task_id, "completed")) == "run 1 went to the end"
+
+
+def _started_when_it_is_back(box: Fleet, marks: Path) -> str:
+    while (
+        "taskId"
+        not in (
+            answer := box.ask(
+                0, "tools/call", {"name": "write_slowly", "arguments": {"marks": str(marks)}}, "write_slowly"
+            )
+        )["result"]
+    ):
+        assert answer["result"]["_meta"]["code"] == "BUSY"
+    return str(answer["result"]["taskId"])

@@ -8,8 +8,7 @@ from typing import Any, Final
 import anyio
 
 from dogubako.app import Toolbox, build
-from dogubako.contract.call import TRUSTED, Caller
-from dogubako.contract.tasks import Task
+from dogubako.contract.call import TRUSTED, Caller, Task
 from dogubako.packs.core.pack import CORE
 from dogubako.settings import Sources
 from dogubako.tools import ExecutionOptions, ToolPack, ToolResult
@@ -53,15 +52,14 @@ def result_of(task: Task) -> ToolResult:
 class McpClient:
     """A 2026-07-28 client."""
 
-    def __init__(self, http: Client, capabilities: dict[str, Any], **headers: str) -> None:
+    def __init__(self, http: Client, capabilities: dict[str, Any], inside: Toolbox) -> None:
         self.http = http
+        self.inside = inside
         self._capabilities = capabilities
-        self._headers = headers
 
     async def visit(self, method: str, params: dict[str, Any], name: str | None) -> Visit:
         said = {**params, "_meta": {**messages.envelope(self._capabilities), **params.get("_meta", {})}}
-        headers = {**messages.modern_headers(method, name), **self._headers}
-        return await self.http.post("/mcp", messages.request(method, said), headers)
+        return await self.http.post("/mcp", messages.request(method, said), messages.modern_headers(method, name))
 
     async def ask(self, method: str, params: dict[str, Any], name: str | None) -> dict[str, Any]:
         return (await self.visit(method, params, name)).response
@@ -86,4 +84,4 @@ class McpClient:
 @asynccontextmanager
 async def served(box: Toolbox, capabilities: dict[str, Any] | None = None) -> AsyncIterator[McpClient]:
     async with opened(HttpApp(box)) as http:
-        yield McpClient(http, TAKES_TASKS if capabilities is None else capabilities)
+        yield McpClient(http, TAKES_TASKS if capabilities is None else capabilities, box)

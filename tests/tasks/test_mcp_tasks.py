@@ -25,7 +25,7 @@ async def client(tmp_path: Path) -> AsyncIterator[McpClient]:
 
 
 def without_tasks(client: McpClient) -> McpClient:
-    return McpClient(client.http, {"elicitation": {"form": {}}})
+    return McpClient(client.http, {"elicitation": {"form": {}}}, client.inside)
 
 
 async def _started(client: McpClient, name: str, **arguments: Any) -> str:

@@ -15,6 +15,7 @@ from tests.doors.processes import PATIENCE
 from tests.doors.waiting import until
 
 from .boxes import McpClient, served, toolbox
+from .slow_tools import TOOLS
 
 JSON = {"content-type": "application/json"}
 
@@ -108,6 +109,17 @@ async def test_callers_do_not_see_each_other(tmp_path: Path) -> None:
         assert (await client.http.get(path, **{"x-api-key": ann})).status == 200
 
 
+async def test_requests_for_tasks_are_counted_and_changes_recorded(tmp_path: Path) -> None:
+    async with served(toolbox(tmp_path, audit=True, rate_limit_max=3, rate_limit_window=3600)) as client:
+        location = await _started(client.http, "ask_twice")
+        assert (await client.http.request("DELETE", location)).status == 200
+        assert (await client.http.get(location)).status == 200
+        assert (await client.http.get(location)).json["code"] == "RATE_LIMIT_EXCEEDED"
+
+    recorded = [json.loads(line) for line in (tmp_path / "audit.jsonl").read_text().splitlines()]
+    assert ("tasks/cancel", "rest", "OK") in [(one["tool"], one["door"], one["code"]) for one in recorded]
+
+
 async def _text(client: McpClient, tool: str, /, **arguments: Any) -> dict[str, Any]:
     result = (await client.call(tool, arguments))["result"]
     return dict(json.loads(result["content"][0]["text"]))
@@ -175,3 +187,16 @@ async def test_a_task_of_the_tool_that_starts_tasks_makes_no_sense(client: McpCl
 async def test_python_code_runs_a_long_tool_while_it_waits(tmp_path: Path) -> None:
     async with toolbox(tmp_path).running() as box:
         assert (await box.call("only_as_task")).text == "done"
+
+
+async def test_the_tools_for_tasks_are_listed_only_where_a_tool_takes_long(client: McpClient) -> None:
+    async def listed() -> set[str]:
+        page = (await client.ask("tools/list", {}, None))["result"]
+        return {one["name"] for one in page["tools"]} & {"start_task", "task_status", "task_result", "cancel_task"}
+
+    assert len(await listed()) == 4
+    for tool in TOOLS:
+        if tool.long_running:
+            client.inside.registry.unregister(tool.name)
+    assert await listed() == set()
+    assert (await _text(client, "start_task", name="whoami"))["success"]

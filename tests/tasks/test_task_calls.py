@@ -177,3 +177,9 @@ async def test_a_server_without_tasks_says_why(
         assert result.error is not None and reason in (result.error.hint or "")
         assert not box.registry.get("start_task").enabled
         assert reason in (box.registry.get("start_task").status.reason or "")
+
+
+async def test_what_is_kept_of_a_task_is_bounded(box: Toolbox) -> None:
+    result = await box.call("read_slowly", {"marks": "x" * 1_100_000}, AS_TASK)
+
+    assert (result.code, result.task) == ("PAYLOAD_TOO_LARGE", None)

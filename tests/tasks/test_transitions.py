@@ -109,6 +109,9 @@ def test_answers_are_taken_one_by_one_and_only_if_they_fit() -> None:
     task = asked()
     assert transitions.answered(task, {"other": {"action": "accept"}, "one": {"action": "accept"}}) is None
 
+    long = {"action": "accept", "content": {"yes": True, "more": "x" * 200_000}}
+    assert transitions.answered(task, {"one": long}) is None
+
     half = transitions.answered(task, {"one": {"action": "accept", "content": {"yes": True}}})
     assert half is not None and half.status == "input_required" and list(half.asked) == ["two"]
     whole = transitions.answered(half, {"two": {"action": "decline"}})

@@ -1,4 +1,4 @@
-"""`ToolCall`, `ToolResult` and `ExecutionOptions`: one request for a tool, and its result."""
+"""`ToolCall`, `ToolResult`, `Task` and `ExecutionOptions`: one request for a tool, and its result, now or later."""
 
 import math
 import os
@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -15,9 +15,7 @@ from dogubako.contract.conversation import SILENCE, Conversation, InputRequests
 from dogubako.contract.credentials import Credential
 from dogubako.contract.errors import DogubakoError
 from dogubako.contract.metadata import Effect, ToolMetadata
-
-if TYPE_CHECKING:
-    from dogubako.contract.tasks import Task
+from dogubako.contract.timestamps import utc_text
 
 
 def _whole(value: Any) -> Any:
@@ -211,6 +209,50 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
             return list(self.content)
         text = self.content[0]["text"]
         return msgspec.json.decode(text) if self.kind == "json" else text
+
+
+TaskStatus = Literal["working", "input_required", "completed", "failed", "cancelled"]
+ENDED: Final[frozenset[TaskStatus]] = frozenset({"completed", "failed", "cancelled"})
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """The state of a task. A tool that failed has `completed` its task; `failed` says that it could not be run."""
+
+    id: str
+    tool: str
+    status: TaskStatus
+    # What it does now, in the words of its tool, or why it ended.
+    message: str | None = None
+    # How much of how much is done, as the tool counts.
+    progress: tuple[float, float | None] | None = None
+    # Seconds since the epoch.
+    created: float
+    updated: float
+    # How long it is kept, from its creation.
+    ttl_ms: int
+    # How often it makes sense to look.
+    poll_ms: int
+    # What it waits for, by the key under which the answer is given.
+    requests: InputRequests = {}
+    result: ToolResult | None = None
+    error: DogubakoError | None = None
+
+    @property
+    def ended(self) -> bool:
+        return self.status in ENDED
+
+    def fields(self) -> dict[str, Any]:
+        """The fields that every client sees, by their names in MCP."""
+        message = {"statusMessage": self.message} if self.message else {}
+        return {
+            "taskId": self.id,
+            "status": self.status,
+            **message,
+            "createdAt": utc_text(self.created),
+            "lastUpdatedAt": utc_text(self.updated),
+            "ttlMs": self.ttl_ms,
+            "pollIntervalMs": self.poll_ms,
+        }
 
 
 class CallEnd(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,57 +1,10 @@
 """Tasks: calls that go on after they were answered, and are asked for later."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Protocol
 
-import msgspec
-
-from dogubako.contract.call import ToolCall, ToolResult
-from dogubako.contract.conversation import InputAnswer, InputRequests
-from dogubako.contract.errors import DogubakoError
-from dogubako.contract.timestamps import utc_text
-
-TaskStatus = Literal["working", "input_required", "completed", "failed", "cancelled"]
-ENDED: Final[frozenset[TaskStatus]] = frozenset({"completed", "failed", "cancelled"})
-
-
-class Task(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of a task. A tool that failed has `completed` its task; `failed` says that it could not be run."""
-
-    id: str
-    tool: str
-    status: TaskStatus
-    # What it does now, in the words of its tool, or why it ended.
-    message: str | None = None
-    # How much of how much is done, as the tool counts.
-    progress: tuple[float, float | None] | None = None
-    # Seconds since the epoch.
-    created: float
-    updated: float
-    # How long it is kept, from its creation.
-    ttl_ms: int
-    # How often it makes sense to look.
-    poll_ms: int
-    # What it waits for, by the key under which the answer is given.
-    requests: InputRequests = {}
-    result: ToolResult | None = None
-    error: DogubakoError | None = None
-
-    @property
-    def ended(self) -> bool:
-        return self.status in ENDED
-
-    def fields(self) -> dict[str, Any]:
-        """The fields that every client sees, by their names in MCP."""
-        message = {"statusMessage": self.message} if self.message else {}
-        return {
-            "taskId": self.id,
-            "status": self.status,
-            **message,
-            "createdAt": utc_text(self.created),
-            "lastUpdatedAt": utc_text(self.updated),
-            "ttlMs": self.ttl_ms,
-            "pollIntervalMs": self.poll_ms,
-        }
+from dogubako.contract.call import Caller, Task, ToolCall, ToolResult
+from dogubako.contract.conversation import InputAnswer
 
 
 class CallerTasks(Protocol):
@@ -82,4 +35,4 @@ class TaskStarter(Protocol):
     async def start(self, call: ToolCall, *, repeatable: bool) -> ToolResult:
         """Begin a task that runs this call. It is stored when this returns."""
 
-    def of(self, caller: Any) -> CallerTasks: ...
+    def of(self, caller: Caller) -> CallerTasks: ...

@@ -15,6 +15,9 @@ Shown = Literal["full", "light", "search"]
 # How an agent that sees few tools gets to the others.
 FINDERS: Final = ("search_tools", "describe_tool", "call_tool")
 
+# Listed only beside tools that take long; they can be called all the same.
+TASK_TOOLS: Final = frozenset({"start_task", "task_status", "task_result", "cancel_task"})
+
 # Cut answers name it, so it must be at hand.
 _ALWAYS: Final = ("read_more",)
 # Where all tools are listed without their arguments, this one shows them.
@@ -56,7 +59,7 @@ class Discovery:
         """How these tools are listed: by the mode, or by what each way would cost."""
         if self._mode != "auto":
             return self._mode
-        others = [entry for entry in callable_tools if entry.name not in FINDERS]
+        others = [entry for entry in _worth_listing(callable_tools) if entry.name not in FINDERS]
         if _fits((entry.most_definition_tokens for entry in others), self._most_tokens):
             return "full"
         if _fits((entry.definition_tokens for entry in others), self._most_tokens):
@@ -77,7 +80,8 @@ class Discovery:
         if shown == "search":
             return [entry for entry in callable_tools if entry.name in FINDERS or self._is_pinned(entry)]
         kept = _IN_LIGHT if shown == "light" else ()
-        return [entry for entry in callable_tools if entry.name in kept or entry.name not in FINDERS]
+        found = _worth_listing(callable_tools)
+        return [entry for entry in found if entry.name in kept or entry.name not in FINDERS]
 
     def definitions(
         self, callable_tools: Sequence[ToolRegistryEntry]
@@ -98,10 +102,17 @@ class Discovery:
         return entry.pinned or entry.name in self._pinned
 
 
+def _worth_listing(callable_tools: Sequence[ToolRegistryEntry]) -> Sequence[ToolRegistryEntry]:
+    """Without the tools for tasks, where no tool takes long."""
+    if any(entry.implementation.long_running for entry in callable_tools):
+        return callable_tools
+    return [entry for entry in callable_tools if entry.name not in TASK_TOOLS]
+
+
 def tool_map(callable_tools: Sequence[ToolRegistryEntry], about: Callable[[str], str]) -> str:
     """One line per pack: how many tools it has for this caller, and for what tasks."""
     packs: dict[str, list[ToolRegistryEntry]] = {}
-    for entry in callable_tools:
+    for entry in _worth_listing(callable_tools):
         if entry.name not in (*FINDERS, *_ALWAYS):
             packs.setdefault(entry.pack, []).append(entry)
     largest = sorted(packs, key=lambda pack: (-len(packs[pack]), pack))

@@ -168,7 +168,7 @@ class AuditLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
 
 
 # "No results" is an answer, and a question to the user is a part of one.
-_GOOD = frozenset({"OK", "NO_RESULTS", "INPUT_REQUIRED"})
+_GOOD = frozenset({"OK", "NO_RESULTS", "INPUT_REQUIRED", "TASK"})
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(AuditLine).decode

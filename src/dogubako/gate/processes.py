@@ -19,8 +19,8 @@ log = structlog.get_logger("dogubako.gate")
 
 # What processes with one data folder do not share, and what all of them do not share even with a Redis.
 _NOT_SHARED: Final = (
-    "tool switches and changes of other servers (refused), rate limits, running calls per caller, news of changes, "
-    "kept answers of other servers, locks of workflows, calls in the console"
+    "tool switches, changes of other servers and tasks (refused), rate limits, running calls per caller, "
+    "news of changes, kept answers of other servers, locks of workflows, calls in the console"
 )
 _NOT_SHARED_YET: Final = (
     "changes of other servers (refused), calls in the console; audit log, backups, and sign-ins at other servers are "

@@ -7,7 +7,7 @@ write into the queue can have a known task looked at once more, and nothing else
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Self
@@ -23,7 +23,7 @@ from dogubako.outbound.redis_cache import failures, refusals
 
 log = structlog.get_logger("dogubako.tasks")
 
-Run = Callable[[str], Awaitable[None]]
+Run = Callable[[str], Coroutine[Any, Any, None]]
 
 # A task whose worker was killed is delivered again after this time and a quarter of it.
 _REDELIVERY: Final = timedelta(seconds=15)
@@ -32,6 +32,7 @@ _LOOK: Final = timedelta(seconds=1)
 _HEARTBEAT: Final = timedelta(seconds=10)
 _PAUSE_SECONDS: Final = 1.0
 _PUT_SECONDS: Final = 5.0
+_ANSWER_SECONDS: Final = 10
 _RUN: Final = "run"
 _DELIVERED: Final = CurrentExecution()
 _NOTHING: Final = {b"args": cloudpickle.dumps(()), b"kwargs": cloudpickle.dumps({})}
@@ -89,6 +90,8 @@ class TaskQueue:
         # How many tasks this process runs at once; 0 if others run them.
         self._concurrency = concurrency
         self._docket: Docket | None = None
+        self._worker: Worker | None = None
+        self._runs: set[asyncio.Task[None]] = set()
         self._ready = asyncio.Event()
         self._broken: tuple[type[Exception], ...] = (TimeoutError, OSError, *failures(), *refusals())
 
@@ -137,9 +140,27 @@ class TaskQueue:
 
     def _taking(self) -> Callable[..., Awaitable[None]]:
         async def run(execution: Execution = _DELIVERED) -> None:
-            await self._run(execution.key.partition(".")[0])
+            work = asyncio.create_task(self._run(execution.key.partition(".")[0]))
+            self._runs.add(work)
+            work.add_done_callback(self._runs.discard)
+            await self._until_stopped(work)
 
         return run
+
+    async def _until_stopped(self, work: "asyncio.Task[None]") -> None:
+        """Wait for a run. Docket must not: it would wait for all of them before it connects again after a failure.
+
+        The message of a run that goes on alone stays in the queue. It is delivered again, and finds the task leased.
+        """
+        session = self._worker._processing_session if self._worker is not None else None
+        stopping = asyncio.create_task((session.stopping if session is not None else asyncio.Event()).wait())
+        try:
+            await asyncio.wait({work, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopping.cancel()
+        if not work.done():
+            raise asyncio.CancelledError
+        await work
 
     async def _work(self, queue: Docket) -> None:
         async with _TaskWorker(
@@ -151,13 +172,15 @@ class TaskQueue:
             minimum_check_interval=_LOOK,
             scheduling_resolution=_LOOK,
             schedule_automatic_tasks=False,
-        ) as running:
-            # It returns when it is cancelled, after the tasks that it runs have ended.
-            await running.run_forever()
+        ) as self._worker:
+            # It returns when it is cancelled.
+            await self._worker.run_forever()
+        if self._runs:
+            await asyncio.wait(self._runs)
 
 
 def _waiting(url: str) -> str:
-    """The address without the timeouts for short operations: a worker waits for messages."""
+    """The address with another timeout than that of short operations: a worker waits for messages."""
     parts = urlsplit(url)
-    kept = [(name, value) for name, value in parse_qsl(parts.query) if name != "socket_timeout"]
-    return urlunsplit(parts._replace(query=urlencode(kept)))
+    options = {**dict(parse_qsl(parts.query)), "socket_timeout": str(_ANSWER_SECONDS)}
+    return urlunsplit(parts._replace(query=urlencode(options)))

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from dogubako.contract.call import Caller, Door, ExecutionOptions, ToolCall, ToolResult
+from dogubako.contract.call import ENDED, Caller, Door, ExecutionOptions, Task, TaskStatus, ToolCall, ToolResult
 from dogubako.contract.conversation import (
     URL_ELICITATION,
     ElicitRequest,
@@ -19,7 +19,6 @@ from dogubako.contract.conversation import (
 )
 from dogubako.contract.credentials import Credential
 from dogubako.contract.errors import DogubakoError
-from dogubako.contract.tasks import ENDED, Task, TaskStatus
 from dogubako.engine.input_requests import question_digest
 
 # What a task may ask, if the client that created it can answer.
@@ -36,7 +35,6 @@ class StoredError(msgspec.Struct, frozen=True, kw_only=True):
     retryable: bool = False
     hint: str | None = None
     error_id: str | None = None
-    retry_after: float | None = None
     details: list[dict[str, str]] = []
 
     @classmethod
@@ -48,25 +46,15 @@ class StoredError(msgspec.Struct, frozen=True, kw_only=True):
             retryable=error.retryable,
             hint=error.hint,
             error_id=error.error_id,
-            retry_after=error.retry_after,
             details=error.details if error.shown_details is None else error.shown_details,
         )
 
-
-class TaskError(DogubakoError):
-    """The error of a task, as it was stored."""
-
-    def __init__(self, stored: StoredError) -> None:
-        super().__init__(stored.message, hint=stored.hint)
-        self._stored = stored
-        self.error_id = stored.error_id
-        self.shown_details = stored.details
+    def restored(self) -> DogubakoError:
+        error = DogubakoError(self.message, hint=self.hint)
+        error.error_id, error.shown_details = self.error_id, self.details
         # Every class of errors has these as attributes of the class.
-        self.__dict__.update(code=stored.code, http_status=stored.http_status, retryable=stored.retryable)
-
-    @property
-    def retry_after(self) -> float | None:
-        return self._stored.retry_after
+        vars(error).update(code=self.code, http_status=self.http_status, retryable=self.retryable)
+        return error
 
 
 class StoredResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,7 +84,7 @@ class StoredResult(msgspec.Struct, frozen=True, kw_only=True):
 
     def restored(self) -> ToolResult:
         facts = {name: getattr(self, name) for name in self.__struct_fields__ if name != "error"}
-        return ToolResult(**facts, error=TaskError(self.error) if self.error is not None else None)
+        return ToolResult(**facts, error=self.error.restored() if self.error is not None else None)
 
 
 class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -181,7 +169,7 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
             poll_ms=_POLL_MS,
             requests={key: self.question(key)[1] for key in self.asked},
             result=self.result.restored() if self.result is not None else None,
-            error=TaskError(self.error) if self.error is not None else None,
+            error=self.error.restored() if self.error is not None else None,
         )
 
 

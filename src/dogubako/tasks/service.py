@@ -3,8 +3,8 @@
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
 from functools import cached_property, partial
 from importlib.util import find_spec
 from typing import Any, Final, Protocol, runtime_checkable
@@ -12,11 +12,11 @@ from typing import Any, Final, Protocol, runtime_checkable
 from msgspec.structs import replace
 
 from dogubako._lazy import load
-from dogubako.contract.call import Caller, ToolCall, ToolResult
+from dogubako.contract.call import Caller, Door, Task, ToolCall, ToolResult
 from dogubako.contract.conversation import TASKS, InputAnswer
-from dogubako.contract.errors import BusyError, CapabilityRequiredError, NotFoundError
+from dogubako.contract.errors import BusyError, CapabilityRequiredError, NotFoundError, PayloadTooLargeError
 from dogubako.contract.output import Guidance, Json, Message, example_call
-from dogubako.contract.tasks import Task
+from dogubako.engine.events import observed
 from dogubako.engine.input_requests import written_answer
 from dogubako.engine.pipeline import Pipeline
 from dogubako.outbound.redis_cache import Unavailable
@@ -32,6 +32,10 @@ _ONE_PROCESS: Final = "Several processes serve this address: tasks need DOGUBAKO
 # A task that waits for a process for so long is queued once more, when somebody asks for it.
 _QUEUED_SECONDS: Final = 30.0
 _ID_BYTES: Final = 16
+# They are kept until the task ends.
+_LONGEST_ARGUMENTS: Final = 1_000_000
+# What is recorded like a call.
+_CHANGES: Final = frozenset({"tasks/update", "tasks/cancel"})
 # How often a task is looked at that another process may run.
 _LOOK_SECONDS: Final = 1.0
 
@@ -138,6 +142,8 @@ class Tasks:
             now=time.time(),
             ttl_ms=ttl * 1000,
         )
+        if len(record.parameters) > _LONGEST_ARGUMENTS:
+            raise PayloadTooLargeError(f"The arguments of a task have at most {_LONGEST_ARGUMENTS:,} characters.")
         with _in_words():
             await self.changes.store.create(record, most=self._settings.tasks_per_caller)
         try:
@@ -161,6 +167,21 @@ class Tasks:
         if (reason := self.unavailable) is not None:
             raise CapabilityRequiredError(TASKS, hint=reason)
         return TasksOf(self, caller)
+
+    def through(self, door: Door, caller: Caller) -> "TasksOf":
+        """The tasks of a caller of this transport: requests count against its rate limit, and changes are recorded."""
+        tasks = self.of(caller)
+
+        @asynccontextmanager
+        async def admit(method: str) -> AsyncIterator[None]:
+            call = ToolCall(name=method, caller=caller, door=door)
+            recorded = method in _CHANGES
+            with observed(self._pipeline.observers, call, None, changing=True) if recorded else nullcontext():
+                await self._pipeline.policy.check_rate(call)
+                yield
+
+        tasks.admit = admit
+        return tasks
 
     async def get(self, task_id: str, caller: Caller) -> Task:
         record = await self._visible(task_id, caller)
@@ -216,12 +237,16 @@ class TasksOf:
     def __init__(self, tasks: Tasks, caller: Caller) -> None:
         self._tasks = tasks
         self._caller = caller
+        # Counts and records what a transport asks for. What a tool asks for is part of its own call.
+        self.admit: Callable[[str], AbstractAsyncContextManager[Any]] = nullcontext
 
     async def get(self, task_id: str) -> Task:
-        return await self._tasks.get(task_id, self._caller)
+        async with self.admit("tasks/get"):
+            return await self._tasks.get(task_id, self._caller)
 
     async def update(self, task_id: str, answers: Mapping[str, Any]) -> None:
-        await self._tasks.update(task_id, answers, self._caller)
+        async with self.admit("tasks/update"):
+            await self._tasks.update(task_id, answers, self._caller)
 
     async def answer(self, task: Task, answers: Mapping[str, InputAnswer]) -> None:
         await self.update(task.id, {key: written_answer(one, task.requests[key]) for key, one in answers.items()})
@@ -233,10 +258,12 @@ class TasksOf:
         return task
 
     async def cancel(self, task_id: str) -> None:
-        await self._tasks.cancel(task_id, self._caller)
+        async with self.admit("tasks/cancel"):
+            await self._tasks.cancel(task_id, self._caller)
 
     async def all(self) -> Sequence[Task]:
-        return await self._tasks.all_of(self._caller)
+        async with self.admit("tasks/list"):
+            return await self._tasks.all_of(self._caller)
 
 
 def _owns(caller: Caller, record: TaskRecord) -> bool:

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from dogubako.contract.call import ToolResult
+from dogubako.contract.call import TaskStatus, ToolResult
 from dogubako.contract.errors import (
     AuthenticationError,
     CapabilityRequiredError,
@@ -28,7 +28,6 @@ from dogubako.contract.errors import (
     ToolExecutionError,
     ToolNotFoundError,
 )
-from dogubako.contract.tasks import TaskStatus
 from dogubako.engine.input_requests import read_answer
 from dogubako.tasks.records import StoredError, StoredResult, TaskRecord, asked_of
 
@@ -36,6 +35,8 @@ from dogubako.tasks.records import StoredError, StoredResult, TaskRecord, asked_
 MOST_RUNS: Final = 5
 # Errors of the protocol or of the server itself: the tool was not run, or nobody knows how it ended.
 _PROTOCOL_ERRORS: Final = (ToolNotFoundError, CapabilityRequiredError, InternalError, AuthenticationError)
+# All answers are kept until the task ends.
+_LONGEST_ANSWER: Final = 100_000
 _LOOK_FIRST: Final = "It may have been done, or a part of it: look first."
 
 
@@ -89,8 +90,9 @@ def answered(record: TaskRecord, answers: Mapping[str, Any]) -> TaskRecord | Non
     fitting = {}
     for key in record.asked.keys() & answers.keys():
         digest, request = record.question(key)
-        if read_answer(request, answers[key]) is not None:
-            fitting[key] = (digest, json.dumps(answers[key]))
+        written = json.dumps(answers[key])
+        if len(written) <= _LONGEST_ANSWER and read_answer(request, answers[key]) is not None:
+            fitting[key] = (digest, written)
     if record.status != "input_required" or not fitting:
         return None
     left = {key: question for key, question in record.asked.items() if key not in fitting}

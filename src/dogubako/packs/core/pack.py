@@ -5,13 +5,12 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from dogubako.contract.call import Resume
+from dogubako.contract.call import Resume, Task
 from dogubako.contract.context import FoundTool, FoundTools
 from dogubako.contract.errors import ValidationError
 from dogubako.contract.metadata import Effect, ToolMetadata
 from dogubako.contract.output import Guidance, Json, Message, Text, example_call
 from dogubako.contract.pack import ToolPack
-from dogubako.contract.tasks import Task
 from dogubako.contract.tool import BaseTool, PassedOn, PassingTool, ToolArgs
 
 
@@ -123,12 +122,7 @@ class CallTool(PassingTool[CallToolArgs]):
         return PassedOn(args.name, args.arguments)
 
 
-class StartTaskArgs(ToolArgs):
-    name: str = Field(min_length=1, description="Name of the tool.")
-    arguments: dict[str, Any] = Field(default_factory=dict, description="Its arguments.")
-
-
-class StartTask(PassingTool[StartTaskArgs]):
+class StartTask(PassingTool[CallToolArgs]):
     """Call a tool that takes long. It answers at once with the id of a task; task_result has the answer later."""
 
     name = "start_task"
@@ -137,7 +131,7 @@ class StartTask(PassingTool[StartTaskArgs]):
         "ja": "バックグラウンド 時間がかかる 非同期 待たずに 実行 開始 長い処理",
     }
 
-    def passed_on(self, args: StartTaskArgs) -> PassedOn:
+    def passed_on(self, args: CallToolArgs) -> PassedOn:
         if args.name == self.name:
             raise ValidationError.of("name", "Invalid value for parameter name: it must be another tool")
         return PassedOn(args.name, args.arguments, as_task=True)

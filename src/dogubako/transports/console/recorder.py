@@ -15,7 +15,7 @@ from dogubako.response.jsonable import clean_text
 from dogubako.transports.console.statistics import Timeline
 
 # "No results" is an answer, and a question to the user is a part of one.
-GOOD_CODES: Final = frozenset({"OK", "NO_RESULTS", "INPUT_REQUIRED"})
+GOOD_CODES: Final = frozenset({"OK", "NO_RESULTS", "INPUT_REQUIRED", "TASK"})
 _LONGEST_NAME: Final = 64
 _LONGEST_MESSAGE: Final = 300
 # Arguments and answers are large, so fewer of them are kept.

@@ -10,10 +10,10 @@ from mcp.server.subscriptions import SUBSCRIPTION_ID_META_KEY
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel, Field
 
-from dogubako.contract.call import Caller, error_facts
+from dogubako.contract.call import Caller, Door, Task, error_facts
 from dogubako.contract.conversation import TASKS
 from dogubako.contract.errors import CapabilityRequiredError, DogubakoError, ValidationError
-from dogubako.contract.tasks import Task
+from dogubako.contract.tasks import CallerTasks
 from dogubako.engine.input_requests import written_requests
 from dogubako.transports.mcp.conversation import Context
 from dogubako.transports.mcp.protocol import (
@@ -70,26 +70,27 @@ class TaskMethods:
             "tasks/cancel": (TaskParams, self._checked(self._cancel)),
         }
 
-    def _checked(self, handler: Callable[[Caller, ParamsT], Awaitable[dict[str, Any]]]) -> Handler:
+    def _checked(self, handler: Callable[[CallerTasks, ParamsT], Awaitable[dict[str, Any]]]) -> Handler:
         async def checked(ctx: Context, params: ParamsT) -> dict[str, Any]:
             if ctx.protocol_version != MODERN_VERSION or not self.offered:
                 raise MCPError(METHOD_NOT_FOUND, "Method not found")
             if not takes_tasks(ctx):
                 raise CapabilityRequiredError(TASKS)
             _check_header(ctx, params.task_id)
-            return await handler(self._caller_of(ctx), params)
+            door: Door = "stdio" if ctx.request is None else "http"
+            return await handler(self._inside.tasks.through(door, self._caller_of(ctx)), params)
 
         return checked
 
-    async def _get(self, caller: Caller, params: TaskParams) -> dict[str, Any]:
-        return detailed(await self._inside.tasks.of(caller).get(params.task_id))
+    async def _get(self, tasks: CallerTasks, params: TaskParams) -> dict[str, Any]:
+        return detailed(await tasks.get(params.task_id))
 
-    async def _update(self, caller: Caller, params: UpdateParams) -> dict[str, Any]:
-        await self._inside.tasks.of(caller).update(params.task_id, params.input_responses)
+    async def _update(self, tasks: CallerTasks, params: UpdateParams) -> dict[str, Any]:
+        await tasks.update(params.task_id, params.input_responses)
         return {}
 
-    async def _cancel(self, caller: Caller, params: TaskParams) -> dict[str, Any]:
-        await self._inside.tasks.of(caller).cancel(params.task_id)
+    async def _cancel(self, tasks: CallerTasks, params: TaskParams) -> dict[str, Any]:
+        await tasks.cancel(params.task_id)
         return {}
 
     async def listen(

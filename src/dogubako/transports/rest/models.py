@@ -233,16 +233,21 @@ class ErrorDetail(RestModel):
     message: str
 
 
-class ErrorAnswer(RestModel):
-    """A call that failed: what happened, what to do, and whether trying again makes sense."""
+class Failure(RestModel):
+    """What happened, what to do, and whether trying again makes sense."""
 
-    success: bool
     error: str
     code: str
     hint: str | None = None
     retryable: bool
     retry_after: float | None = None
     error_id: str | None = None
+
+
+class ErrorAnswer(Failure):
+    """A call that failed: what happened, what to do, and whether trying again makes sense."""
+
+    success: bool
     details: list[ErrorDetail]
     execution_time: int
     timestamp: str
@@ -253,15 +258,9 @@ class TaskProgress(RestModel):
     total: float | None = None
 
 
-class TaskFailed(RestModel):
+class TaskFailed(Failure):
     """Why a task has no result, in the words of a failed call."""
 
-    error: str
-    code: str
-    hint: str | None = None
-    retryable: bool
-    retry_after: float | None = None
-    error_id: str | None = None
     details: list[ErrorDetail] | None = None
 
 

@@ -6,9 +6,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from dogubako.contract.call import error_facts
+from dogubako.contract.call import Task, error_facts
 from dogubako.contract.errors import DogubakoError
-from dogubako.contract.tasks import CallerTasks, Task
+from dogubako.contract.tasks import CallerTasks
 from dogubako.engine.input_requests import written_requests
 from dogubako.engine.validation import ModelValidator
 from dogubako.transports.http.errors import json_response
@@ -41,18 +41,19 @@ class TaskRoutes:
         tasks, task_id = self._tasks(request), request.path_params["id"]
         if request.method == "DELETE":
             await tasks.cancel(task_id)
+            tasks = self._inside.tasks.of(caller_in(request.scope))
         return json_response(task_info(await tasks.get(task_id)))
 
     async def _update(self, request: Request) -> Response:
         # JSON is required, so that no page of another site can send it.
         require_json(request.scope)
         body = _UPDATE.check(decode_object(await read_body(request.receive)))
-        tasks, task_id = self._tasks(request), request.path_params["id"]
-        await tasks.update(task_id, body.input_responses)
-        return json_response(task_info(await tasks.get(task_id)))
+        task_id = request.path_params["id"]
+        await self._tasks(request).update(task_id, body.input_responses)
+        return json_response(task_info(await self._inside.tasks.of(caller_in(request.scope)).get(task_id)))
 
     def _tasks(self, request: Request) -> CallerTasks:
-        return self._inside.tasks.of(caller_in(request.scope))
+        return self._inside.tasks.through("rest", caller_in(request.scope))
 
 
 def task_info(task: Task, *, whole: bool = True) -> dict[str, Any]:
