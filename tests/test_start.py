@@ -4,8 +4,11 @@ import json
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+from dogubako import __version__
 
 
 def _in_a_new_process(code: str) -> Any:
@@ -141,3 +144,7 @@ asyncio.run(main())
 
     assert (before, on_the_loop) == (0, [False])
     assert {"dogubako.packs.web.tools", "dogubako.packs.web.client", "httpx2._client"} <= set(names)
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert __version__ == version("dogubako")
