@@ -91,8 +91,8 @@ def test_an_element_that_a_list_does_not_have_is_told() -> None:
 def test_nothing_is_blamed_where_the_answer_does_not_name_a_field(answer: Any, code: str) -> None:
     report = diagnosed(answer, code=code)
 
+    assert report["origin"]["nodeName"] == "Book"
     assert "complains about" not in report["explanation"]
-    assert "7,00" not in report["explanation"]
 
 
 def test_two_fields_are_told_as_they_were_sent() -> None:

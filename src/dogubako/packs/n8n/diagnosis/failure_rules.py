@@ -260,7 +260,7 @@ def _behind_error(failure: Failure, cause: Cause) -> Cause | None:
         node=place.node, items=1, run=place.run, output=place.output, item=place.item, message=message
     )
     first = failure_of_item(failure.scene, told)
-    behind = next((one for rule in FAILURE_RULES if (one := rule(first)) is not None), None) if first else None
+    behind = service_failed(first) if first is not None else None
     if behind is None:
         return None
     problem = f"{behind.problem}; '{place.node}' failed with it and was told to go on"

@@ -72,9 +72,8 @@ def _not_sent(failure: Failure, words: str) -> Cause | None:
                 f"{cause.problem}; the service asks for {name}, and the item is sent as it is: {words}"
             )
         if near and (maker := _who_wrote(failure, near)) is not None:
-            problem = (
-                f"it gives out {near}, and no {name}, which the service asks for; its item is sent as it is: {words}"
-            )
+            told = f"it gives out no {name}, which the service asks for; there is {near}"
+            problem = f"{told}, and its item is sent as it is: {words}"
             return Cause(node=maker.node, problem=problem, place=maker, walk=(maker,))
         hint = hint or f"; its item is sent as it is, and no node sets {name}"
     return Cause(node=failure.node, problem=f"it does not send {name}, which the service asks for{hint}: {words}")
