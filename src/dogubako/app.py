@@ -33,6 +33,7 @@ from dogubako.gate.processes import Processes
 from dogubako.gateway.administration import ServerAdministration
 from dogubako.gateway.pack import ServerPack
 from dogubako.gateway.servers import Servers, configured_servers, server_state
+from dogubako.gateway.shared_servers import SharedServers
 from dogubako.loading import FoundPack, ToolSource, find_packs, found_in, line_of
 from dogubako.outbound.redis_cache import RedisCache, answer_cache
 from dogubako.pack_connections import PackConnections
@@ -123,8 +124,14 @@ class Toolbox:
         self.finder = Finder(self.registry, self.gate.policy, self.gate.audit)
         check = self.processes.check_switch
         self.switchboard = Switchboard(self.registry, self.gate.policy, self.gate.audit, check=check)
+        self._shared_servers = SharedServers(self._shared.servers, self.servers, self) if self._shared else None
         self.server_administration = ServerAdministration(
-            self.servers, self, self.gate.policy, self.gate.audit, check=self.processes.check_servers
+            self.servers,
+            self,
+            self.gate.policy,
+            self.gate.audit,
+            check=self.processes.check_servers,
+            changes=self._shared_servers,
         )
         for state in packs:
             self._admit(state)
@@ -213,11 +220,15 @@ class Toolbox:
                 telemetry = _telemetry().ExportedTelemetry(self.registry.knows)
                 stack.callback(telemetry.close)
                 stack.callback(self.watch_calls(telemetry.add))
+            if self._shared_servers is not None:
+                self._shared_servers.drop_removed()
             for state in self.packs.values():
                 if state.file is not None or (isinstance(state.pack, ServerPack) and state.unconfigured is None):
                     await self._connections.hold(state)
                 elif state.unconfigured is None:
                     await self._connections.connect(state, stack)
+            if self._shared_servers is not None:
+                await stack.enter_async_context(self._shared_servers.running())
             background = [asyncio.create_task(work()) for work in self.background]
             try:
                 yield self

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 
 from dogubako.outbound.process_messages import RedisMessages
 from dogubako.outbound.shared_news import SharedNews
+from dogubako.outbound.shared_records import SharedRecords
 from dogubako.outbound.shared_redis import SharedRedis
 from dogubako.outbound.shared_store import RedisStore
 from dogubako.outbound.shared_switches import SharedSwitches
@@ -20,6 +21,7 @@ class SharedParts:
         self.news = SharedNews(self.redis)
         self.store = RedisStore(self.redis)
         self.messages = RedisMessages(self.redis)
+        self.servers = SharedRecords(self.redis, "servers", settings.data_dir / "servers" / "shared.json")
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
