@@ -112,7 +112,9 @@ MAY_IMPORT: dict[str, set[str]] = {
         SANDBOX,
     },
     "supervisor": {"signals"},
+    "listening": {"settings"},
     "server": {
+        "listening",
         "contract",
         "engine",
         "transports",

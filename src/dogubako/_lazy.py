@@ -9,6 +9,7 @@ LateModule = Literal[
     "dogubako.server",
     "dogubako.telemetry",
     "dogubako.otlp",
+    "dogubako.gate.audit_shipping",
     "dogubako.gate.audit_sinks",
     "dogubako.gate.audit_stream",
     "dogubako.gate.credential_vault",

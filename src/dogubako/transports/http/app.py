@@ -66,6 +66,7 @@ class HttpApp:
         self._started = time.monotonic()
         self._stopping = False
         settings = inside.settings
+        self.drain_seconds = settings.drain
         self._cors = settings.cors_enabled
         self._for_all_pages = settings.cors_enabled and "*" in settings.cors_origin
         # A session would live in one of the processes only.
@@ -94,6 +95,11 @@ class HttpApp:
         # "*" is meant for REST; the pages that may use `/mcp` are named one by one.
         named = [origin for origin in settings.cors_origin if origin != "*"]
         self._mcp_for_pages = self._readable(named, sorted(_MCP_METHODS), _MCP_PAGE_HEADERS, ("mcp-session-id",))
+
+    def drain(self) -> bool:
+        """Say from now on that no more calls should come. Returns whether this is news."""
+        news, self._readiness.stopping = not self._readiness.stopping, True
+        return news
 
     def stop_streams(self) -> None:
         """End open streams at shutdown, before the server waits for running calls."""
