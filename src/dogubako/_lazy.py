@@ -20,6 +20,7 @@ LateModule = Literal[
     "dogubako.outbound.shared_parts",
     "dogubako.packs.n8n.diagnosis.report",
     "dogubako.transports.console.routes",
+    "dogubako.transports.console.shared_calls",
     "dogubako.transports.mcp.stdio_loop",
     "dogubako_sandbox.n8n.app",
     "dogubako_sandbox.redmine.app",

@@ -22,7 +22,7 @@ _NOT_SHARED: Final = (
     "tool switches and changes of other servers (refused), rate limits, running calls per caller, news of changes, "
     "kept answers of other servers, locks of workflows, calls in the console"
 )
-_NOT_SHARED_YET: Final = "calls in the console; API keys and stored credentials are those of the data folder"
+_NOT_SHARED_YET: Final = "API keys and stored credentials: they are those of the data folder"
 
 
 class Processes:

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from dogubako.contract.call import Caller, Door
 from dogubako.contract.pack import HealthCheck, ServiceState
 from dogubako.contract.redaction import Redactor
-from dogubako.contract.storage import OnceStore
+from dogubako.contract.storage import OnceStore, ProcessMessages
 from dogubako.engine.catalog import Catalog
 from dogubako.engine.discovery import Discovery
 from dogubako.engine.events import EndedCall
@@ -80,6 +80,8 @@ class ServedToolbox(Protocol):
     redactor: Redactor
     audit: AuditLog | None
     keys: KeyAdministration
+    # Messages to other processes of this server; None where it has none.
+    messages: ProcessMessages | None
     # Request headers in which callers send their own credentials, and the service of each.
     credential_headers: Mapping[bytes, str]
 

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -79,6 +79,10 @@ class HttpApp:
         self._access_log = settings.access_log
         self._responds_whole = not (settings.access_log or settings.cors_enabled)
         self._recorder = _recorder(inside)
+        self._shared_calls: Any = None
+        if self._recorder is not None and inside.messages is not None:
+            module = load("dogubako.transports.console.shared_calls")
+            self._shared_calls = module.SharedCalls(self._recorder, inside.messages)
         self._metrics = _metrics(inside)
         self._console: Any = None
         self._metadata_paths = metadata_paths(settings.oauth_audience or "") if settings.auth == "oauth" else ()
@@ -220,7 +224,8 @@ class HttpApp:
 
     @asynccontextmanager
     async def _lifespan(self, _app: Any) -> AsyncIterator[None]:
-        async with self._inside.running(), self.mcp.running():
+        shared_calls = self._shared_calls.running() if self._shared_calls is not None else nullcontext()
+        async with self._inside.running(), self.mcp.running(), shared_calls:
             # The first search must not wait for the index. Over stdio it does: an idle process stays small.
             preparing = asyncio.create_task(self._inside.registry.prepare_search())
             entries = self._inside.registry.list()
