@@ -16,8 +16,8 @@ from opentelemetry.sdk.resources import Resource
 
 from dogubako.contract.call import CallEnd, ToolCall
 from dogubako.engine.events import EndedCall
-from dogubako.otlp import OtlpExport
-from dogubako.telemetry import SCOPE, ExportedTelemetry
+from dogubako.otlp import SCOPE, OtlpExport
+from dogubako.telemetry import ExportedTelemetry
 from tests.doors.processes import PATIENCE
 
 from .test_numbers import points_of

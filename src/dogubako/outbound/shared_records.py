@@ -19,31 +19,13 @@ from dogubako.contract.errors import BusyError, ConflictError
 from dogubako.outbound.redis_cache import Unavailable
 from dogubako.outbound.shared_cipher import SharedCipher
 from dogubako.outbound.shared_redis import SharedRedis
+from dogubako.outbound.shared_switches import PUT_FIELDS, RESTORE_FIELDS
 
 log = structlog.get_logger("dogubako.outbound")
 
 _PURPOSE: Final = b"dogubako shared records"
 _VERSION: Final = b"#"
 
-# Sets a field if the version is still the one that the process has seen.
-_PUT: Final = """
-local version = tonumber(redis.call('HGET', KEYS[1], '#') or '0')
-if version ~= tonumber(ARGV[1]) then return -1 end
-redis.call('HSET', KEYS[1], ARGV[2], ARGV[3])
-version = redis.call('HINCRBY', KEYS[1], '#', 1)
-redis.call('PUBLISH', KEYS[2], 'records')
-return version
-"""
-# Writes everything back, unless somebody else did so before.
-_RESTORE: Final = """
-local version = tonumber(redis.call('HGET', KEYS[1], '#') or '0')
-if version >= tonumber(ARGV[1]) then return 0 end
-redis.call('DEL', KEYS[1])
-for i = 2, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
-redis.call('HSET', KEYS[1], '#', ARGV[1])
-redis.call('PUBLISH', KEYS[2], 'records')
-return 1
-"""
 _AWAY: Final = "The Redis that all processes share does not answer: nothing was changed."
 _CHANGED: Final = "Another process made a change at the same moment: nothing was changed."
 
@@ -63,8 +45,8 @@ class SharedRecords:
         self._path = path
         self._keys = [shared.name(kind), shared.name("news")]
         self._cipher = SharedCipher(shared, _PURPOSE)
-        self._put = shared.client.register_script(_PUT)
-        self._restore = shared.client.register_script(_RESTORE)
+        self._put = shared.client.register_script(PUT_FIELDS)
+        self._restore = shared.client.register_script(RESTORE_FIELDS)
         self._listener: Callable[[], None] = lambda: None
         self.version, self._sealed = self._stored()
         shared.refresh_with(self.refresh)
