@@ -142,7 +142,7 @@ notices: $(DEV)  ## write the licences of the packages that we need: THIRD-PARTY
 	$(BIN)/python scripts/third_party_notices.py
 
 lock: $(TOOLS)  ## choose the newest allowed versions again, with the uv that requirements-tools.lock names
-	$(UV) pip compile $(LOCK) --group build --extra standard --extra charts --extra files --extra openapi --extra tasks pyproject.toml -o requirements.lock
+	$(UV) pip compile $(LOCK) --group build --extra standard --extra charts --extra files --extra openapi --extra redis --extra tasks pyproject.toml -o requirements.lock
 	$(UV) pip compile $(LOCK) --group dev --extra standard --extra redis --extra charts --extra files --extra openapi --extra otel --extra tasks pyproject.toml -o requirements-dev.lock
 	$(UV) pip compile $(LOCK) --group tools --constraint requirements-dev.lock -o requirements-tools.lock
 	$(UV) pip compile $(LOCK) --group pages -o bench/pages/requirements.lock

@@ -54,7 +54,18 @@ def test_everything_that_the_image_copies_exists_and_is_not_ignored() -> None:
     assert set(copied) == allowed
 
 
-@pytest.mark.parametrize("file", ["Dockerfile", "deploy/compose.yaml", "deploy/dogubako.service", "server.json"])
+@pytest.mark.parametrize(
+    "file",
+    [
+        "Dockerfile",
+        "deploy/compose.yaml",
+        "deploy/dogubako.service",
+        "deploy/kubernetes/dogubako.yaml",
+        "deploy/kubernetes/secret.example.yaml",
+        "deploy/replicas/compose.yaml",
+        "server.json",
+    ],
+)
 def test_every_setting_that_a_file_names_exists(file: str) -> None:
     named = set(re.findall(r"\b(?:DOGUBAKO|N8N|REDMINE|LOG|SEARXNG|BRAVE)_[A-Z0-9_]+\b", (ROOT / file).read_text()))
     assert named and named <= _variables()

@@ -121,7 +121,9 @@ MAY_IMPORT: dict[str, set[str]] = {
         SANDBOX,
     },
     "supervisor": {"signals"},
+    "listening": {"settings"},
     "server": {
+        "listening",
         "contract",
         "engine",
         "transports",

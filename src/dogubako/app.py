@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from dogubako.gateway.administration import ServerAdministration
     from dogubako.gateway.pack import ServerPack
     from dogubako.gateway.servers import Servers
+    from dogubako.gateway.shared_servers import SharedServers
     from dogubako.outbound.shared_parts import SharedParts
 
 log = structlog.get_logger("dogubako")
@@ -142,6 +143,7 @@ class Toolbox:
         self.finder = Finder(self.registry, self.gate.policy, self.gate.audit)
         check = self.processes.check_switch
         self.switchboard = Switchboard(self.registry, self.gate.policy, self.gate.audit, check=check)
+        self._shared_servers = self._share_servers(self._shared) if self._shared else None
         self._admission = PackAdmission(
             settings, self.registry, self.pipeline.executor, self.catalog, self.observe, self.tasks.unavailable
         )
@@ -156,8 +158,12 @@ class Toolbox:
     @cached_property
     def server_administration(self) -> "ServerAdministration":
         make = load("dogubako.gateway.administration").ServerAdministration
-        gate, check = self.gate, self.processes.check_servers
-        made: ServerAdministration = make(self.servers, self, gate.policy, gate.audit, check=check)
+        gate, check, changes = self.gate, self.processes.check_servers, self._shared_servers
+        made: ServerAdministration = make(self.servers, self, gate.policy, gate.audit, check=check, changes=changes)
+        return made
+
+    def _share_servers(self, shared: "SharedParts") -> "SharedServers":
+        made: SharedServers = load("dogubako.gateway.shared_servers").SharedServers(shared.servers, self.servers, self)
         return made
 
     @classmethod
@@ -244,6 +250,8 @@ class Toolbox:
                 telemetry = _telemetry().ExportedTelemetry(self.registry.knows)
                 stack.callback(telemetry.close)
                 stack.callback(self.watch_calls(telemetry.add))
+            if self._shared_servers is not None:
+                self._shared_servers.drop_removed()
             for state in self.packs.values():
                 if state.file is not None or (state.is_server and state.unconfigured is None):
                     await self._connections.hold(state)
@@ -251,6 +259,8 @@ class Toolbox:
                     await self._connections.connect(state, stack)
             # Tasks end before their services are disconnected.
             await stack.enter_async_context(self.tasks.running())
+            if self._shared_servers is not None:
+                await stack.enter_async_context(self._shared_servers.running())
             background = [asyncio.create_task(work()) for work in self.background]
             try:
                 yield self

@@ -1,8 +1,6 @@
 """Start the HTTP server: one process, or a supervisor with workers that share the socket."""
 
 import asyncio
-import contextlib
-import errno
 import json
 import multiprocessing
 import os
@@ -13,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from secrets import token_urlsafe
@@ -26,6 +25,7 @@ from dogubako import _runner, logs
 from dogubako.app import Toolbox, build
 from dogubako.contract.redaction import Redactor
 from dogubako.engine.registration import RegistrationError
+from dogubako.listening import address_of, check_that_nobody_listens, listening_socket, waiting_at
 from dogubako.process_memory import settle
 from dogubako.settings import Settings, SettingsError, Sources
 from dogubako.signals import hangup, soon_on, stop_on_signals, woken_by_signals
@@ -59,8 +59,6 @@ def _plain(value: Any) -> Any:
 log = structlog.get_logger("dogubako.http")
 
 _BEAT_SECONDS: Final = 1.0
-# Clients that may wait to be accepted; as many as uvicorn lets wait.
-_BACKLOG: Final = 2048
 # Time for the last log lines, after the grace time.
 _AFTER_GRACE_SECONDS: Final = 5.0
 
@@ -169,6 +167,7 @@ class GracefulServer(uvicorn.Server):
     def __init__(self, app: HttpApp, options: dict[str, Any]) -> None:
         super().__init__(uvicorn.Config(app, **options))
         self._pages = app.pages
+        self._app = app
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
@@ -180,7 +179,22 @@ class GracefulServer(uvicorn.Server):
         yield
 
     def stop(self) -> None:
-        """Accept no more connections; running calls have their grace time. Any thread may call this."""
+        """Accept no more connections; running calls have their grace time. Any thread may call this.
+
+        With DOGUBAKO_DRAIN, `/readyz` says no first, and connections are accepted until balancers have noticed.
+        """
+        if self._loop is None or not self._app.drain_seconds:
+            self.should_exit = True
+        else:
+            soon_on(self._loop, self._drain)
+
+    def _drain(self) -> None:
+        assert self._loop is not None
+        if self._app.drain():
+            log.info("Calls are taken until balancers have noticed the end", seconds=self._app.drain_seconds)
+            self._loop.call_later(self._app.drain_seconds, self._end)
+
+    def _end(self) -> None:
         self.should_exit = True
 
     def hurry(self) -> None:
@@ -197,7 +211,22 @@ class GracefulServer(uvicorn.Server):
         for server in self.servers:
             for listening in server.sockets:
                 host, port = listening.getsockname()[:2]
-                log.info("Listening", url=_address(host, port), mcp="/mcp", **self._pages)
+                log.info("Listening", url=address_of(host, port), mcp="/mcp", **self._pages)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take the connections that wait to be accepted: closing the socket would reset them, with their requests."""
+        loop = asyncio.get_running_loop()
+        protocol = partial(
+            LimitedHttpProtocol,
+            config=self.config,
+            server_state=self.server_state,
+            app_state=self.lifespan.state,
+            _loop=loop,
+        )
+        waiting = [one for server in self.servers for listening in server.sockets for one in waiting_at(listening)]
+        for accepted in waiting:
+            await loop.connect_accepted_socket(protocol, accepted)
+        await super().shutdown(sockets)
 
     def _cancel_calls(self) -> None:
         running = list(self.server_state.tasks)
@@ -227,13 +256,6 @@ class WorkerServer(GracefulServer):
         await super().startup(sockets)
 
 
-_ADVICE = {
-    errno.EADDRINUSE: "Another server may be running there; choose another port with --port or PORT.",
-    errno.EADDRNOTAVAIL: "HOST must be an address of this machine.",
-}
-_CANNOT_BIND = (errno.EADDRINUSE, errno.EADDRNOTAVAIL, errno.EACCES)
-
-
 def serve(box: Toolbox, *, workers: int = 1, allow_unauthenticated: bool = False) -> None:
     """Serve until stopped; running calls get their grace time, then the process ends with code 0."""
     settings = box.settings
@@ -249,7 +271,7 @@ def serve(box: Toolbox, *, workers: int = 1, allow_unauthenticated: bool = False
         raise SettingsError(
             "The sandbox keeps what tools change in one process: leave --workers out, or set DOGUBAKO_SHARED."
         )
-    _check_that_nobody_listens_there(settings)
+    check_that_nobody_listens(settings)
     box.processes.join(workers)
     raise_open_files_limit()
     if workers > 1:
@@ -284,24 +306,6 @@ async def _work(box: Toolbox) -> None:
             log.info("Stopping", grace_seconds=box.settings.shutdown_grace)
 
 
-def _check_that_nobody_listens_there(settings: Settings) -> None:
-    """Check that the port is free before anything starts."""
-    where = f"{settings.host}:{settings.port}"
-    try:
-        places = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    except OSError as error:
-        raise SettingsError(f"HOST is {settings.host}, which cannot be bound to: {error.strerror}.") from None
-    for family, kind, protocol, _, place in places:
-        with contextlib.closing(socket.socket(family, kind, protocol)) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(place)
-            except OSError as error:
-                if error.errno in _CANNOT_BIND:
-                    advice = _ADVICE.get(error.errno, "Choose another address or port.")
-                    raise SettingsError(f"Nothing can listen on {where}: {error.strerror}. {advice}") from None
-
-
 def _serve_many(box: Toolbox, workers: int) -> None:
     """Serve one port with several processes. Clients without a session may reach any of them."""
     settings = box.settings
@@ -334,36 +338,18 @@ def _in_environment(variables: dict[str, str]) -> Iterator[None]:
 def _supervise(settings: Settings, workers: int, options: dict[str, Any]) -> None:
     # A forked process would inherit locks of threads that it does not have.
     spawn = multiprocessing.get_context("spawn")
-    with _listening_socket(settings) as listening:
+    grace = settings.drain + settings.shutdown_grace
+    with listening_socket(settings) as listening:
 
         def start(control: socket.socket) -> BaseProcess:
-            process = spawn.Process(target=run, args=(control, [listening], options, settings.shutdown_grace))
+            process = spawn.Process(target=run, args=(control, [listening], options, grace))
             process.start()
             return process
 
         # Connections that nobody would accept are refused instead of waiting.
-        supervisor = Supervisor(start, workers, grace=settings.shutdown_grace, on_stop=listening.close)
+        supervisor = Supervisor(start, workers, grace=grace, on_stop=listening.close)
         if code := supervisor.run():
             sys.exit(code)
-
-
-def _listening_socket(settings: Settings) -> socket.socket:
-    """The socket of all workers. It listens before any address is logged, so that early clients wait for a worker.
-
-    uvicorn logs that it runs, and lets the first worker listen seconds later: until then clients are refused.
-    """
-    listening = socket.socket(socket.AF_INET6 if ":" in settings.host else socket.AF_INET)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listening.bind((settings.host, settings.port))
-    listening.listen(_BACKLOG)
-    listening.set_inheritable(True)
-    host, port = listening.getsockname()[:2]
-    log.info("Starting workers", url=_address(host, port))
-    return listening
-
-
-def _address(host: str, port: int) -> str:
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def _options(settings: Settings) -> dict[str, Any]:

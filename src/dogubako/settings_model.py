@@ -206,7 +206,7 @@ class Settings(BaseModel):
     shared_audit_lines: int = setting(
         100_000,
         "DOGUBAKO_SHARED_AUDIT_LINES",
-        "How many lines of the audit logs of all processes it keeps, encrypted; 0 for none.",
+        "Lines of all audit logs that it keeps; 0 for none.",
         ge=0,
         le=10_000_000,
     )
@@ -219,6 +219,9 @@ class Settings(BaseModel):
     task_timeout: int = setting(3600, "DOGUBAKO_TASK_TIMEOUT", "Seconds that a task may run.", ge=1, le=86_400)
     task_retention: int = setting(3600, "DOGUBAKO_TASK_RETENTION", "Seconds that results are kept.", ge=60, le=604_800)
     tasks_per_caller: int = setting(100, "DOGUBAKO_TASKS_PER_CALLER", "Unfinished tasks of a caller.", ge=1, le=10_000)
+    drain: float = setting(
+        0.0, "DOGUBAKO_DRAIN", "Seconds in which a server that stops takes calls while /readyz says no.", ge=0, le=600
+    )
     shutdown_grace: float = setting(
         10.0, "DOGUBAKO_SHUTDOWN_GRACE", "Seconds that running calls get to finish when the server stops.", ge=0, le=600
     )

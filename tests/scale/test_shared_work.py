@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+import httpx2
 import pytest
 import uvicorn
 
@@ -138,3 +139,24 @@ def test_a_backup_of_one_server_is_listed_and_restored_by_others(box: Replicas) 
     assert [one["backup"] for one in listed] == [backup]
     assert not _failed(restored), _text(restored)
     assert "as it was" in _text(box.call("get_workflow", {"id": made["id"]}))
+
+
+def test_a_server_that_is_added_at_one_server_is_used_at_all(box: Replicas, tmp_path: Path) -> None:
+    settings = {"command": sys.executable, "args": ["-I", str(_REPORTS), str(tmp_path / "runs")]}
+    body = {"name": "more", "settings": settings, "approve": True}
+    headers = {"x-api-key": box.key}
+    added = httpx2.post(f"{box.urls[0]}/v1/servers", json=body, headers=headers, timeout=PATIENCE)
+    assert added.status_code == 201, added.text
+    (name,) = [one["name"] for one in added.json()["served"]]
+    deadline = time.monotonic() + PATIENCE
+    for url in box.urls:
+        while "error" in (answer := box.call(name, {}, url=url)) or _failed(answer):
+            assert time.monotonic() < deadline, f"{name} is not served: {answer}"
+            time.sleep(0.1)
+    removed = httpx2.delete(f"{box.urls[1]}/v1/servers/more", headers=headers, timeout=PATIENCE)
+    assert removed.status_code == 200
+    while not all("error" in box.call(name, {}, url=url) for url in box.urls):
+        assert time.monotonic() < deadline, f"{name} is still served"
+        time.sleep(0.1)
+
+    assert name == "more_report"

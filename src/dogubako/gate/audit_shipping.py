@@ -19,6 +19,7 @@ import structlog
 
 from dogubako.contract.pack import HealthCheck
 from dogubako.gate.audit_files import AuditFiles, Position, SentLine
+from dogubako.outbound.shared_redis import end_tasks
 
 log = structlog.get_logger("dogubako.gate")
 
@@ -120,9 +121,7 @@ class AuditShipping:
         try:
             yield
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await end_tasks(*tasks)
             await asyncio.gather(*(self._ship_rest(sink, lock) for sink in self._sinks))
             lock.release()
 

@@ -20,7 +20,6 @@ from dogubako.contract.storage import MemoryOnceStore, OnceStore
 from dogubako.engine.policy import Policy
 from dogubako.gate.api_keys import KeyStore
 from dogubako.gate.audit import AuditLog
-from dogubako.gate.audit_shipping import AuditShipping, AuditSink, PositionedSink
 from dogubako.gate.authentication import Authenticator, KeyAuthentication, NoAuthentication
 from dogubako.gate.files import FileOnceStore, why_not_writable
 from dogubako.gate.key_stores import FileKeys, Keys, keys_vault, shared_keys
@@ -29,6 +28,7 @@ from dogubako.gate.scopes import CallerScopes
 from dogubako.settings import Confirmation, Settings
 
 if TYPE_CHECKING:
+    from dogubako.gate.audit_shipping import AuditShipping, AuditSink
     from dogubako.gate.shared_state import SharedPlaces
     from dogubako.outbound.shared_redis import SharedRedis
 
@@ -109,16 +109,17 @@ class Gate:
     def ship_audit(self, *, stdout: bool) -> None:
         """Deliver the audit log to the sinks of the settings while the gate runs. `stdout` may be one of them."""
         settings = self._settings
-        if self.audit is None:
+        if self.audit is None or not (settings.audit_sinks or self._shared is not None):
             return
+        shipping = load("dogubako.gate.audit_shipping")
         sinks: list[AuditSink] = []
         if settings.audit_sinks:
             found = load("dogubako.gate.audit_sinks").outputs(settings, stdout=stdout)
-            sinks += [PositionedSink(one, settings.data_dir) for one in found]
+            sinks += [shipping.PositionedSink(one, settings.data_dir) for one in found]
         if self._shared is not None and settings.shared_audit_lines:
             stream = load("dogubako.gate.audit_stream")
             sinks.append(stream.StreamSink(self._shared, settings.data_dir, settings.shared_audit_lines))
-        self._shipping = AuditShipping(settings.data_dir, sinks) if sinks else None
+        self._shipping = shipping.AuditShipping(settings.data_dir, sinks) if sinks else None
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

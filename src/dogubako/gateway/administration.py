@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import structlog
 
@@ -12,35 +12,21 @@ from dogubako.contract.pack import secrets_of
 from dogubako.contract.redaction import Redactor
 from dogubako.engine.events import CallObservers, observed
 from dogubako.engine.policy import Policy
-from dogubako.engine.registry import ToolRegistry
 from dogubako.gate.scopes import ADMIN
-from dogubako.gateway.config_file import drop_servers, enter_servers
 from dogubako.gateway.pack import ServerPack
 from dogubako.gateway.probe import probe
+from dogubako.gateway.server_changes import LocalChanges, ServerChanges, Serving
 from dogubako.gateway.server_views import server_detail, server_info
 from dogubako.gateway.servers import Servers
 from dogubako.gateway.settings import read_server, resolve
 from dogubako.gateway.sign_in_flows import SignInFlows
 from dogubako.gateway.sign_ins import SignInFailed
-from dogubako.pack_state import PackState
 from dogubako.settings import SettingsError
 
 log = structlog.get_logger("dogubako.gateway")
 
 # A request waits so long for a server that is added.
 _CONNECT_SECONDS: Final = 60.0
-
-
-class Serving(Protocol):
-    """The running toolbox, as far as packs are added to it and taken out."""
-
-    redactor: Redactor
-    registry: ToolRegistry
-    packs: dict[str, PackState]
-
-    async def serve_server(self, pack: ServerPack) -> None: ...
-
-    def withdraw_server(self, name: str) -> None: ...
 
 
 class ServerAdministration:
@@ -54,11 +40,13 @@ class ServerAdministration:
         observer: CallObserver | None,
         *,
         check: Callable[[str], None],
+        changes: ServerChanges | None = None,
     ) -> None:
         self._servers = servers
         self._box = box
         self._policy = policy
         self._observer = CallObservers(observer)
+        self._changes = changes or LocalChanges(servers, box)
         # Raises where other processes would not hear of a change, and the server would disagree with itself.
         self._check_processes = check
 
@@ -78,20 +66,19 @@ class ServerAdministration:
         """Connect a server once, enter it into the settings file and serve it. Approve its tools, or hold them back."""
         with observed(self._observer, _call("add", name, caller, door), None, changing=True):
             await self._check_change("add", caller, door)
-            if name in self._servers.sources.tables or name in self._servers.packs or name in self._box.packs:
-                raise ValidationError.of("name", "There is a server or a pack of this name already.")
+            self._check_name(name)
             pack = await self._connected(name, table)
-            try:
-                self._servers.store.save(name, pack.definitions)
-                enter_servers(self._servers.sources.config_file, {name: table})
-            except OSError as error:
-                raise _not_stored(error) from error
-            self._servers.packs[name] = pack
-            if approve:
-                self._approve(name, None)
-            await self._box.serve_server(pack)
+            # Another process may have added one of this name meanwhile.
+            await self._changes.prepare()
+            self._check_name(name)
+            with _stored():
+                await self._changes.add(pack, table, approve=approve)
         log.info("Server added", server=name, caller=caller.name)
-        return self._masked(server_detail(pack))
+        return self._masked(server_detail(self._named(name)))
+
+    def _check_name(self, name: str) -> None:
+        if name in self._servers.packs or name in self._box.packs or self._changes.names_in_files(name):
+            raise ValidationError.of("name", "There is a server or a pack of this name already.")
 
     async def _connected(self, name: str, table: Mapping[str, Any]) -> ServerPack:
         try:
@@ -113,22 +100,18 @@ class ServerAdministration:
         with observed(self._observer, _call("remove", name, caller, door), None, changing=True):
             await self._check_change("remove", caller, door)
             self._named(name)
-            try:
-                drop_servers(self._servers.sources.config_file, [name])
-            except OSError as error:
-                raise _not_stored(error) from error
-            self._box.withdraw_server(name)
-            del self._servers.packs[name]
-            self._servers.store.forget(name)
+            with _stored():
+                await self._changes.remove(name)
         log.info("Server removed", server=name, caller=caller.name)
 
     async def approve(self, name: str, tools: Sequence[str] | None, *, caller: Caller, door: Door) -> dict[str, Any]:
         with observed(self._observer, _call("approve", name, caller, door), None, changing=True):
             await self._check_change("approve", caller, door)
-            pack = self._named(name)
-            self._approve(name, tools)
+            self._named(name)
+            with _stored(), _known_tools():
+                await self._changes.approve(name, tools)
         log.info("Server approved", server=name, caller=caller.name)
-        return self._masked(server_detail(pack))
+        return self._masked(server_detail(self._named(name)))
 
     async def restart(self, name: str, *, caller: Caller, door: Door) -> dict[str, Any]:
         with observed(self._observer, _call("restart", name, caller, door), None, changing=True):
@@ -136,7 +119,8 @@ class ServerAdministration:
             pack = self._named(name)
             if pack.missing is not None:
                 raise ApiError(pack.missing.reason, hint=f"Set {pack.missing.setting} and start the toolbox again.")
-            await pack.restart()
+            with _stored():
+                await self._changes.restart(name)
         log.info("Server restarted", server=name, caller=caller.name)
         return self._masked(server_info(pack))
 
@@ -189,14 +173,6 @@ class ServerAdministration:
             return "", flows
         return caller.id, flows
 
-    def _approve(self, name: str, tools: Sequence[str] | None) -> None:
-        try:
-            self._servers.approve(name, tools)
-        except SettingsError as error:
-            raise NotFoundError(str(error)) from None
-        except OSError as error:
-            raise _not_stored(error) from error
-
     async def _check_change(self, act: str, caller: Caller, door: Door) -> None:
         await self._policy.check_rate(_call(act, "", caller, door))
         self._policy.check_administration(caller, changing=True)
@@ -205,6 +181,7 @@ class ServerAdministration:
             hint = "Set DOGUBAKO_AUTH=keys and use a key with the scope admin, or use `dogubako servers`."
             raise AuthorizationError(message, hint=hint)
         self._check_processes(act)
+        await self._changes.prepare()
 
     def _named(self, name: str) -> ServerPack:
         try:
@@ -238,6 +215,20 @@ def _call(act: str, name: str, caller: Caller, door: Door) -> ToolCall:
     return ToolCall(name=f"servers/{act}/{name[:64]}".rstrip("/"), caller=caller, door=door)
 
 
-def _not_stored(error: OSError) -> ReadOnlyError:
-    message = f"It cannot be stored, so nothing was changed: {error.strerror}."
-    return ReadOnlyError(message, hint="An operator must make DOGUBAKO_DATA_DIR and the settings file writable.")
+@contextmanager
+def _stored() -> Iterator[None]:
+    """Say what keeps a change from being made."""
+    try:
+        yield
+    except OSError as error:
+        message = f"It cannot be stored, so nothing was changed: {error.strerror}."
+        hint = "An operator must make DOGUBAKO_DATA_DIR and the settings file writable."
+        raise ReadOnlyError(message, hint=hint) from error
+
+
+@contextmanager
+def _known_tools() -> Iterator[None]:
+    try:
+        yield
+    except SettingsError as error:
+        raise NotFoundError(str(error)) from None

@@ -72,6 +72,17 @@ class Definitions:
             faults=tuple(faults[:_MOST_FAULTS]),
         )
 
+    @classmethod
+    def read(cls, stored: Mapping[str, Any]) -> Self:
+        """Definitions that were stored."""
+        known = ("info", "instructions", "capabilities", "tools", "resources", "templates", "prompts", "skills")
+        values = {key: stored[key] for key in known if key in stored}
+        return cls.of(protocol=str(stored.get("protocol") or ""), **values)
+
+    def stored(self) -> dict[str, Any]:
+        """What is stored of them, as JSON data."""
+        return {key: value for key, value in vars(self).items() if key != "faults"}
+
     def without_secrets(self, mask: Callable[[str], str]) -> Self:
         """The definitions without items that repeat a secret of the settings: lists and searches show them as they are.
 
@@ -169,16 +180,11 @@ class DefinitionStore:
     def load(self, server: str) -> Definitions | None:
         """The last known definitions; None if there are none that can be read."""
         found = read_json(self.path(server))
-        if not isinstance(found, dict):
-            return None
-        known = ("info", "instructions", "capabilities", "tools", "resources", "templates", "prompts", "skills")
-        values = {key: found[key] for key in known if key in found}
-        return Definitions.of(protocol=str(found.get("protocol") or ""), **values)
+        return Definitions.read(found) if isinstance(found, dict) else None
 
     def save(self, server: str, definitions: Definitions) -> None:
         """Store the definitions. Raises OSError if the disk is full; the previous file is still there then."""
-        values = {key: value for key, value in vars(definitions).items() if key != "faults"}
-        write_json(self.path(server), values)
+        write_json(self.path(server), definitions.stored())
 
     def ask_for_restart(self, server: str) -> None:
         """Ask every process that uses this data folder to connect this server again."""

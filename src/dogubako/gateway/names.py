@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Final
 
 import structlog
@@ -46,6 +46,15 @@ class Names:
             self._by_tool = named
             self._save()
         return {tool: named[server, tool] for tool in tools}
+
+    def adopt(self, server: str, names: Mapping[str, str]) -> None:
+        """Use the names that another process gave to tools of a server. A name that is taken here is not given away."""
+        own = {(server, tool): name for tool, name in names.items()}
+        taken = self.taken_by_others(server)
+        new = {key: name for key, name in own.items() if name not in taken and self._by_tool.get(key) != name}
+        if new:
+            self._by_tool = {**self._by_tool, **self._stored(), **new}
+            self._save()
 
     def taken_by_others(self, server: str) -> frozenset[str]:
         """The names that belong to Dogubako and to other servers."""

@@ -80,7 +80,7 @@ class Pins:
 
     def judge(self, server: str, definitions: Definitions, *, taken: Collection[str] = ()) -> Judgement:
         """Compare definitions with what was approved. `taken` are names of tools that other servers have."""
-        pins = self._load(server)
+        pins = self.stored(server)
         known: Mapping[str, Item] = pins[_TOOLS]
         approved, held = list[Item](), list[Held]()
         present = {tool["name"] for tool in definitions.tools}
@@ -110,14 +110,23 @@ class Pins:
 
     def approve(self, server: str, definitions: Definitions, tools: Sequence[str] | None = None) -> None:
         """Approve all tools and the instructions, or only these tools. Raises OSError if it cannot be stored."""
-        pins = self._load(server)
+        self.store(server, self.with_approved(server, definitions, tools))
+
+    def with_approved(
+        self, server: str, definitions: Definitions, tools: Sequence[str] | None = None
+    ) -> dict[str, Any]:
+        """What is approved of a server if these tools are approved as well, or all tools and the instructions."""
+        pins = self.stored(server)
         chosen = {str(tool["name"]): tool for tool in definitions.tools if tools is None or tool["name"] in tools}
         kept = pins[_TOOLS] if tools is not None else {}
         merged = {**kept, **{name: pinned_part(tool) for name, tool in chosen.items()}}
         instructions = definitions.instructions if tools is None else pins[_INSTRUCTIONS]
         skills = pins[_SKILLS] if tools is not None else {one["uri"]: _digest(one) for one in definitions.skills}
-        pinned = {_TOOLS: merged, _INSTRUCTIONS: instructions, _SKILLS: skills}
-        write_json(self._store.path(server, "pins"), pinned)
+        return {_TOOLS: merged, _INSTRUCTIONS: instructions, _SKILLS: skills}
+
+    def store(self, server: str, pins: Mapping[str, Any]) -> None:
+        """Store what is approved of a server. Raises OSError if that is impossible."""
+        write_json(self._store.path(server, "pins"), pins)
 
     def changed_at(self, server: str) -> int:
         """When the approval was last stored, to notice one by another process; 0 for never."""
@@ -125,9 +134,10 @@ class Pins:
 
     def approved_names(self, server: str) -> frozenset[str]:
         """The names of the approved tools."""
-        return frozenset(self._load(server)[_TOOLS])
+        return frozenset(self.stored(server)[_TOOLS])
 
-    def _load(self, server: str) -> dict[str, Any]:
+    def stored(self, server: str) -> dict[str, Any]:
+        """What is approved of a server."""
         found = read_json(self._store.path(server, "pins"))
         pins = found if isinstance(found, dict) else {}
         tools = pins.get(_TOOLS)

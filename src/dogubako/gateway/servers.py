@@ -83,11 +83,15 @@ class Servers:
     def approve(self, name: str, tools: Sequence[str] | None = None) -> None:
         """Approve what a server last said of itself, or only these tools. OSError if it cannot be stored."""
         pack = self.named(name)
-        known = {one["name"] for one in pack.definitions.tools}
-        if unknown := [one for one in tools or () if one not in known]:
-            raise SettingsError(f"The server '{name}' has no tool '{unknown[0][:64]}'.")
+        self.check_tools(name, tools)
         self.pins.approve(name, pack.definitions, tools)
         pack.refresh()
+
+    def check_tools(self, name: str, tools: Sequence[str] | None) -> None:
+        """Raise a SettingsError if the server has not all of these tools."""
+        known = {one["name"] for one in self.named(name).definitions.tools}
+        if unknown := [one for one in tools or () if one not in known]:
+            raise SettingsError(f"The server '{name}' has no tool '{unknown[0][:64]}'.")
 
     def named(self, name: str) -> ServerPack:
         """The pack of a server, or a SettingsError that names the known ones."""

@@ -22,7 +22,7 @@ _VERSION: Final = b"#"
 _MOST_TRIES: Final = 5
 
 # Sets fields if the version is still the one that the process has seen.
-_PUT: Final = """
+PUT_FIELDS: Final = """
 local version = tonumber(redis.call('HGET', KEYS[1], '#') or '0')
 if version ~= tonumber(ARGV[1]) then return -1 end
 for i = 2, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
@@ -31,7 +31,7 @@ redis.call('PUBLISH', KEYS[2], 'changed')
 return version
 """
 # Writes everything back, unless somebody else did so before.
-_RESTORE: Final = """
+RESTORE_FIELDS: Final = """
 local version = tonumber(redis.call('HGET', KEYS[1], '#') or '0')
 if version >= tonumber(ARGV[1]) then return 0 end
 redis.call('DEL', KEYS[1])
@@ -54,8 +54,8 @@ class SharedHash:
         self._version = 0
         self._name = name
         self._keys = [shared.name(name), shared.name("news")]
-        self._put = shared.client.register_script(_PUT)
-        self._restore = shared.client.register_script(_RESTORE)
+        self._put = shared.client.register_script(PUT_FIELDS)
+        self._restore = shared.client.register_script(RESTORE_FIELDS)
 
     async def change(self, compute: Callable[[Fields], Fields]) -> bool:
         """Set the fields that `compute` makes of those in force. False if others changed them all the time.

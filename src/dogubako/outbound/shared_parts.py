@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dogubako.outbound.process_messages import RedisMessages
 from dogubako.outbound.shared_news import SharedNews
 from dogubako.outbound.shared_owners import RedisOwners
+from dogubako.outbound.shared_records import SharedRecords
 from dogubako.outbound.shared_redis import SharedRedis
 from dogubako.outbound.shared_sessions import RedisSessions
 from dogubako.outbound.shared_store import RedisStore
@@ -24,6 +25,7 @@ class SharedParts:
         self.messages = RedisMessages(self.redis)
         self.owners = RedisOwners(self.redis, self.messages)
         self.sessions = RedisSessions(self.redis, self.messages.process)
+        self.servers = SharedRecords(self.redis, "servers", settings.data_dir / "servers" / "shared.json")
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

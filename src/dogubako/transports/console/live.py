@@ -39,6 +39,7 @@ class LiveStreams:
             yield "retry: 3000\n\n"
             generation = self._recorder.generation
             while not self._stopped.is_set():
+                await self._recorder.look()
                 await self._next(generation)
                 try:
                     await check()

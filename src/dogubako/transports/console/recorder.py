@@ -2,7 +2,8 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -70,17 +71,40 @@ class CallRecorder:
         # Counts batches: whoever watches compares it.
         self.generation = 0
         self._changed: Subscribers[int] = Subscribers()
+        # Told of the calls of this process.
+        self.recorded: Subscribers[Sequence[CallRecord]] = Subscribers()
+        # Called by whoever is about to show calls; other processes may have some.
+        self.look: Callable[[], Awaitable[None]] = _nobody_else
+        self._taken: dict[str, None] = {}
 
     def add(self, batch: Sequence[EndedCall]) -> None:
         """Remember a batch of calls. A listener of `watch_calls`."""
         # Most calls of a batch are of the same tools and callers.
         names: dict[str, str] = {}
-        for ended in batch:
-            record = self._record(ended, names)
-            self._records.append(record)
-            self.timeline.add(record.at, record.ms, record.tokens, failed=record.failed)
-            if self.keeps_values:
+        records = [self._record(ended, names) for ended in batch]
+        self._remember(records)
+        if self.keeps_values:
+            for ended in batch:
                 self._keep_values(ended)
+        self.recorded.tell(records)
+
+    def take(self, records: Sequence[CallRecord]) -> None:
+        """Remember calls of another process, each once."""
+        new = [one for one in records if one.id not in self._taken]
+        if not new:
+            return
+        self._taken.update(dict.fromkeys(one.id for one in new))
+        for known in [*islice(self._taken, max(0, len(self._taken) - (self._records.maxlen or 0)))]:
+            del self._taken[known]
+        is_late = bool(self._records) and new[0].at < self._records[-1].at
+        self._remember(new)
+        if is_late:
+            self._records = deque(sorted(self._records, key=lambda one: one.at), self._records.maxlen)
+
+    def _remember(self, records: Sequence[CallRecord]) -> None:
+        self._records.extend(records)
+        for one in records:
+            self.timeline.add(one.at, one.ms, one.tokens, failed=one.failed)
         self.generation += 1
         self._changed.tell(self.generation)
 
@@ -149,6 +173,10 @@ def _facts(error: DogubakoError) -> dict[str, Any]:
         "error_id": error.error_id,
         "retryable": error.retryable,
     }
+
+
+async def _nobody_else() -> None:
+    """This process has all calls."""
 
 
 def _text(value: Any) -> str:

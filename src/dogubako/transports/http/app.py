@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -67,6 +67,7 @@ class HttpApp:
         self._started = time.monotonic()
         self._stopping = False
         settings = inside.settings
+        self.drain_seconds = settings.drain
         self._cors = settings.cors_enabled
         self._for_all_pages = settings.cors_enabled and "*" in settings.cors_origin
         self.mcp = McpEndpoint(inside, stateless=stateless)
@@ -78,6 +79,10 @@ class HttpApp:
         self._access_log = settings.access_log
         self._responds_whole = not (settings.access_log or settings.cors_enabled)
         self._recorder = _recorder(inside)
+        self._shared_calls: Any = None
+        if self._recorder is not None and inside.messages is not None:
+            module = load("dogubako.transports.console.shared_calls")
+            self._shared_calls = module.SharedCalls(self._recorder, inside.messages)
         self._metrics = _metrics(inside)
         self._console: Any = None
         self._metadata_paths = metadata_paths(settings.oauth_audience or "") if settings.auth == "oauth" else ()
@@ -94,6 +99,11 @@ class HttpApp:
         # "*" is meant for REST; the pages that may use `/mcp` are named one by one.
         named = [origin for origin in settings.cors_origin if origin != "*"]
         self._mcp_for_pages = self._readable(named, sorted(_MCP_METHODS), _MCP_PAGE_HEADERS, ("mcp-session-id",))
+
+    def drain(self) -> bool:
+        """Say from now on that no more calls should come. Returns whether this is news."""
+        news, self._readiness.stopping = not self._readiness.stopping, True
+        return news
 
     def stop_streams(self) -> None:
         """End open streams at shutdown, before the server waits for running calls."""
@@ -227,7 +237,8 @@ class HttpApp:
 
     @asynccontextmanager
     async def _lifespan(self, _app: Any) -> AsyncIterator[None]:
-        async with self._inside.running(), self.mcp.running():
+        shared_calls = self._shared_calls.running() if self._shared_calls is not None else nullcontext()
+        async with self._inside.running(), self.mcp.running(), shared_calls:
             # The first search must not wait for the index. Over stdio it does: an idle process stays small.
             preparing = asyncio.create_task(self._inside.registry.prepare_search())
             entries = self._inside.registry.list()

@@ -13,6 +13,8 @@ LINGER_SECONDS: Final = 2.0
 # After its end of input a client may still read (`nc -N`), or it may be gone: TCP does not tell. For so long we assume
 # that it reads; then its calls are stopped.
 HALF_CLOSED_SECONDS: Final = 5.0
+# The first request of a new connection is on its way: for so long a server that stops waits for it.
+FRESH_SECONDS: Final = 1.0
 
 
 @runtime_checkable
@@ -34,9 +36,16 @@ class LingeringHttpProtocol(HttpToolsProtocol):
     _end: asyncio.TimerHandle | None = None
     # The client has closed its sending side; when this timer fires, it is taken for gone.
     _half_closed: asyncio.TimerHandle | None = None
+    _connected_at = 0.0
+    # The server stops, and the connection waits for its first request.
+    _fresh: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        self._connected_at = self.loop.time()
+        super().connection_made(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        for timer in (self._end, self._half_closed):
+        for timer in (self._end, self._half_closed, self._fresh):
             if timer is not None:
                 timer.cancel()
         super().connection_lost(exc)
@@ -68,7 +77,17 @@ class LingeringHttpProtocol(HttpToolsProtocol):
         self._keeps_alive = False
         if isinstance(self.app, HasStreams):
             self.app.stop_streams()
+        left = self._connected_at + FRESH_SECONDS - self.loop.time()
+        if self.cycle is None and self._fresh is None and left > 0:
+            self._fresh = self.loop.call_later(left, super().shutdown)
+            return
         super().shutdown()
+
+    def on_headers_complete(self) -> None:
+        super().on_headers_complete()
+        if self._fresh is not None and self.cycle is not None:
+            # The first request of this connection is its last.
+            self.cycle.keep_alive = False
 
     def _unsupported_upgrade_warning(self) -> None:
         """Answer a request that asks for another protocol as one that does not, and then end the connection.

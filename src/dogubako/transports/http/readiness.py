@@ -11,6 +11,7 @@ from dogubako.contract.pack import HealthCheck
 _KEPT_SECONDS: Final = 2.0
 # While somebody asks the services, others get what was known before, unless it is older than this.
 _STALE_SECONDS: Final = 30.0
+_STOPPING: Final = HealthCheck(ok=False, subject="server", message="The server is stopping.")
 
 
 class Readiness:
@@ -19,13 +20,15 @@ class Readiness:
     def __init__(self, check: Callable[[], Awaitable[list[HealthCheck]]], *, discreet: bool) -> None:
         self._check = check
         self._discreet = discreet
+        # The server takes calls for a last moment, and balancers should send no more.
+        self.stopping = False
         self._asking = anyio.Lock()
         self._asked = float("-inf")
         self._findings: list[HealthCheck] = []
 
     async def report(self) -> tuple[bool, dict[str, Any]]:
         """Whether the server is ready, and the body of the answer."""
-        findings = await self.findings()
+        findings = [_STOPPING] if self.stopping else await self.findings()
         ready = all(finding.ok or finding.severity == "warning" for finding in findings)
         if self._discreet:
             # Where the services are and what is wrong with them is for `doctor`.

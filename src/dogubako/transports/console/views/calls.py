@@ -49,6 +49,7 @@ async def index(views: Views, visit: Visit) -> Response:
     wanted = {name: visit.query.get(name, "")[:100] for name in _FILTERS}
     hours = visit.number("hours", 6, 24)
     hours = hours if hours in _HOURS else 6
+    await views.recorder.look()
     records = views.visible_calls(visit.caller, is_admin=visit.is_admin)
     whole = visit.is_admin and not any(wanted.values())
     summary = await offload(
@@ -133,6 +134,7 @@ def _legend(series: Sequence[charts.Series]) -> list[tuple[str, str]]:
 
 async def show(views: Views, visit: Visit) -> Response:
     """One call: who, what, when, and what is known of its way."""
+    await views.recorder.look()
     record = views.recorder.find(visit.request.path_params["id"])
     if record is None or not (visit.is_admin or record.caller_id == visit.caller.identity):
         raise NotFoundError("This call is not remembered", hint="Only the last calls are kept, in memory.")
