@@ -209,7 +209,8 @@ def _merge_reason(scene: Scene, at: RunPlace) -> str:
             for side, key, held in zip(sides, keys, values, strict=False)
         ]
         alike = next((told for one in values[0] for other in values[1] if (told := _small_difference(one, other))), "")
-        return f"; no keys match: {shortened('; '.join(shown), 300)}{alike}"
+        match = any(one == other for one in values[0] for other in values[1] if not is_absent(one))
+        return f"; {'its keys are' if match else 'no keys match'}: {shortened('; '.join(shown), 300)}{alike}"
     return "".join(f"; input {one.number + 1} from '{one.node}' had {len(one.items)} items" for one in sides)
 
 

@@ -9,12 +9,12 @@ from unicodedata import normalize
 
 from dogubako.contract.redaction import visible
 from dogubako.packs.n8n.diagnosis.answers import odd_answer
-from dogubako.packs.n8n.diagnosis.assignments import assigned
+from dogubako.packs.n8n.diagnosis.assignments import assigned, declared
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
 from dogubako.packs.n8n.diagnosis.spelling import names_alike, near_name, near_names
 from dogubako.packs.n8n.formatters.flow import Place
-from dogubako.packs.n8n.formatters.truncation import is_absent, value_at
+from dogubako.packs.n8n.formatters.truncation import is_absent, shortened, value_at
 
 _DEEPEST_KEY: Final = 4
 _MOST_SIBLINGS: Final = 200
@@ -54,6 +54,7 @@ def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk:
         or odd_answer(scene, path, walk)
         or _switched_off(scene, path, walk)
         or _would_write(scene, path, walk)
+        or _text_split(scene, path, walk)
         or _calculated_without(scene, path, walk)
         or _not_renamed(scene, path, walk)
         or _only_this_item(scene, path, walk)
@@ -81,8 +82,15 @@ def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk:
     way = tuple(walk[: walk.index(source) + 1])
     if (made := _from_nothing(scene, source, path)) is not None:
         return Cause(node=source.node, problem=made, place=source, walk=way, path=path)
-    problem = f"it reads {name}, which no node sets; {_has(scene, source)}"
+    problem = f"it reads {name}, which no node sets{elsewhere_set(scene, path, walk)}; {_has(scene, source)}"
     return Cause(node=reader, problem=problem, place=source, walk=way, path=path)
+
+
+def elsewhere_set(scene: Scene, path: Path, walk: list[Place]) -> str:
+    """The Set nodes that would give the field, on a way that the item did not take."""
+    passed = {place.node for place in walk}
+    makers = [f"'{name}'" for name in scene.nodes if name not in passed and path[0] in declared(scene, name)]
+    return f" ({', '.join(makers[:3])} would, but the item did not come that way)" if makers else ""
 
 
 def _has(scene: Scene, source: Place) -> str:
@@ -131,8 +139,40 @@ def _other_branch(scene: Scene, path: Path, place: Place, other: Place, walk: li
     own, its = (next(iter(scene.parents(one)), None) for one in (place, other))
     if scene.kind(place.node) != "merge" or own is None or its is None or own.node == its.node:
         return None
+    if (key := _shared_key(scene, own, its)) is not None:
+        told = f"it puts the items of '{own.node}' and '{its.node}' one behind the other, and only the latter have"
+        problem = f"{told} {'.'.join(path)}; both have {key}, by which it could combine them"
+        way = tuple(walk[: walk.index(place) + 1])
+        return Cause(node=place.node, problem=problem, place=place, walk=way, lost=True)
     problem = f"it gives no {'.'.join(path)}; '{its.node}' does, and '{place.node}' puts the items of both together"
     return Cause(node=own.node, problem=problem, place=own, walk=tuple(walk[: walk.index(place) + 1]), path=path)
+
+
+def _shared_key(scene: Scene, one: Place, other: Place) -> str | None:
+    """A field with a value that items of both sides have."""
+    here = [scene.json(each) for each in (one, *scene.siblings(one))]
+    there = [scene.json(each) for each in (other, *scene.siblings(other))]
+    for key in _keys(here[0]) & _keys(there[0]):
+        held = [data.get(key) for data in there if isinstance(data, Mapping)]
+        if any(isinstance(data, Mapping) and data.get(key) in held for data in here if data.get(key) is not None):
+            return key
+    return None
+
+
+def _text_split(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
+    """A Split Out node on the way that was given a text, so that its item has no fields of an element."""
+    for place in walk:
+        field = (
+            scene.settings.get(place.node, {}).get("fieldToSplitOut") if scene.kind(place.node) == "splitOut" else None
+        )
+        for source in scene.parents(place)[:1] if isinstance(field, str) else ():
+            value = scene.value(source, tuple(str(field).split(".")))
+            if isinstance(value, str):
+                shown = shortened(value, _LONGEST_VALUE)
+                problem = f'it splits {field}, which is a text ("{shown}") and no list, so there is no {".".join(path)}'
+                way = tuple(walk[: walk.index(place) + 1])
+                return Cause(node=place.node, problem=problem, place=place, walk=way, lost=True)
+    return None
 
 
 def _not_split(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
