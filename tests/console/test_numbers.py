@@ -12,6 +12,7 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import HistogramDataPoint
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, ParentBased, Sampler, TraceIdRatioBased
+from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from dogubako.app import Toolbox
@@ -21,6 +22,7 @@ from dogubako.engine.events import EndedCall
 from dogubako.gate.api_keys import KeyStore
 from dogubako.telemetry import Telemetry
 from dogubako.transports.http.app import HttpApp
+from dogubako.transports.metrics import BatchHistogram
 from tests.doors import messages
 from tests.doors.asgi import Client, opened
 from tests.gate.guarded import guarded_box
@@ -303,3 +305,19 @@ async def test_the_start_says_how_many_tools_and_packs_there_are(
     assert f"enabled={count}" in line
     assert f"total={count}" in line
     assert "packs=4" in line
+
+
+def test_a_histogram_counts_many_values_as_it_counts_each() -> None:
+    registries, bounds = [CollectorRegistry() for _ in range(2)], (0.25, 0.5, 1)
+    together, alone = (BatchHistogram("x", "X.", ("tool",), buckets=bounds, registry=one) for one in registries)
+    # Sums of these have no rest.
+    values = [0.0, 0.125, 0.25, 0.375, 0.5, 0.5, 1, 1.5, 100]
+
+    together.labels("echo").observe_all(values)
+    for value in values:
+        alone.labels("echo").observe(value)
+
+    first, second = (
+        [one for one in generate_latest(each).splitlines() if b"created" not in one] for each in registries
+    )
+    assert first == second

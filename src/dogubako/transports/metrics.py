@@ -1,6 +1,8 @@
 """Numbers for Prometheus at `/metrics`. `docs/metrics.md` describes every name. No label names a person."""
 
 import os
+from bisect import bisect_left
+from collections import Counter as Occurrences
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
@@ -30,6 +32,19 @@ _OTHER: Final = "other"
 _READS: Final = frozenset({"resources/read", "prompts/get", "completion/complete"})
 
 
+class BatchHistogram(Histogram):
+    """A histogram that takes many values at once: with several processes, each value that it has is in a file.
+
+    It uses what `Histogram.observe` uses; `tests/console/test_numbers.py` compares the two.
+    """
+
+    def observe_all(self, amounts: Sequence[float]) -> None:
+        """The same as `observe` for each of them."""
+        self._sum.inc(sum(amounts))
+        for place, times in Occurrences(bisect_left(self._upper_bounds, amount) for amount in amounts).items():
+            self._buckets[place].inc(times)
+
+
 class Metrics:
     """Counts ended calls. A listener of `Toolbox.watch_calls`."""
 
@@ -42,7 +57,7 @@ class Metrics:
         self._calls = Counter(
             "dogubako_calls", "Calls that have ended.", ("tool", "transport", "code"), registry=registry
         )
-        self._duration = Histogram(
+        self._duration = BatchHistogram(
             "dogubako_call_duration_seconds",
             "Duration of calls.",
             ("tool", "transport"),
@@ -68,12 +83,13 @@ class Metrics:
         """Count a batch of calls."""
         # Most calls of a batch are alike, and each counter has a lock.
         sums: dict[tuple[str, str, str], list[int]] = {}
+        durations: dict[BatchHistogram, list[float]] = {}
         for ended in batch:
             tool, end = self._tool(ended.call.name), ended.end
             key: tuple[str, str, str] = (tool, ended.call.door, end.code)
             total = sums.get(key) or sums.setdefault(key, [0, 0, 0])
             _, duration, _, _, retries = self._children(*key)
-            duration.observe(end.milliseconds / 1000)
+            durations.setdefault(duration, []).append(end.milliseconds / 1000)
             total[0] += 1
             if end.result is not None:
                 total[1] += end.result.tokens
@@ -87,6 +103,8 @@ class Metrics:
             calls, _, tokens, trimmed, _ = self._children(*labels)
             for counter, number in zip((calls, tokens, trimmed), numbers, strict=True):
                 counter.inc(number)
+        for duration, amounts in durations.items():
+            duration.observe_all(amounts)
 
     def _children(self, tool: str, door: str, code: str) -> tuple[Any, ...]:
         key = (tool, door, code)

@@ -8,7 +8,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ from dogubako import _runner
 from dogubako._tasks import Ended, begin
 from dogubako.contract.call import TRUSTED, ToolResult
 from dogubako.signals import hangup, soon_on, stop_on_signals, woken_by_signals
-from dogubako.transports.http.disconnect import CancelHandle
+from dogubako.transports.http.disconnect import CancelHandle, first_step
 from dogubako.transports.mcp.fast_path import FastPath, Handshake
 from dogubako.transports.mcp.handover import Handover
 from dogubako.transports.mcp.malformed import (
@@ -127,6 +127,9 @@ class StdioServer:
             request_id = find_request_id(line, end)
             await self._refuse(line, f"The message is larger than {MAX_BODY_BYTES:,} bytes.", request_id=request_id)
             return
+        if (call := self._read(line)) is not None:
+            self._start(call, line, {})
+            return
         if has_too_many_values(line):
             await self._refuse(line, f"The message has {TOO_MANY_VALUES}.", request_id=_id_in(line))
             return
@@ -141,6 +144,12 @@ class StdioServer:
             await self._refuse(line, f"The message has {TOO_MANY_PROTOCOL_VALUES}.", request_id=_id_in(line))
         else:
             await self._take_message(line, message)
+
+    def _read(self, line: bytes) -> SimpleCall | None:
+        """The call in a short line that is nothing but a simple one; any other is looked at more closely."""
+        if self._modern is None or len(line) > MAX_PROTOCOL_VALUES or not (self._modern or self._opening.opened):
+            return None
+        return self._fast_path.read(line, modern=self._modern)
 
     async def _take_message(self, line: bytes, message: dict[str, Any]) -> None:
         if self._modern is None and "method" in message and "id" in message:
@@ -181,11 +190,24 @@ class StdioServer:
         return self._plain(message) if half_characters_only_in_arguments(message) else None
 
     def _start(self, call: SimpleCall, line: bytes, message: dict[str, Any]) -> None:
+        if call.capabilities is not None:
+            answering = self._talk(call, line, message)
+        else:
+            outcome = self._fast_path.answer(call, door="stdio", caller=TRUSTED)
+            if isinstance(outcome, ToolResult):
+                self._write_at_once(encoded_response(call, outcome))
+                return
+            answering = self._answer(call, outcome)
         self._outstanding.add(call.id)
-        answering = self._answer(call) if call.capabilities is None else self._talk(call, line, message)
         begun = begin(answering, loop=asyncio.get_running_loop())
         if not isinstance(begun, Ended):
             self._tasks.start_soon(_adopt, begun)
+
+    def _write_at_once(self, encoded: bytes) -> None:
+        """Write an answer. Whoever reads the next line does not wait for a client that does not read."""
+        step = first_step(self._write_encoded(encoded))
+        if not isinstance(step, Ended):
+            self._tasks.start_soon(_adopt, step)
 
     async def _refuse(
         self, line: bytes, reason: str, code: int = INVALID_REQUEST, *, request_id: str | int | None = None
@@ -214,15 +236,11 @@ class StdioServer:
         self._untold.discard(kind)
         await self._write({"jsonrpc": "2.0", "method": f"notifications/{kind}/list_changed"})
 
-    async def _answer(self, call: SimpleCall) -> None:
+    async def _answer(self, call: SimpleCall, outcome: Coroutine[Any, Any, ToolResult]) -> None:
         result: ToolResult | None = None
         try:
-            begun = self._fast_path.answer(call, door="stdio", caller=TRUSTED)
-            if isinstance(begun, ToolResult):
-                result = begun
-            else:
-                with self._fast_path.cancellable(call):
-                    result = await begun
+            with self._fast_path.cancellable(call):
+                result = await outcome
             # Over stdio a cancelled request gets no answer at all.
             if result is not None:
                 await self._write_encoded(encoded_response(call, result))
@@ -266,8 +284,8 @@ class StdioServer:
             self._tasks.cancel_scope.cancel()
 
 
-async def _adopt(call: "asyncio.Task[None]") -> None:
-    """Let a call that waits belong to a task group: it is cancelled with the group, and the group waits for it."""
+async def _adopt(call: Awaitable[None]) -> None:
+    """Let a call or a write that waits belong to a task group, which waits for it and cancels it with the others."""
     await call
 
 
