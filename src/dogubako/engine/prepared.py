@@ -205,6 +205,9 @@ class PreparedCalls:
             entry = self._pipeline.registry.get(call.name)
         except ToolNotFoundError:
             return None
+        if entry.load is not None:
+            # Its modules are imported by a call that may wait.
+            return None
         prepared = PreparedCall(self._pipeline, self._contexts, entry, call) if self._is_plain(entry, call) else None
         if len(self._kept) >= _MOST_KEPT:
             self._kept.clear()
