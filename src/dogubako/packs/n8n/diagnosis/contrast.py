@@ -14,6 +14,8 @@ from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
 
 _MOST_PEERS: Final = 500
+_LONGEST_WRITTEN: Final = 20_000
+_WORD = re.compile(r"[\w$]++")
 _DROPS: Final = FORKS | {"removeDuplicates", "limit"}
 
 
@@ -78,7 +80,7 @@ def _makes(failure: Failure, node: str, name: str) -> bool:
     """Whether this node is there to fill the field."""
     if failure.scene.kind(node) == "set":
         return name in declared(failure.scene, node) or name in assigned(failure.scene, node)
-    return re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", written_names(failure.scene, node)) is not None
+    return name in _WORD.findall(written_names(failure.scene, node)[:_LONGEST_WRITTEN])
 
 
 def _wrong_way(failure: Failure, cause: Cause) -> Cause | None:
