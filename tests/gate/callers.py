@@ -14,7 +14,8 @@ _BOTH: Final = frozenset({"redmine", "n8n"})
 
 ONE_OF_TWO: Final = "Send one: as a bearer token, or in the header X-API-Key."
 
-CORE_TOOLS: Final = frozenset({"read_more", "search_tools", "describe_tool", "call_tool"})
+TASK_TOOLS: Final = frozenset({"start_task", "task_status", "task_result", "cancel_task"})
+CORE_TOOLS: Final = TASK_TOOLS | {"read_more", "search_tools", "describe_tool", "call_tool"}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,14 +6,14 @@ from typing import Any, Final, Literal
 
 from tests.doors import messages
 
-from .callers import NEEDED, Kind
+from .callers import NEEDED, TASK_TOOLS, Kind
 from .guarded import skill_of
 from .seen import who_gives
 
 Era = Literal["2025", "2026"]
 ERAS: Final[tuple[Era, ...]] = ("2025", "2026")
 
-FINDERS: Final = frozenset({"search_tools", "describe_tool", "call_tool"})
+FINDERS: Final = TASK_TOOLS | {"search_tools", "describe_tool", "call_tool"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +98,20 @@ _SKILL: Final = dict(skill_of("redmine").entry)
 _COMPLETE: Final = {"ref": {"type": "ref/prompt", "name": "redmine-start"}, "argument": {"name": "id", "value": "1"}}
 _MESSAGE: Final = {"role": "user", "content": {"type": "text", "text": "begin"}}
 
+_TASKS: Final = "io.modelcontextprotocol/tasks"
+# What a client hears that did not declare the extension.
+_NO_TASKS: Final = error(
+    -32021,
+    f"This tool needs a client that supports {_TASKS}.",
+    {
+        "requiredCapabilities": {"extensions": {_TASKS: {}}},
+        "code": "CAPABILITY_REQUIRED",
+        "retryable": False,
+        "hint": "Call it from an MCP client that declares this capability.",
+    },
+)
+_ANY_TASK: Final = {"taskId": "one"}
+
 METHODS: Final[dict[str, Method]] = {
     "initialize": Method(answers=_everybody("welcome"), params=messages.initialize(), eras=("2025",)),
     "server/discover": Method(answers=_everybody("welcome"), eras=("2026",)),
@@ -125,4 +139,7 @@ METHODS: Final[dict[str, Method]] = {
     "completion/complete": Method(
         answers=_reading({"completion": {"values": ["17", "18"], "total": 2, "hasMore": False}}), params=_COMPLETE
     ),
+    "tasks/get": Method(answers=_everybody(_NO_TASKS), params=_ANY_TASK, eras=("2026",)),
+    "tasks/update": Method(answers=_everybody(_NO_TASKS), params={**_ANY_TASK, "inputResponses": {}}, eras=("2026",)),
+    "tasks/cancel": Method(answers=_everybody(_NO_TASKS), params=_ANY_TASK, eras=("2026",)),
 }

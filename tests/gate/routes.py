@@ -9,7 +9,7 @@ from dogubako.transports.http.app import HttpApp
 from tests.doors import messages
 from tests.doors.asgi import Client, Visit
 
-from .callers import NEEDED, Kind
+from .callers import NEEDED, TASK_TOOLS, Kind
 from .seen import body_of, refusal, without_scope
 
 Answer = tuple[int, Any]
@@ -78,7 +78,7 @@ def _lacks(kind: Kind, what: str, scope: str) -> Any:
 
 
 def _mcp(kind: Kind) -> Answer:
-    names = sorted(kind.sees - {"search_tools", "describe_tool", "call_tool"})
+    names = sorted(kind.sees - {"search_tools", "describe_tool", "call_tool"} - TASK_TOOLS)
     return 200, names
 
 
@@ -95,6 +95,8 @@ _NO_WAY: Final = {
     **refusal(_SET_ONE, "VALIDATION_ERROR"),
     "details": [{"field": "settings", "message": _SET_ONE}],
 }
+
+_NO_TASK: Final = refusal("There is no such task.", "NOT_FOUND", "It may have expired. start_task starts a new one.")
 
 _CALL: Final = {"name": "write_redmine", "parameters": {}}
 _SEARCH: Final = {"query": "what is called write at redmine", "filters": {"category": "redmine"}}
@@ -118,6 +120,12 @@ ROUTES: Final[dict[Route, Case]] = {
     ("POST", "/v1/tools/call"): Case(path="/v1/tools/call", answers=_call, body=_CALL),
     ("POST", "/v1/tools/{name}/call"): Case(path="/v1/tools/write_redmine/call", answers=_call, body={}),
     ("POST", "/v1/tools/search"): Case(path="/v1/tools/search", answers=_search, body=_SEARCH),
+    ("GET", "/v1/tasks"): Case(path="/v1/tasks", answers=_always(200, {"tasks": []})),
+    ("GET", "/v1/tasks/{id}"): Case(path="/v1/tasks/one", answers=_always(404, _NO_TASK)),
+    ("DELETE", "/v1/tasks/{id}"): Case(path="/v1/tasks/one", answers=_always(404, _NO_TASK)),
+    ("POST", "/v1/tasks/{id}/update"): Case(
+        path="/v1/tasks/one/update", answers=_always(404, _NO_TASK), body={"inputResponses": {}}
+    ),
     ("GET", "/v1/servers"): Case(path="/v1/servers", answers=_for_administrators(200, {"servers": []})),
     ("POST", "/v1/servers"): Case(
         path="/v1/servers", answers=_for_administrators(400, _NO_WAY), body={"name": "one", "settings": {}}

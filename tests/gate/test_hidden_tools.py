@@ -7,7 +7,7 @@ import pytest
 from dogubako.transports.http.app import HttpApp
 from tests.doors.asgi import Client, opened
 
-from .callers import CORE_TOOLS, KINDS, NEEDED, Keyring, Kind
+from .callers import CORE_TOOLS, KINDS, NEEDED, TASK_TOOLS, Keyring, Kind
 from .guarded import guarded_box
 from .methods import ERAS, FINDERS, Era, refused_call
 from .seen import body_of, without_scope
@@ -107,7 +107,7 @@ async def test_who_must_search_sees_no_more_than_others(keyring: Keyring, era: E
         speaker = await Speaker(client, keyring.header(kind), era).open()
         listed = (await speaker.ask("tools/list")).response["result"]["tools"]
 
-    assert {tool["name"] for tool in listed} == kind.sees & (CORE_TOOLS | {"echo", "write_n8n"})
+    assert {tool["name"] for tool in listed} == kind.sees & (CORE_TOOLS - TASK_TOOLS | {"echo", "write_n8n"})
 
 
 async def test_only_an_administrator_switches_a_tool_off_and_then_it_is_off_for_all(keyring: Keyring) -> None:

@@ -56,7 +56,7 @@ async def test_the_version_of_the_tool_that_passes_on_is_not_that_of_the_other(t
     assert (result.code, result.content[0]["text"]) == ("OK", "newer")
 
 
-@pytest.mark.parametrize(("scope", "seen"), [("tool:echo", 5), ("redmine:read", 5), ("read", 7), ("admin", 12)])
+@pytest.mark.parametrize(("scope", "seen"), [("tool:echo", 9), ("redmine:read", 9), ("read", 11), ("admin", 16)])
 async def test_a_search_in_vain_counts_only_what_the_caller_may_call(tmp_path: Path, scope: str, seen: int) -> None:
     caller = Caller(name="somebody", scopes=frozenset({scope}))
     async with guarded_box(tmp_path).running() as box:

@@ -187,8 +187,8 @@ class CancelTask(BaseTool[TaskArgs]):
     """Cancel a task. One that has ended stays as it is."""
 
     name = "cancel_task"
-    effect = Effect.WRITE
-    idempotent = True
+    # Whoever may start a task may stop it: nothing else is changed.
+    effect = Effect.READ
     open_world = False
     keywords = {
         "en": "stop a background job; abort a task",

@@ -73,7 +73,7 @@ class TaskMethods:
     def _checked(self, handler: Callable[[CallerTasks, ParamsT], Awaitable[dict[str, Any]]]) -> Handler:
         async def checked(ctx: Context, params: ParamsT) -> dict[str, Any]:
             if ctx.protocol_version != MODERN_VERSION or not self.offered:
-                raise MCPError(METHOD_NOT_FOUND, "Method not found")
+                raise MCPError(METHOD_NOT_FOUND, "Method not found", ctx.method)
             if not takes_tasks(ctx):
                 raise CapabilityRequiredError(TASKS)
             _check_header(ctx, params.task_id)

@@ -1,0 +1,48 @@
+"""Two processes of one server with a real Redis: one runs tasks itself, the other only starts and reads them."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from dogubako.app import Toolbox
+from dogubako.contract.call import TRUSTED, Caller
+from tests.doors.waiting import until
+from tests.redis_server import INSTALLED, redis_server
+from tests.shared_redis import KEY, PATIENT
+
+from .boxes import AS_TASK, ended, result_of, started, toolbox
+
+pytestmark = pytest.mark.skipif(not INSTALLED, reason="needs redis-server")
+
+
+@pytest.fixture
+async def boxes(tmp_path: Path) -> AsyncIterator[tuple[Toolbox, Toolbox]]:
+    async with redis_server(tmp_path) as url:
+        settings = {"shared": url + PATIENT, "request_state_key": KEY, "tasks_per_caller": 2}
+        one, other = toolbox(tmp_path, **settings), toolbox(tmp_path, **settings)
+        one.tasks.works = True
+        async with one.running(), other.running():
+            yield one, other
+
+
+async def test_a_server_runs_what_another_process_has_started(boxes: tuple[Toolbox, Toolbox], tmp_path: Path) -> None:
+    one, other = boxes
+    task_id = await started(other, "read_slowly", marks=str(tmp_path / "marks"))
+    await until((tmp_path / "marks" / "run-1").exists, "the tool runs")
+    (tmp_path / "marks" / "go").touch()
+
+    for box in boxes:
+        assert result_of(await ended(box, task_id)).text == "run 1 went to the end"
+    assert [task.id for task in await one.tasks.of(TRUSTED).all()] == [task_id]
+
+
+async def test_unfinished_tasks_are_counted_in_all_processes(boxes: tuple[Toolbox, Toolbox], tmp_path: Path) -> None:
+    one, other = boxes
+    ids = [await started(box, "read_slowly", marks=str(tmp_path / "marks")) for box in boxes]
+    assert (await one.call("whoami", {}, AS_TASK)).code == "BUSY"
+
+    await other.tasks.of(TRUSTED).cancel(ids[0])
+    assert (await one.call("whoami", {}, AS_TASK)).code == "TASK"
+    assert await one.tasks.of(Caller(name="bob", id="bob", scopes=frozenset({"read"}))).all() == []
+    await one.tasks.of(TRUSTED).cancel(ids[1])
