@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, Final
 
-import jsonschema_rs
-
 from dogubako.contract.conversation import (
     URL_ELICITATION,
     ElicitRequest,
@@ -96,6 +94,9 @@ def _read_form(raw: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Elic
     if schema is None:
         return ElicitResult(action=action, content={})
     content = raw.get("content") or {}
+    # Needed only where somebody was asked.
+    import jsonschema_rs  # noqa: PLC0415
+
     if action == "accept" and not jsonschema_rs.is_valid(dict(schema), content):
         return None
     return ElicitResult(action=action, content=content)
