@@ -72,7 +72,7 @@ async def test_every_tool_is_listed_described_found_and_called_by_the_name_that_
     assert missing == []
     assert unfound == []
     assert called.content[0]["text"] == "notion: API-get-self"
-    assert len(box.registry.list()) == 355 - 11 + 4
+    assert len(box.registry.list()) == 355 - 11 + 8
 
 
 async def test_an_alias_of_a_tool_is_served_once_and_found_by_both_names(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ async def test_the_first_list_is_complete_from_the_store_while_three_servers_are
         states = {name: pack.state.name for name, pack in box.servers.packs.items()}
 
     assert {"jira_search", "API-get-self", "git_status"} <= names
-    assert len(names) == 355 - 11 + 4
+    assert len(names) == 355 - 11 + 8
     assert listed["tools"]
     assert states["git"] != "ready"
     # The promise is 0.3 s on a free processor. A hundred times as much would still be wrong by kind, not by load.

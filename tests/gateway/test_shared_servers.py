@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 import redis.asyncio as redis_client
 
@@ -23,7 +24,8 @@ from .boxes import Fleet, eventually, offering, tool
 pytestmark = pytest.mark.skipif(not INSTALLED, reason="needs redis-server")
 
 ANN = Caller(name="ann", scopes=frozenset({"admin"}), id="ann")
-TABLE = {"command": "x", "env": {"TOKEN": "secret-of-one"}}
+# What one process runs for all is tested in test_owned_upstream.py.
+TABLE = {"command": "x", "processes": "each", "env": {"TOKEN": "secret-of-one"}}
 
 
 @pytest.fixture
@@ -100,7 +102,7 @@ async def test_tools_wait_for_approval_everywhere_and_are_served_everywhere_afte
 
 
 async def test_a_server_of_the_settings_files_is_approved_restarted_and_removed_everywhere(machines: Machines) -> None:
-    tables: dict[str, Any] = {"one": {}}
+    tables: dict[str, Any] = {"one": {"processes": "each"}}
     here, there = await machines.start("here", tables), await machines.start("there", tables)
     await acts(here).approve("one", ["echo"], caller=ANN, door="rest")
     await eventually(lambda: serves(there, "echo"))
@@ -199,3 +201,10 @@ async def test_while_redis_is_away_nothing_is_changed_and_a_start_knows_what_it_
         monkeypatch.setattr(SharedRedis, "run", real)
         await acts(again).remove("one", caller=ANN, door="rest")
         assert again.servers.packs == {}
+
+
+async def test_a_process_ends_while_it_still_looks_who_runs_a_server(machines: Machines) -> None:
+    with anyio.fail_after(60):
+        for number in range(5):
+            async with machines.made(f"machine {number}", {"one": {}, "two": {}}).running():
+                pass

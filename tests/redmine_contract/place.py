@@ -1,5 +1,6 @@
 """One Redmine to ask, ours in small or a real one, and the people who ask it: through our tools, and directly."""
 
+import asyncio
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -43,6 +44,8 @@ class Place:
     box_of: Callable[[str | None], Toolbox]
     touched: bool = False
     _started: dict[str | None, Toolbox] = field(default_factory=dict)
+    # Calls that begin at the same time wait until their tools are there.
+    _starting: asyncio.Lock = field(default_factory=asyncio.Lock)
     _asking: AsyncExitStack = field(default_factory=AsyncExitStack)
     _running: AsyncExitStack = field(default_factory=AsyncExitStack)
 
@@ -57,9 +60,10 @@ class Place:
 
     async def tools(self, key: str | None) -> Toolbox:
         """Our tools with this key."""
-        if key not in self._started:
-            self._started[key] = self.box_of(key)
-            await self._running.enter_async_context(self._started[key].running())
+        async with self._starting:
+            if key not in self._started:
+                self._started[key] = self.box_of(key)
+                await self._running.enter_async_context(self._started[key].running())
         return self._started[key]
 
     def set_setting(self, name: str, value: str) -> None:

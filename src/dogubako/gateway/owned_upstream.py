@@ -100,7 +100,9 @@ class OwnedUpstream(Upstream):
         self._messages.handle(self._topic, self._hear)
         try:
             await self._owners.join(self._topic, self._moved.set)
-            while True:
+            task = asyncio.current_task()
+            # The client of Redis swallows a cancellation while it connects.
+            while task is None or not task.cancelling():
                 self._moved.clear()
                 work = self._own() if self._owners.owns(self._topic) else self._follow()
                 working = asyncio.create_task(work)
