@@ -183,3 +183,12 @@ async def test_what_is_kept_of_a_task_is_bounded(box: Toolbox) -> None:
     result = await box.call("read_slowly", {"marks": "x" * 1_100_000}, AS_TASK)
 
     assert (result.code, result.task) == ("PAYLOAD_TOO_LARGE", None)
+
+
+@pytest.mark.parametrize("address", ["redis+cluster://127.0.0.1:1", "redis+sentinel://127.0.0.1:1/master"])
+def test_tasks_of_several_processes_need_one_redis_server(tmp_path: Path, address: str) -> None:
+    settings = {"data_dir": tmp_path, "shared": address, "request_state_key": "k" * 32}
+    box = build(Sources(overrides=settings, environ={}, env_file=None))
+
+    assert "one Redis server" in (box.tasks.unavailable or "")
+    assert not box.registry.get("start_task").enabled
