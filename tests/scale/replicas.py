@@ -79,7 +79,7 @@ def replicas(
         (folder / "redis").mkdir()
         redis = stack.enter_context(RedisProcess(folder / "redis"))
         allow_user(redis)
-        secret, other = asyncio.run(_keys(redis))
+        secret, other = keys_of(redis)
         plans = []
         for number in range(COUNT):
             home = folder / str(number)
@@ -136,10 +136,14 @@ def _address(redis: str) -> str:
     return redis.replace("redis://", "redis://dogubako:s3cret-of-redis@") + _PATIENT
 
 
-async def _keys(redis: RedisProcess) -> list[str]:
-    """The keys of two callers, which all replicas know from the Redis."""
-    async with opened_keys(shared_settings(_address(redis.url))) as keys:
-        return [(await keys.create(name, ("admin",), None))[0] for name in ("ann", "bob")]
+def keys_of(redis: RedisProcess, *scopes: str) -> list[str]:
+    """The keys of two callers, which all processes know from the Redis."""
+
+    async def make() -> list[str]:
+        async with opened_keys(shared_settings(_address(redis.url))) as keys:
+            return [(await keys.create(name, scopes or ("admin",), None))[0] for name in ("ann", "bob")]
+
+    return asyncio.run(make())
 
 
 @contextmanager

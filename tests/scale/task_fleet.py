@@ -9,13 +9,12 @@ from typing import Any, Final
 
 import httpx2
 
-from dogubako.gate.api_keys import KeyStore
 from tests.doors import messages
 from tests.doors.processes import PATIENCE, Command, serving, tool_words
 from tests.redis_server import RedisProcess
 from tests.shared_redis import KEY
 
-from .replicas import allow_user
+from .replicas import allow_user, keys_of
 
 SLOW_TOOLS: Final = Path(__file__).parents[1] / "tasks" / "slow_tools.py"
 EXTENSION: Final = "io.modelcontextprotocol/tasks"
@@ -81,9 +80,7 @@ def fleet(folder: Path) -> Iterator[Fleet]:
         (folder / "redis").mkdir()
         redis = stack.enter_context(RedisProcess(folder / "redis"))
         allow_user(redis)
-        # Processes on one machine: they share the data folder with its keys.
-        keys = KeyStore(folder / "data")
-        (ann, _), (bob, _) = keys.create("ann", ("read", "write")), keys.create("bob", ("read", "write"))
+        ann, bob = keys_of(redis, "read", "write")
         url = redis.url.replace("redis://", "redis://dogubako:s3cret-of-redis@")
         settings = {
             "DOGUBAKO_SHARED": f"{url}?socket_timeout=2&socket_connect_timeout=2",
