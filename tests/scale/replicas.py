@@ -152,7 +152,8 @@ def nginx(folder: Path, urls: Sequence[str]) -> Iterator[str]:
     assert NGINX is not None
     port, home = free_port(), folder / "nginx"
     home.mkdir()
-    upstreams = "".join(f"server {url.removeprefix('http://')};" for url in urls)
+    # A second is less than a restart takes, so that never all of them are left out.
+    upstreams = "".join(f"server {url.removeprefix('http://')} max_fails=1 fail_timeout=1s;" for url in urls)
     temporary = "".join(
         f"{kind}_temp_path {home}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )

@@ -192,3 +192,11 @@ def test_tasks_of_several_processes_need_one_redis_server(tmp_path: Path, addres
 
     assert "one Redis server" in (box.tasks.unavailable or "")
     assert not box.registry.get("start_task").enabled
+
+
+async def test_two_transports_of_one_toolbox_run_its_tasks_together(box: Toolbox) -> None:
+    async with box.running():
+        inside = await box.call("whoami", {}, AS_TASK)
+    outside = await box.call("whoami", {}, AS_TASK)
+
+    assert (inside.code, outside.code) == ("TASK", "TASK")

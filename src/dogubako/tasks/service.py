@@ -92,6 +92,10 @@ class Tasks:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Deliver and run tasks meanwhile. At the end, tasks get their grace time, and are given back after it."""
+        if self._worker is not None:
+            # Two transports may serve one toolbox. The first one ends the tasks.
+            yield
+            return
         # Events belong to the loop that first waited for them.
         self._wanted, self._loaded, self._drained_by = asyncio.Event(), asyncio.Event(), 0.0
         self._worker = asyncio.create_task(self._work())
