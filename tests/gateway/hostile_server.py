@@ -24,8 +24,11 @@ NAMES = [
     "odd_questions",
     "close_stdout",
     "true_id",
+    "answer_lists_with_a_result",
     "echo",
 ]
+# Whether lists are answered as calls are.
+confused = False
 
 
 def write(text: str) -> None:
@@ -96,6 +99,10 @@ def call(request: Any, params: dict[str, Any]) -> None:
         )
         send({"id": "worse", "method": "sampling/createMessage", "params": {"messages": [[]], "maxTokens": "many"}})
         say(request, "asked")
+    elif name == "answer_lists_with_a_result":
+        globals()["confused"] = True
+        send({"method": "notifications/tools/list_changed"})
+        say(request, "changed")
     elif name == "close_stdout":
         os.close(1)
         time.sleep(600)
@@ -111,6 +118,8 @@ def main() -> None:
         if method == "initialize":
             info = {"serverInfo": {"name": "敵", "version": HUGE}, "capabilities": {"tools": {"listChanged": True}}}
             answer(request, {"protocolVersion": params["protocolVersion"], **info})
+        elif method == "tools/list" and confused:
+            answer(request, {"content": []})
         elif method == "tools/list":
             cursor = params.get("cursor")
             page = NAMES if cursor is None else []

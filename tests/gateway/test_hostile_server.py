@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog.testing
 
 from dogubako.app import Toolbox
 from dogubako.cli.upstreams import show_tools
@@ -63,6 +64,17 @@ async def test_numbers_that_nobody_can_read_fail_their_call_at_once(tmp_path: Pa
             await server.call("huge_numbers", client(conversation))
 
         assert conversation.progressed == []
+        assert await server.call("echo") == "echo"
+
+
+@slow
+async def test_a_list_that_is_none_does_not_take_tools_away(tmp_path: Path) -> None:
+    async with hostile(tmp_path) as server:
+        with structlog.testing.capture_logs() as logs:
+            assert await server.call("answer_lists_with_a_result") == "changed"
+            await until(lambda: any("no list of tools" in str(line.get("reason")) for line in logs))
+
+        assert [tool["name"] for tool in server.definitions[-1].tools] == hostile_server.NAMES
         assert await server.call("echo") == "echo"
 
 

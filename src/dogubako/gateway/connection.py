@@ -28,6 +28,8 @@ log = structlog.get_logger("dogubako.gateway")
 _MEGABYTE: Final = 1024 * 1024
 # The largest list that we know takes 4 seconds.
 _LIST_SECONDS: Final = 60.0
+# JSON-RPC's internal error, as for other answers that cannot be read.
+_NO_LIST: Final = -32603
 _MOST_PAGES: Final = 200
 _MOST_LIST_BYTES: Final = 64 * _MEGABYTE
 # A server may announce many changes at once; the lists are fetched once for all of them.
@@ -215,6 +217,9 @@ class Connection:
                 log.warning("A list of an MCP server is too large; its rest is left out", method=method)
                 return
             items = page.get(key)
+            if method == "tools/list" and not isinstance(items, list):
+                # Whatever it is, it does not say that the tools are gone.
+                raise UpstreamError(_NO_LIST, "Its answer is no list of tools.")
             for item in items if isinstance(items, list) else ():
                 yield item
             cursor = page.get("nextCursor")
