@@ -9,21 +9,24 @@ _ENDS = tuple(f".{millisecond:03d}Z" for millisecond in range(1_000))
 
 def utc_text(moment: float | None = None) -> str:
     """Now, or `moment`, as `2026-11-15T12:00:00.000Z`."""
-    seconds = time.time() if moment is None else moment
-    whole = int(seconds)
-    return _utc_second(whole) + _ENDS[int((seconds - whole) * 1000)]
+    return local_and_utc(time.time() if moment is None else moment)[1]
 
 
 def local_text(moment: float) -> str:
     """The local time of day: `12:00:00`."""
-    return _local_second(int(moment))
+    return _of_second(int(moment))[0]
+
+
+def local_and_utc(moment: float) -> tuple[str, str]:
+    """`local_text` and `utc_text` of the same moment."""
+    second = int(moment)
+    local, utc = _of_second(second)
+    return local, utc + _ENDS[int((moment - second) * 1000)]
 
 
 @lru_cache(maxsize=4)
-def _utc_second(second: int) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
-
-
-@lru_cache(maxsize=4)
-def _local_second(second: int) -> str:
-    return time.strftime("%H:%M:%S", time.localtime(second))
+def _of_second(second: int) -> tuple[str, str]:
+    return (
+        time.strftime("%H:%M:%S", time.localtime(second)),
+        time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second)),
+    )

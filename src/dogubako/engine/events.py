@@ -4,8 +4,9 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
+import msgspec
 import structlog
 
 from dogubako.contract.call import CallEnd, CallObserver, ToolCall
@@ -98,7 +99,7 @@ class DeferredObserver(CallObserver):
         asyncio.get_running_loop().call_soon(callback)
 
 
-class EndedCall(NamedTuple):
+class EndedCall(msgspec.Struct, frozen=True):
     """A call that has ended, and when."""
 
     at: float
