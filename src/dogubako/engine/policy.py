@@ -96,6 +96,8 @@ class Policy:
         # Whether there are rate limits.
         self.counts_calls = rates is not None
         self._concurrency = concurrency
+        # Whether the running calls of a caller are counted in this process.
+        self.limits_running_calls = concurrency is not None
         self._shared_concurrency = shared_concurrency
         # Whether running calls are counted in all processes together.
         self.shares_places = shared_concurrency is not None

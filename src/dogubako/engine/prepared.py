@@ -20,6 +20,7 @@ from dogubako.contract.tool import BaseTool
 from dogubako.engine.attempt import Attempt, TimedOut
 from dogubako.engine.contexts import ContextFactory
 from dogubako.engine.executor import timed_out
+from dogubako.engine.policy import NO_LIMIT
 from dogubako.engine.registration import ToolRegistryEntry
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ _MOST_KEPT: Final = 1_000
 class PreparedCall:
     """A tool and a caller whose plain calls are allowed as long as the registry does not change."""
 
-    __slots__ = ("_contexts", "_executor", "_observers", "_policy", "caller", "check", "entry", "seconds")
+    __slots__ = ("_contexts", "_executor", "_name", "_observers", "_place", "caller", "check", "entry", "seconds")
 
     def __init__(
         self, pipeline: "Pipeline", contexts: ContextFactory, entry: ToolRegistryEntry, call: ToolCall
@@ -39,15 +40,18 @@ class PreparedCall:
         self._contexts = contexts
         self._executor = pipeline.executor
         self._observers = pipeline.observers
-        self._policy = pipeline.policy
+        self._place = pipeline.policy.place if pipeline.policy.limits_running_calls else None
+        self._name = entry.name
         self.entry = entry
         self.caller = call.caller
-        self.check = entry.validator.check
+        self.check = entry.validator.arguments
         self.seconds = pipeline.executor.plan(entry, call).timeout
 
     def enter(self, call: ToolCall) -> AbstractContextManager[None]:
         """Take a place among the running calls of this caller. Whoever entered has to leave it."""
-        place = self._policy.place(call)
+        if self._place is None:
+            return NO_LIMIT
+        place = self._place(call)
         place.__enter__()
         return place
 
@@ -57,7 +61,7 @@ class PreparedCall:
             started(call, self.entry.metadata)
         tool = self._contexts.bind(self.entry, call, None)
         steps: list[CallStep] | None = None if self._observers.steps is None else []
-        waits = self.entry.name in self._executor.waiting
+        waits = self._name in self._executor.waiting
         attempt = Attempt(call, self.seconds, self._executor.memory, at_once=not waits)
         result = attempt.start(tool, args, steps)
         if result is None:

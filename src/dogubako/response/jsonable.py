@@ -119,6 +119,8 @@ def clean_text(text: str) -> str:
     if type(text) is not str:
         # Parsers return subclasses of str, which the JSON encoder rejects.
         text = str.__str__(text)
+    if text.isascii():
+        return text
     try:
         if len(text) <= _PIECE:
             text.encode()
