@@ -11,7 +11,7 @@ import msgspec
 from dogubako.contract.offload import has_more_values
 from dogubako.contract.redaction import MASK, Redactor, names_secret, visible
 from dogubako.contract.timestamps import local_and_utc, local_text, utc_text
-from dogubako.response.jsonable import clean_text, is_written_as_json
+from dogubako.response.jsonable import clean_text, plain_float
 
 Event = MutableMapping[str, Any]
 
@@ -112,9 +112,10 @@ class Lines:
 
     def _lines_of_call(self, call: EndedCallEntry, code: Any, *, masked: bool = True) -> tuple[str, bytes] | None:
         """The lines of a call that ended, with its repeated part from a memo. They equal those of `_any`."""
-        moment, tool, door, caller, ms, tokens, call_id, count = call
+        moment, tool, door, caller, duration, tokens, call_id, count = call
         if not (
-            is_written_as_json(ms)
+            type(duration) is float
+            and (ms := plain_float(duration)) is not None
             and type(tokens) is int
             and (count is None or type(count) is int)
             and type(call_id) is str

@@ -97,7 +97,9 @@ class Pipeline:
             self._log_begin(call)
         try:
             args = prepared.check(call.parameters)
-            place = prepared.enter(call)
+            if prepared.place is not NO_LIMIT:
+                prepared.place.__enter__()
+                place = prepared.place
             result = prepared.begin(args, call)
         except Exception as error:
             return BegunCall(self, call, prepared.entry, place, error, started)

@@ -63,7 +63,10 @@ class Concurrency(Protocol):
     """Limits the calls that one caller runs at the same time."""
 
     def place(self, identity: str) -> AbstractContextManager[None]:
-        """Hold a place while inside. Entering raises BusyError if the caller holds too many."""
+        """Hold a place while inside. Entering raises BusyError if the caller holds too many.
+
+        It may be entered again, for another call, before it is left.
+        """
 
 
 class SharedConcurrency(Protocol):
@@ -96,8 +99,6 @@ class Policy:
         # Whether there are rate limits.
         self.counts_calls = rates is not None
         self._concurrency = concurrency
-        # Whether the running calls of a caller are counted in this process.
-        self.limits_running_calls = concurrency is not None
         self._shared_concurrency = shared_concurrency
         # Whether running calls are counted in all processes together.
         self.shares_places = shared_concurrency is not None

@@ -32,7 +32,7 @@ _MOST_KEPT: Final = 1_000
 class PreparedCall:
     """A tool and a caller whose plain calls are allowed as long as the registry does not change."""
 
-    __slots__ = ("_contexts", "_executor", "_name", "_observers", "_place", "caller", "check", "entry", "seconds")
+    __slots__ = ("_contexts", "_executor", "_name", "_observers", "caller", "check", "entry", "place", "seconds")
 
     def __init__(
         self, pipeline: "Pipeline", contexts: ContextFactory, entry: ToolRegistryEntry, call: ToolCall
@@ -40,20 +40,13 @@ class PreparedCall:
         self._contexts = contexts
         self._executor = pipeline.executor
         self._observers = pipeline.observers
-        self._place = pipeline.policy.place if pipeline.policy.limits_running_calls else None
+        # Among the running calls of this caller: every call enters and leaves the same one.
+        self.place = pipeline.policy.place(call)
         self._name = entry.name
         self.entry = entry
         self.caller = call.caller
         self.check = entry.validator.arguments
         self.seconds = pipeline.executor.plan(entry, call).timeout
-
-    def enter(self, call: ToolCall) -> AbstractContextManager[None]:
-        """Take a place among the running calls of this caller. Whoever entered has to leave it."""
-        if self._place is None:
-            return NO_LIMIT
-        place = self._place(call)
-        place.__enter__()
-        return place
 
     def begin(self, args: Any, call: ToolCall) -> "ToolResult | StartedTool":
         """Start the tool. Return its result if it ends in its first step."""
@@ -75,7 +68,7 @@ class PreparedCall:
     def ended(self, attempt: Attempt, result: ToolResult) -> None:
         """Note what a tool did that did not end in its first step."""
         if attempt.waited:
-            self._executor.waiting.add(self.entry.name)
+            self._executor.waiting.add(self._name)
         if result.cacheable:
             self._executor.check_cacheable(self.entry)
 
@@ -117,29 +110,18 @@ class StartedTool(msgspec.Struct, frozen=True):
         return result
 
 
-class BegunCall:
+class BegunCall(msgspec.Struct, eq=False):
     """A plain call that has begun, in its place, and did not end at once.
 
     Either await `outcome`, or wait for `when_ended` and take the result. Whoever took None awaits `outcome`.
     """
 
-    __slots__ = ("_answer", "_pipeline", "_place", "call", "entry", "started")
-
-    def __init__(
-        self,
-        pipeline: "Pipeline",
-        call: ToolCall,
-        entry: ToolRegistryEntry,
-        place: AbstractContextManager[None],
-        answer: ToolResult | StartedTool | Exception,
-        started: float,
-    ) -> None:
-        self._pipeline = pipeline
-        self._place = place
-        self._answer = answer
-        self.call = call
-        self.entry = entry
-        self.started = started
+    _pipeline: "Pipeline"
+    call: ToolCall
+    entry: ToolRegistryEntry
+    _place: AbstractContextManager[None]
+    _answer: "ToolResult | StartedTool | Exception"
+    started: float
 
     def outcome(self) -> Coroutine[Any, Any, ToolResult]:
         """Wait for the answer."""
@@ -169,7 +151,8 @@ class BegunCall:
         if result.unfinished:
             self._answer = result
             return None
-        self._place.__exit__(None, None, None)
+        if self._place is not NO_LIMIT:
+            self._place.__exit__(None, None, None)
         self._pipeline.completed(self.call, self.entry, result.code, self.started, result)
         return result
 
