@@ -34,7 +34,7 @@ from dogubako.engine.contexts import ContextFactory, another
 from dogubako.engine.conversations import presentable_requests
 from dogubako.engine.events import CallLog, CallObservers, milliseconds_since
 from dogubako.engine.executor import ToolExecutor
-from dogubako.engine.policy import NO_LIMIT, Policy
+from dogubako.engine.policy import NO_LIMIT, NoPlaceAtHand, Policy
 from dogubako.engine.prepared import BegunCall, PreparedCalls
 from dogubako.engine.registration import ToolRegistryEntry
 from dogubako.engine.registry import ToolRegistry
@@ -101,6 +101,8 @@ class Pipeline:
                 prepared.place.__enter__()
                 place = prepared.place
             result = prepared.begin(args, call)
+        except NoPlaceAtHand:
+            return None
         except Exception as error:
             return BegunCall(self, call, prepared.entry, place, error, started)
         if not isinstance(result, ToolResult) or result.unfinished:

@@ -32,7 +32,18 @@ _MOST_KEPT: Final = 1_000
 class PreparedCall:
     """A tool and a caller whose plain calls are allowed as long as the registry does not change."""
 
-    __slots__ = ("_contexts", "_executor", "_name", "_observers", "caller", "check", "entry", "place", "seconds")
+    __slots__ = (
+        "_contexts",
+        "_executor",
+        "_name",
+        "_observers",
+        "_writes",
+        "caller",
+        "check",
+        "entry",
+        "place",
+        "seconds",
+    )
 
     def __init__(
         self, pipeline: "Pipeline", contexts: ContextFactory, entry: ToolRegistryEntry, call: ToolCall
@@ -41,8 +52,8 @@ class PreparedCall:
         self._executor = pipeline.executor
         self._observers = pipeline.observers
         # Among the running calls of this caller: every call enters and leaves the same one.
-        self.place = pipeline.policy.place(call)
-        self._name = entry.name
+        self.place = pipeline.policy.place_at_hand(call)
+        self._name, self._writes = entry.name, entry.writes
         self.entry = entry
         self.caller = call.caller
         self.check = entry.validator.arguments
@@ -50,8 +61,7 @@ class PreparedCall:
 
     def begin(self, args: Any, call: ToolCall) -> "ToolResult | StartedTool":
         """Start the tool. Return its result if it ends in its first step."""
-        for started in self._observers.on_started:
-            started(call, self.entry.metadata)
+        self._observers.started(call, self.entry.metadata, writes=self._writes)
         tool = self._contexts.bind(self.entry, call, None)
         steps: list[CallStep] | None = None if self._observers.steps is None else []
         waits = self._name in self._executor.waiting

@@ -18,7 +18,7 @@ import structlog
 from dogubako._runner import at_the_end
 from dogubako._timers import Debounce
 from dogubako.append_file import AppendFile
-from dogubako.contract.call import CallEnd, CallObserver, ToolCall
+from dogubako.contract.call import CallEnd, ChangeObserver, ToolCall
 from dogubako.contract.errors import ReadOnlyError
 from dogubako.contract.metadata import ToolMetadata
 from dogubako.contract.redaction import Redactor
@@ -204,7 +204,7 @@ _WAIT_SECONDS: Final = 0.05
 _MOST_WAITING: Final = 200
 
 
-class AuditLog(CallObserver):
+class AuditLog(ChangeObserver):
     """A call observer that makes the lines, and writes them to the file in the order in which things happened."""
 
     def __init__(self, data_dir: Path, redactor: Redactor | None = None, *, salt: bytes | None = None) -> None:
@@ -239,8 +239,6 @@ class AuditLog(CallObserver):
 
     def started(self, call: ToolCall, tool: ToolMetadata) -> None:
         """Write that a change begins, or raise: what cannot be recorded must not be done."""
-        if not tool.writes:
-            return
         if (error := self.unrecorded(f"{tool.name} was not run.")) is not None:
             raise error
         self._mask_again()
@@ -328,9 +326,13 @@ class AuditLog(CallObserver):
         if self._salt is not self._file.salt:
             self._salt = self._file.salt
             self._salted = blake2b(key=self._salt, digest_size=_HASH_BYTES)
+        try:
+            canonical = _encode_sorted(parameters)
+        except (TypeError, ValueError, OverflowError, RecursionError):
+            canonical = _canonical(parameters)
         # A copy is cheaper than to begin with the salt again.
         digest = self._salted.copy()
-        digest.update(_canonical(parameters))
+        digest.update(canonical)
         return digest.hexdigest()
 
     def _names(self, parameters: Mapping[str, Any]) -> list[str]:
@@ -351,11 +353,7 @@ def unrecordable(consequence: str) -> ReadOnlyError:
 
 
 def _canonical(parameters: Mapping[str, Any]) -> bytes:
-    """The same bytes for the same arguments, in any order."""
-    try:
-        return _encode_sorted(parameters)
-    except (TypeError, ValueError, OverflowError, RecursionError):
-        pass
+    """The same bytes for the same arguments, in any order, where msgspec cannot encode them."""
     try:
         # Accepts lone surrogates and huge numbers, which a caller may send.
         return json.dumps(parameters, sort_keys=True, default=str).encode()
