@@ -24,10 +24,6 @@ _LONGEST_ESCAPE: Final = 24
 _MOST_BACKSLASHES: Final = 4
 _STEP: Final = 64 * 1024
 
-# What `html.escape` writes: its module brings a table of all entities, which each start would pay for.
-_HTML_TEXT: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
-_HTML_QUOTED: Final = _HTML_TEXT | str.maketrans({'"': "&quot;", "'": "&#x27;"})
-
 _SHORT_TEXT: Final = 64
 _BASE64_ENCODERS: Final = (b64encode, urlsafe_b64encode)
 
@@ -177,7 +173,7 @@ def _utf16(character: str) -> list[int]:
 
 def _spellings(secret: str) -> set[str]:
     in_json = msgspec.json.encode(secret).decode()[1:-1]
-    in_html = {secret.translate(_HTML_TEXT), secret.translate(_HTML_QUOTED)}
+    in_html = {escape_html(secret), escape_html(secret, quotes=False)}
     written = {in_json, *in_html, quote(secret, safe=""), quote(secret)}
     return written | _encodings(secret)
 
@@ -214,3 +210,9 @@ def visible(text: str) -> str:
 
 def _escaped(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
+
+
+def escape_html(text: str, *, quotes: bool = True) -> str:
+    """The same as `html.escape`, whose module brings a table of all entities that every start would pay for."""
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return text.replace('"', "&quot;").replace("'", "&#x27;") if quotes else text
