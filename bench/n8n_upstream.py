@@ -15,6 +15,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scripts.large_execution import large_execution
 
+# An execution that there is none of.
+MISSING = "0"
+
 
 def main(port: int, encoding: str) -> None:
     body = large_execution()
@@ -22,6 +25,8 @@ def main(port: int, encoding: str) -> None:
     headers = {"Content-Type": "application/json; charset=utf-8", "Content-Encoding": encoding}
 
     async def execution(request: Request) -> Response:
+        if request.path_params["id"] == MISSING:
+            return Response(b'{"message":"Not Found"}', 404, media_type="application/json")
         return Response(packed, headers=headers)
 
     app = Starlette(routes=[Route("/api/v1/executions/{id}", execution)])
