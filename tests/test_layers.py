@@ -97,6 +97,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "pack_admission": {"contract", "engine", "gateway", "loading", "pack_state", "packs", "settings"},
     "pack_connections": {"contract", "loading", "pack_state", "settings"},
     "pack_host": {"contract", "engine", "outbound", "pack_state", "settings", "_lazy"},
+    "sharing": {"contract", "engine", "gate", "outbound", "settings", "tasks", "_lazy"},
     "otlp": {"_version"},
     "telemetry": {"contract", "engine", "otlp", "_version"},
     "app": {
@@ -115,6 +116,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "pack_state",
         "settings",
         "settings_view",
+        "sharing",
         "tasks",
         "telemetry",
         "_lazy",

@@ -28,6 +28,7 @@ LateModule = Literal[
     "dogubako.gate.audit_stream",
     "dogubako.gate.credential_vault",
     "dogubako.gate.oauth",
+    "dogubako.gate.shared_bulkheads",
     "dogubako.gate.shared_keys",
     "dogubako.gate.shared_state",
     "dogubako.gateway.administration",
