@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from dogubako.gateway.pack import ServerPack
     from dogubako.gateway.servers import Servers
     from dogubako.gateway.shared_servers import SharedServers
-    from dogubako.outbound.shared_records import SharedRecords
+    from dogubako.outbound.sealed_records import SealedRecords
 
 log = structlog.get_logger("dogubako")
 
@@ -157,7 +157,7 @@ class Toolbox:
         made: ServerAdministration = make(self.servers, self, gate.policy, gate.audit, check=check, changes=changes)
         return made
 
-    def _share_servers(self, records: "SharedRecords") -> "SharedServers":
+    def _share_servers(self, records: "SealedRecords") -> "SharedServers":
         made: SharedServers = load("dogubako.gateway.shared_servers").SharedServers(records, self.servers, self)
         return made
 

@@ -13,9 +13,9 @@ from dogubako.engine.executor import Bulkhead
 from dogubako.settings import Settings
 
 if TYPE_CHECKING:
+    from dogubako.outbound.sealed_records import SealedRecords
     from dogubako.outbound.shared_news import SharedNews
     from dogubako.outbound.shared_parts import SharedParts
-    from dogubako.outbound.shared_records import SharedRecords
     from dogubako.outbound.shared_redis import SharedRedis
     from dogubako.outbound.shared_switches import SharedSwitches
     from dogubako.tasks.redis_store import RedisTaskStore
@@ -32,7 +32,7 @@ class Sharing:
     messages: ProcessMessages | None = None
     owners: Owners | None = None
     sessions: SessionStore | None = None
-    servers: "SharedRecords | None" = None
+    servers: "SealedRecords | None" = None
     tasks: "RedisTaskStore | None" = None
     make_bulkhead: Callable[..., Bulkhead] = Bulkhead
     background: tuple[Callable[[], AbstractAsyncContextManager[None]], ...] = ()
