@@ -35,6 +35,7 @@ LateModule = Literal[
     "dogubako.gateway.oauth",
     "dogubako.gateway.servers",
     "dogubako.gateway.shared_servers",
+    "dogubako.gateway.sign_in_stores",
     "dogubako.openapi.services",
     "dogubako.outbound.owned_transport",
     "dogubako.outbound.shared_parts",

@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from dogubako.gateway.pack import ServerPack
     from dogubako.gateway.servers import Servers
     from dogubako.gateway.shared_servers import SharedServers
-    from dogubako.outbound.sealed_records import SealedRecords
 
 log = structlog.get_logger("dogubako")
 
@@ -138,7 +137,7 @@ class Toolbox:
         self.finder = Finder(self.registry, self.gate.policy, self.gate.audit)
         check = self.processes.check_switch
         self.switchboard = Switchboard(self.registry, self.gate.policy, self.gate.audit, check=check)
-        self._shared_servers = self._share_servers(shared.servers) if shared.servers else None
+        self._shared_servers = self._share_servers(shared) if shared.redis else None
         self._admission = PackAdmission(
             settings, self.registry, self.pipeline.executor, self.catalog, self.observe, self.tasks.unavailable
         )
@@ -157,8 +156,13 @@ class Toolbox:
         made: ServerAdministration = make(self.servers, self, gate.policy, gate.audit, check=check, changes=changes)
         return made
 
-    def _share_servers(self, records: "SealedRecords") -> "SharedServers":
-        made: SharedServers = load("dogubako.gateway.shared_servers").SharedServers(records, self.servers, self)
+    def _share_servers(self, shared: Sharing) -> "SharedServers":
+        sign_ins, flows = self.servers.sources.sign_ins, self.servers.sources.flows
+        if sign_ins is not None and flows is not None and shared.messages is not None and shared.store is not None:
+            store = load("dogubako.gateway.sign_in_stores").SharedSignIns(shared.redis, shared.sign_ins, shared.store)
+            sign_ins.keep_in(store)
+            flows.share(shared.messages, shared.store)
+        made: SharedServers = load("dogubako.gateway.shared_servers").SharedServers(shared.servers, self.servers, self)
         return made
 
     @classmethod

@@ -33,6 +33,7 @@ class Sharing:
     owners: Owners | None = None
     sessions: SessionStore | None = None
     servers: "SealedRecords | None" = None
+    sign_ins: "SealedRecords | None" = None
     tasks: "RedisTaskStore | None" = None
     make_bulkhead: Callable[..., Bulkhead] = Bulkhead
     background: tuple[Callable[[], AbstractAsyncContextManager[None]], ...] = ()
@@ -53,6 +54,7 @@ class Sharing:
             owners=parts.owners,
             sessions=parts.sessions,
             servers=parts.servers,
+            sign_ins=parts.sign_ins,
             tasks=load("dogubako.tasks.redis_store").RedisTaskStore(parts.redis),
             make_bulkhead=bulkheads.bulkhead,
             background=(parts.running, bulkheads.running),

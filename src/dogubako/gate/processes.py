@@ -22,7 +22,9 @@ _NOT_SHARED: Final = (
     "tool switches, changes of other servers and tasks (refused), rate limits, running calls per caller, "
     "news of changes, kept answers of other servers, locks of workflows, calls in the console"
 )
-_NOT_SHARED_YET: Final = "sign-ins at other servers: they are those of the data folder"
+_NOT_SHARED_YET: Final = (
+    "connections of single callers to other servers, kept answers above 4 MB, arguments and answers in the console"
+)
 
 
 class Processes:

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from dogubako.key_ring import KeyRing
 from dogubako.outbound.process_messages import RedisMessages
 from dogubako.outbound.sealed_records import SealedRecords
 from dogubako.outbound.shared_news import SharedNews
@@ -25,6 +26,7 @@ class SharedParts:
         self.messages = RedisMessages(self.redis)
         self.owners = RedisOwners(self.redis, self.messages)
         self.sessions = RedisSessions(self.redis, self.messages.process)
+        self.sign_ins = SealedRecords(self.redis, "sign-ins", ring=KeyRing.of_credentials(settings))
         self.servers = SealedRecords(self.redis, "servers", path=settings.data_dir / "servers" / "shared.json")
 
     @asynccontextmanager
