@@ -182,6 +182,7 @@ BROAD_EXCEPTS = [
     "dogubako/engine/pipeline.py",
     "dogubako/gate/jwks.py",
     "dogubako/gateway/keeper.py",
+    "dogubako/gateway/owned_upstream.py",
     "dogubako/gateway/stdio_link.py",
     "dogubako/loading.py",
     "dogubako/pack_connections.py",
