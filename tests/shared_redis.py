@@ -50,7 +50,8 @@ class MemoryClient:
 
         async def run(*, keys: Sequence[str], args: Sequence[Any]) -> int:
             stored = self.hashes.get(keys[0], {})
-            version, expected = int(stored.get(b"#", b"0")), int(args[0])
+            known = stored.get(b"#", b"0")
+            version, expected = int(known) if known.isdigit() else 0, int(args[0])
             given = dict(zip(map(_bytes, args[1::2]), map(_bytes, args[2::2]), strict=True))
             if restores:
                 if version >= expected:
@@ -81,7 +82,7 @@ class MemoryRedis:
     def refresh_with(self, refresh: Callable[[], Awaitable[None]]) -> None:
         self.refresh = refresh
 
-    async def run(self, work: Callable[[], Awaitable[ResultT]]) -> ResultT:
+    async def run(self, work: Callable[[], Awaitable[ResultT]], key: str = "") -> ResultT:
         await asyncio.sleep(0)
         if self.away:
             raise Unavailable

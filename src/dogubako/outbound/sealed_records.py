@@ -20,7 +20,7 @@ log = structlog.get_logger("dogubako.outbound")
 
 _PURPOSE: Final = b"dogubako shared records"
 
-_AWAY: Final = "The Redis that all processes share does not answer: nothing was changed."
+_AWAY: Final = "The Redis that all processes share {reason}: nothing was changed."
 _CHANGED: Final = "Another process made a change at the same moment: nothing was changed."
 _HINT: Final = "Try again in a moment; `dogubako doctor` says more."
 
@@ -87,8 +87,8 @@ class SealedRecords:
                 done = await self._hash.change(lambda fields: changes)
             else:
                 done = await self._hash.put(changes, seen=seen)
-        except Unavailable:
-            raise BusyError(_AWAY, hint=_HINT) from None
+        except Unavailable as error:
+            raise BusyError(_AWAY.format(reason=error.reason), hint=_HINT) from None
         if not done:
             raise ConflictError(_CHANGED, hint="Look at it again, and repeat the change if it is still wanted.")
 
@@ -96,8 +96,8 @@ class SealedRecords:
         """Read changes now. Raises BusyError where that is impossible."""
         try:
             await self._hash.refresh()
-        except Unavailable:
-            raise BusyError(_AWAY, hint=_HINT) from None
+        except Unavailable as error:
+            raise BusyError(_AWAY.format(reason=error.reason), hint=_HINT) from None
 
     async def refresh(self) -> None:
         """Read the records if they changed, and seal again what an old key sealed. May raise Unavailable."""

@@ -14,7 +14,6 @@ from typing import Any, Final
 import msgspec
 import structlog
 
-from dogubako.outbound.redis_cache import Unavailable
 from dogubako.outbound.shared_redis import SharedRedis
 
 log = structlog.get_logger("dogubako.outbound")
@@ -25,12 +24,21 @@ Fields = Mapping[bytes, bytes]
 _VERSION: Final = b"#"
 _MOST_TRIES: Final = 5
 
+# A version that is no number, or too large for one, counts as lost: whoever knows more writes it back.
+_MOST_CHANGES: Final = 2**53 - 1
+_VERSION_IN_REDIS: Final = f"""
+local text = redis.call('HGET', KEYS[1], '#') or '0'
+local version = string.match(text, '^%d+$') and tonumber(text) or 0
+if version > {_MOST_CHANGES} then version = 0 end
+"""
 # KEYS: the hash, at which version each field changed, the channel of news.
 # Sets fields if the version is still the one that the process has seen.
-_PUT: Final = """
-local version = tonumber(redis.call('HGET', KEYS[1], '#') or '0')
+_PUT: Final = (
+    _VERSION_IN_REDIS
+    + """
 if version ~= tonumber(ARGV[1]) then return -1 end
-version = redis.call('HINCRBY', KEYS[1], '#', 1)
+version = version + 1
+redis.call('HSET', KEYS[1], '#', string.format('%d', version))
 for i = 2, #ARGV, 2 do
   redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1])
   redis.call('ZADD', KEYS[2], version, ARGV[i])
@@ -38,9 +46,11 @@ end
 redis.call('PUBLISH', KEYS[3], 'changed')
 return version
 """
+)
 # Writes everything back, unless somebody else did so before.
-_RESTORE: Final = """
-local version = tonumber(redis.call('HGET', KEYS[1], '#') or '0')
+_RESTORE: Final = (
+    _VERSION_IN_REDIS
+    + """
 if version >= tonumber(ARGV[1]) then return 0 end
 redis.call('DEL', KEYS[1], KEYS[2])
 for i = 2, #ARGV, 2 do
@@ -51,9 +61,11 @@ redis.call('HSET', KEYS[1], '#', ARGV[1])
 redis.call('PUBLISH', KEYS[3], 'changed')
 return 1
 """
+)
 # Returns the version, how many fields there are, and those that changed since ARGV[1]; nothing if not all are known.
-_CHANGES: Final = """
-local version = tonumber(redis.call('HGET', KEYS[1], '#') or '0')
+_CHANGES: Final = (
+    _VERSION_IN_REDIS
+    + """
 local newest = redis.call('ZREVRANGE', KEYS[2], 0, 0, 'WITHSCORES')
 if tonumber(newest[2] or '0') ~= version then return {} end
 local found = {version, redis.call('HLEN', KEYS[1]) - 1}
@@ -63,6 +75,7 @@ for _, name in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], '(' .. ARGV[1], '+inf
 end
 return found
 """
+)
 
 
 class SharedHash:
@@ -109,16 +122,14 @@ class SharedHash:
 
     async def refresh(self) -> None:
         """Read the fields if their version differs, or raise Unavailable."""
-        try:
-            version = int(await self._shared.run(lambda: self._shared.client.hget(self._keys[0], _VERSION)) or 0)
-            if version == self.version and self.is_read:
-                return
-            if version > self.version and self.is_read and await self._read_changes():
-                return
-            stored = await self._shared.run(lambda: self._shared.client.hgetall(self._keys[0]))
-            version = int(stored.pop(_VERSION, 0))
-        except ValueError:
-            raise Unavailable from None
+        key = self._keys[0]
+        version = _number(await self._shared.run(lambda: self._shared.client.hget(key, _VERSION), key))
+        if version == self.version and self.is_read:
+            return
+        if version > self.version and self.is_read and await self._read_changes():
+            return
+        stored = await self._shared.run(lambda: self._shared.client.hgetall(key), key)
+        version = _number(stored.pop(_VERSION, None))
         if version < self.version:
             await self._write_back(stored)
         else:
@@ -126,7 +137,9 @@ class SharedHash:
 
     async def _read_changes(self) -> bool:
         """Read what changed since the last look. False if the copy would differ from what Redis has."""
-        found: list[Any] = await self._shared.run(lambda: self._changes(keys=self._keys, args=[self.version]))
+        found: list[Any] = await self._shared.run(
+            lambda: self._changes(keys=self._keys, args=[self.version]), self._keys[0]
+        )
         if not found:
             return False
         version, count, *changes = found
@@ -184,6 +197,12 @@ class _File:
             unfinished.replace(self._path)
         except OSError as error:
             log.warning("Shared records cannot be kept in the data folder", reason=error.strerror)
+
+
+def _number(stored: bytes | None) -> int:
+    text = stored or b"0"
+    number = int(text) if text.isdigit() else 0
+    return number if number <= _MOST_CHANGES else 0
 
 
 def _arguments(fields: Fields) -> list[bytes]:

@@ -288,6 +288,6 @@ def _in_words() -> Iterator[None]:
     """Say that nobody can tell now, instead of that there is no such task."""
     try:
         yield
-    except Unavailable:
-        message = "The Redis with the tasks does not answer."
+    except Unavailable as error:
+        message = f"The Redis with the tasks {error.reason}."
         raise BusyError(message, hint="Try again in a moment; `dogubako doctor` says more.") from None
