@@ -130,6 +130,37 @@ async def test_a_process_that_dies_with_a_request_gives_no_reply(pair: Pair, mon
         await waiting
 
 
+async def test_a_request_that_a_killed_process_never_read_was_not_delivered(
+    redis: RedisProcess, pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It counts as alive for ten seconds, and requests come in meanwhile. If it only hung, it reads them later."""
+    one, shared = pair[0], SharedRedis(shared_settings(redis.url + PATIENT))
+    hanging, heard = RedisMessages(shared), asyncio.Event()
+    hanging.handle("change", _note(heard))
+    hanging.handle("look", _upper)
+    monkeypatch.setattr(process_messages, "_RENEW_SECONDS", 0.05)
+    await shared.client.set(hanging._alive, b"1")
+    waiting = asyncio.create_task(one.request(hanging.process, "change", b""))
+    async with asyncio.timeout(PATIENCE), shared.running():
+        while not await shared.client.xlen(hanging._inbox):
+            pass
+        await shared.client.delete(hanging._alive)
+        with pytest.raises(NotDelivered):
+            await waiting
+        async with hanging.running():
+            assert await one.request(hanging.process, "look", b"later") == b"LATER"
+
+    assert not heard.is_set()
+
+
+def _note(heard: asyncio.Event) -> Callable[[bytes, str], Awaitable[bytes]]:
+    async def note(_: bytes, __: str) -> bytes:
+        heard.set()
+        return b""
+
+    return note
+
+
 async def test_who_stops_waiting_cancels_the_work(pair: Pair) -> None:
     one, other = pair
     begun, cancelled = asyncio.Event(), asyncio.Event()
@@ -194,7 +225,7 @@ async def test_nobody_reads_messages_in_redis_nor_plants_one(redis: RedisProcess
         return b""
 
     other.handle("secret", note)
-    await one.request(other.process, "secret", b"attack at dawn")
+    await one.send(other.process, "secret", b"attack at dawn")
     async with redis_client.from_url(redis.url) as stranger:
         inbox = other._inbox
         entries: Any = await stranger.xrange(inbox)
