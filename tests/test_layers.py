@@ -50,7 +50,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "_timers",
         "_runner",
     },
-    "tasks": {"contract", "engine", "outbound", "settings", "_lazy"},
+    "tasks": {"contract", "engine", "key_ring", "outbound", "settings", "_lazy"},
     "packs": {"contract", "response", "outbound", "_lazy"},
     "gateway": {
         "contract",

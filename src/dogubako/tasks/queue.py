@@ -6,7 +6,9 @@ write into the queue can have a known task looked at once more, and nothing else
 """
 
 import asyncio
+import logging
 import secrets
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -17,6 +19,7 @@ import cloudpickle
 import structlog
 from docket import CurrentExecution, Docket, Execution, Worker, worker
 from docket.strikelist import StrikeList
+from redis.exceptions import RedisError
 
 from dogubako.contract.errors import BusyError
 from dogubako.outbound.redis_cache import failures, refusals
@@ -33,9 +36,33 @@ _HEARTBEAT: Final = timedelta(seconds=10)
 _PAUSE_SECONDS: Final = 1.0
 _PUT_SECONDS: Final = 5.0
 _ANSWER_SECONDS: Final = 10
+_SILENT_SECONDS: Final = 60.0
 _RUN: Final = "run"
 _DELIVERED: Final = CurrentExecution()
 _NOTHING: Final = {b"args": cloudpickle.dumps(()), b"kwargs": cloudpickle.dumps({})}
+
+
+class _Outages(logging.Filter):
+    """Lets an error of Redis that Docket logs each second pass once a minute, in one line: our log has the outage."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._silent_until: dict[tuple[str, type], float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        if not isinstance(error, OSError | RedisError):
+            return True
+        key, now = (str(record.msg), type(error)), time.monotonic()
+        if now < self._silent_until.get(key, 0.0):
+            return False
+        self._silent_until[key] = now + _SILENT_SECONDS
+        record.msg = f"{record.getMessage()} ({type(error).__name__})"
+        record.args, record.exc_info, record.exc_text = (), None, None
+        return True
+
+
+logging.getLogger(worker.__name__).addFilter(_Outages())
 
 
 class _PlainExecution(Execution):

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
+from dogubako.key_ring import key_id_of
 from dogubako.outbound.shared_cipher import SharedCipher
 from dogubako.outbound.shared_redis import SharedRedis
 from dogubako.tasks.records import TaskRecord, decode_record, encode_record
@@ -76,6 +77,11 @@ class RedisTaskStore:
         sealed = await self._shared.run(lambda: self._shared.client.hget(key, "record"))
         plain = self._cipher.open(key, sealed) if isinstance(sealed, bytes) else None
         return decode_record(plain) if plain is not None else None
+
+    async def is_sealed_by_others(self, task_id: str) -> bool:
+        key = self._shared.name("task", task_id)
+        sealed = await self._shared.run(lambda: self._shared.client.hget(key, "record"))
+        return isinstance(sealed, bytes) and key_id_of(sealed) not in self._shared.ring.ids
 
     async def save(self, record: TaskRecord) -> bool:
         key, _, unfinished = self._keys(record)

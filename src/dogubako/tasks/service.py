@@ -38,6 +38,8 @@ _ID_BYTES: Final = 16
 _LONGEST_ARGUMENTS: Final = 1_000_000
 # What is recorded like a call.
 _CHANGES: Final = frozenset({"tasks/update", "tasks/cancel"})
+# Clients are told to look every second, and whoever has used up its calls must be able to stop a task.
+_UNCOUNTED: Final = frozenset({"tasks/get", "tasks/cancel"})
 # How often a task is looked at that another process may run.
 _LOOK_SECONDS: Final = 1.0
 
@@ -66,7 +68,7 @@ class Tasks:
         self._pipeline = pipeline
         self._settings = settings
         self.changes = TaskChanges(store or MemoryTaskStore())
-        self._runs = TaskRuns(pipeline, self.changes, restore, self._deliver)
+        self._runs = TaskRuns(pipeline, self.changes, restore, self._deliver, lambda: self.concurrency)
         self._in_memory = store is None
         self._sole_process = sole_process
         # Whether this process runs tasks of the shared queue.
@@ -177,7 +179,7 @@ class Tasks:
         return TasksOf(self, caller)
 
     def through(self, door: Door, caller: Caller) -> "TasksOf":
-        """The tasks of a caller of this transport: requests count against its rate limit, and changes are recorded."""
+        """The tasks of a caller of this transport. Lists and answers are counted, and changes are recorded."""
         tasks = self.of(caller)
 
         @asynccontextmanager
@@ -185,7 +187,8 @@ class Tasks:
             call = ToolCall(name=method, caller=caller, door=door)
             recorded = method in _CHANGES
             with observed(self._pipeline.observers, call, None, changing=True) if recorded else nullcontext():
-                await self._pipeline.policy.check_rate(call)
+                if method not in _UNCOUNTED:
+                    await self._pipeline.policy.check_rate(call)
                 yield
 
         tasks.admit = admit

@@ -25,6 +25,9 @@ class TaskStore(Protocol):
 
     async def load(self, task_id: str) -> TaskRecord | None: ...
 
+    async def is_sealed_by_others(self, task_id: str) -> bool:
+        """Whether there is such a task, which this process lacks the key for."""
+
     async def save(self, record: TaskRecord) -> bool:
         """Replace the record that has the same revision. False if another one was stored meanwhile."""
 
@@ -68,6 +71,9 @@ class MemoryTaskStore:
     async def load(self, task_id: str) -> TaskRecord | None:
         found = self._records.get(task_id)
         return decode_record(found[2]) if found is not None and found[0] > time.time() else None
+
+    async def is_sealed_by_others(self, task_id: str) -> bool:
+        return False
 
     async def save(self, record: TaskRecord) -> bool:
         current = await self.load(record.id)
