@@ -242,6 +242,24 @@ async def test_nobody_reads_messages_in_redis_nor_plants_one(redis: RedisProcess
     assert {line["event"] for line in logs} == {"A value in the shared Redis is not one of this server, and is ignored"}
 
 
+async def test_a_request_that_somebody_copies_is_not_done_again(redis: RedisProcess, pair: Pair) -> None:
+    one, other = pair
+    heard: list[bytes] = []
+
+    async def note(payload: bytes, _: str) -> bytes:
+        heard.append(payload)
+        return b""
+
+    other.handle("change", note)
+    copied = one._sealed(other._inbox, "change", next(one._numbers), b"once")
+    async with redis_client.from_url(redis.url) as stranger:
+        for _ in range(3):
+            await stranger.xadd(other._inbox, {"message": copied})
+    await one.request(other.process, "change", b"the next")
+
+    assert heard == [b"once", b"the next"]
+
+
 async def test_what_was_read_does_not_fill_the_redis(redis: RedisProcess, pair: Pair) -> None:
     here, there = pair
     there.handle("up", _upper)

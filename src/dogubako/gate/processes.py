@@ -38,10 +38,11 @@ class Processes:
 
     def join(self, workers: int = 1) -> None:
         """Take part from now on, and say what the processes of this server do not share."""
+        # Also for one that shares: another server on this folder may not.
+        self.hold()
         if self._shares:
             log.info("Other processes share this server through DOGUBAKO_SHARED", not_shared=_NOT_SHARED_YET)
             return
-        self.hold()
         if workers > 1:
             log.warning("Workers are not one server without DOGUBAKO_SHARED=redis://…", not_shared=_NOT_SHARED)
         if not self.alone:

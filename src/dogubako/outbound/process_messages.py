@@ -4,11 +4,13 @@ Every process reads two streams: its own inbox, and one for all. A key that expi
 sending looks at it in the same step, so a message to a process that is gone was certainly not delivered. Streams keep
 messages while a connection is broken. Messages are encrypted, and bound to the stream that they were put into.
 A request is taken out of the inbox before it is worked on. Whoever asked takes it back when the process is gone: only
-one of the two succeeds, so a request that was taken back was certainly not done.
+one of the two succeeds, so a request that was taken back was certainly not done. A process works on each number of
+another one once: whoever can write into Redis cannot have a request done again by copying it.
 """
 
 import asyncio
 import secrets
+from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from itertools import count
@@ -39,6 +41,8 @@ _MOST_KEPT: Final = 10_000
 MOST_BYTES: Final = 8 * 1024 * 1024
 # Messages that were read are removed when they are so many bytes.
 _MOST_READ_BYTES: Final = 1024 * 1024
+# Requests of each other process whose numbers are remembered; older ones are refused.
+_MOST_NUMBERS: Final = 1_000
 # Requests that one process works on at the same time.
 _MOST_HANDLED: Final = 1_000
 # How often a reply is sent, until the process that asked can be reached.
@@ -95,6 +99,8 @@ class RedisMessages:
         self._handlers: dict[str, MessageHandler] = {}
         self._numbers = count(1)
         self._waiting: dict[int, asyncio.Future[bytes]] = {}
+        # The last requests of each process.
+        self._numbers_of: dict[str, deque[int]] = {}
         # How many bytes are read until those that were read are removed.
         self._unread = _MOST_READ_BYTES
         # Running handlers by who asked and the number of the request.
@@ -230,8 +236,17 @@ class RedisMessages:
         requests = [id_ for id_, message in opened if message.is_request]
         taken = await self._claimed(requests) if requests else set()
         for id_, message in opened:
-            if not message.is_request or id_ in taken:
+            if not message.is_request or (id_ in taken and self._is_first(message)):
                 self._take(message)
+
+    def _is_first(self, message: _Message) -> bool:
+        """Whether no request of this number came from its process before."""
+        numbers = self._numbers_of.setdefault(message.sender, deque(maxlen=_MOST_NUMBERS))
+        if message.number in numbers or (len(numbers) == _MOST_NUMBERS and message.number < min(numbers)):
+            log.error("A request of another process came twice, and is not done again", topic=message.topic)
+            return False
+        numbers.append(message.number)
+        return True
 
     async def _claimed(self, requests: list[bytes]) -> set[bytes]:
         """Take requests out of the inbox of this process, as soon as Redis answers."""

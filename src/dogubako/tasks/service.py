@@ -16,7 +16,6 @@ from dogubako.contract.call import Caller, Door, Task, ToolCall, ToolResult
 from dogubako.contract.conversation import TASKS, InputAnswer
 from dogubako.contract.errors import BusyError, CapabilityRequiredError, NotFoundError, PayloadTooLargeError
 from dogubako.contract.output import Guidance, Json, Message, example_call
-from dogubako.contract.redis_address import parse_redis_address
 from dogubako.engine.events import observed
 from dogubako.engine.input_requests import written_answer
 from dogubako.engine.pipeline import Pipeline
@@ -30,7 +29,6 @@ from dogubako.tasks.transitions import answered, cancelled
 _OFF: Final = "Tasks are switched off on this server (DOGUBAKO_TASKS)."
 _NO_EXTRA: Final = "Tasks need the extra tasks: pip install 'dogubako[tasks]'."
 _ONE_PROCESS: Final = "Several processes serve this address: tasks need DOGUBAKO_SHARED=redis://…"
-_ONE_SERVER: Final = "Tasks need the address of one Redis server in DOGUBAKO_SHARED: not of a cluster, nor of Sentinel."
 # A task that waits for a process for so long is queued once more, when somebody asks for it.
 _QUEUED_SECONDS: Final = 30.0
 _ID_BYTES: Final = 16
@@ -87,8 +85,6 @@ class Tasks:
             return _OFF
         if self._in_memory and not self._sole_process:
             return _ONE_PROCESS
-        if self._settings.shared and parse_redis_address(self._settings.shared).kind != "server":
-            return _ONE_SERVER
         return None if find_spec("docket") is not None else _NO_EXTRA
 
     @asynccontextmanager
@@ -124,9 +120,7 @@ class Tasks:
         concurrency = self.concurrency if self._in_memory or self.works else 0
         # It takes longer than the event loop may stand still.
         module = await asyncio.to_thread(load, "dogubako.tasks.queue")
-        self._queue = module.TaskQueue(
-            f"{settings.shared_prefix}:tasks", settings.shared, self._runs.run, concurrency=concurrency
-        )
+        self._queue = module.TaskQueue(settings.shared_prefix, settings.shared, self._runs.run, concurrency=concurrency)
         self._loaded.set()
         await self._queue.work()
 
