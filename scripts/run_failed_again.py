@@ -2,6 +2,8 @@
 
 A machine that others use can make a test fail by itself. A test that fails again fails the suite, and so do more than
 three, which nobody runs again. What passed at the second try is named, so that somebody mends it.
+
+python scripts/run_failed_again.py [.pytest_cache]
 """
 
 import json
@@ -11,11 +13,12 @@ from pathlib import Path
 from typing import Final
 
 _MOST: Final = 3
-_FAILED: Final = Path(".pytest_cache/v/cache/lastfailed")
+_CACHE: Final = ".pytest_cache"
 
 
 def main() -> int:
-    failed = sorted(json.loads(_FAILED.read_text(encoding="utf-8"))) if _FAILED.exists() else []
+    kept = Path(sys.argv[1] if len(sys.argv) > 1 else _CACHE, "v", "cache", "lastfailed")
+    failed = sorted(json.loads(kept.read_text(encoding="utf-8"))) if kept.exists() else []
     if not failed:
         print("No test has failed, so something else did.", file=sys.stderr)
         return 1

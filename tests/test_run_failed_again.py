@@ -78,8 +78,20 @@ def test_a_failure_at_the_end_of_a_test_counts(tmp_path: Path) -> None:
     assert "Once more, alone: test_some.py::test_it" in done.stdout
 
 
-def test_ci_runs_each_suite_of_tests_so() -> None:
-    steps = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+STEPS = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
-    assert "rm -f .pytest_cache/v/cache/lastfailed" in steps
-    assert 'make "$@" || .venv/bin/python scripts/run_failed_again.py' in steps
+
+def test_ci_runs_each_suite_of_tests_so() -> None:
+    assert 'rm -f "${CACHE:=.pytest_cache}/v/cache/lastfailed"' in STEPS
+    assert 'make "$@" || .venv/bin/python scripts/run_failed_again.py "$CACHE"' in STEPS
+
+
+@pytest.mark.parametrize(("suites", "code"), [("good good", 0), ("bad good", 3), ("good bad good", 3)])
+def test_a_lane_of_ci_fails_with_any_of_its_suites(tmp_path: Path, suites: str, code: int) -> None:
+    functions = STEPS[STEPS.index("say() {") : STEPS.index('say "system packages"')]
+    make = 'make() { [ "$1" != bad ]; }\n'
+    script = f"set -euo pipefail\n{functions}\n{make}(lane some {suites}) || exit 3\n"
+
+    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert done.returncode == code, done.stderr

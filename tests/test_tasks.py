@@ -246,3 +246,68 @@ async def test_nothing_of_a_task_that_ended_at_once_is_left_for_the_next_one() -
         begun = begin(waits(), loop=loop)
         assert isinstance(begun, asyncio.Task)
         assert await asyncio.wait_for(begun, 10) == "went on"
+
+
+LOOKS: dict[str, Callable[["asyncio.Task[Any]"], Any]] = {
+    "name": lambda task: task.get_name(),
+    "loop": lambda task: task.get_loop() is asyncio.get_running_loop(),
+    "coroutine": lambda task: task.get_coro() is not None,
+    "stack": lambda task: isinstance(task.get_stack(), list),
+    "states": lambda task: (task.done(), task.cancelled(), task.cancelling(), task.uncancel()),
+    "result": lambda task: _raised(task.result),
+    "exception": lambda task: _raised(task.exception),
+    "setting a result": lambda task: _raised(lambda: task.set_result(1)),
+    "text": lambda task: "pending" in repr(task),
+    "all tasks": lambda task: (task.get_name(), task in asyncio.all_tasks())[1],
+    "anyio": lambda task: anyio.get_current_task().name == task.get_name(),
+}
+
+
+def _raised(act: Callable[[], Any]) -> str:
+    try:
+        return f"returned {act()}"
+    except Exception as error:
+        return type(error).__name__
+
+
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("waits", [False, True])
+async def test_a_task_can_be_looked_at_in_its_first_step(look: str, waits: bool) -> None:
+    async def looks() -> Any:
+        task = asyncio.current_task()
+        assert task is not None
+        seen = LOOKS[look](task)
+        if waits:
+            await asyncio.sleep(0)
+        return seen
+
+    expected = await asyncio.create_task(looks(), name="looking")
+    begun = begin(looks(), loop=asyncio.get_running_loop(), name="looking")
+
+    assert (begun.value if isinstance(begun, Ended) else await begun) == expected
+
+
+@pytest.mark.parametrize("waits", [False, True])
+async def test_who_asked_for_its_end_in_the_first_step_is_told(waits: bool) -> None:
+    told = asyncio.Event()
+
+    async def asks() -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        task.add_done_callback(lambda _: told.set())
+        if waits:
+            await asyncio.sleep(0)
+
+    begin(asks(), loop=asyncio.get_running_loop())
+
+    await asyncio.wait_for(told.wait(), 10)
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="Python has eager tasks of its own since 3.12")
+def test_no_method_of_a_task_is_asked_before_it_is_initialised() -> None:
+    """Some would end the process with an object that was not initialised."""
+    from dogubako._tasks import _LateTask  # noqa: PLC0415 - it exists for Python 3.11 alone
+
+    public = {name for name in dir(asyncio.Task) if not name.startswith("_")} | {"__await__", "__iter__", "__repr__"}
+
+    assert public - vars(_LateTask).keys() == {"cancelling"}

@@ -1,35 +1,35 @@
 """Timers: one coarse timer for all timeouts of a loop, and a debounce."""
 
 import asyncio
+import math
 import threading
 from collections.abc import Callable
 from typing import Final
+
+import msgspec
 
 # The maximum delay of a timer.
 TICK_SECONDS: Final = 0.02
 
 
-class CoarseTimer:
+class CoarseTimer(msgspec.Struct, eq=False):
     """Calls its function once, unless it is cancelled."""
 
-    __slots__ = ("_clock", "_ring", "at")
-
-    def __init__(self, clock: "_Clock", at: float, ring: Callable[[], object]) -> None:
-        self._clock = clock
-        self._ring: Callable[[], object] | None = ring
-        self.at = at
+    clock: "_Clock"
+    at: float
+    function: Callable[[], object] | None
 
     def cancel(self) -> None:
-        self._clock.waiting.pop(self, None)
-        # Most owners keep their alarm, and `ring` is a method of the owner: a reference cycle, which would keep the
+        self.clock.waiting.pop(self, None)
+        # Most owners keep their timer, and `function` is a method of the owner: a reference cycle, which would keep the
         # whole request in memory until the garbage collector runs.
-        self._ring = None
+        self.function = None
 
     def ring(self) -> None:
-        ring = self._ring
+        function = self.function
         self.cancel()
-        if ring is not None:
-            ring()
+        if function is not None:
+            function()
 
 
 class _Clock:
@@ -39,19 +39,25 @@ class _Clock:
         self.loop = loop
         self._ticking = False
         self.waiting: dict[CoarseTimer, None] = {}
+        # No timer rings before this.
+        self._soonest = math.inf
 
     def set(self, seconds: float, ring: Callable[[], object]) -> CoarseTimer:
-        alarm = CoarseTimer(self, self.loop.time() + seconds, ring)
-        self.waiting[alarm] = None
+        at = self.loop.time() + seconds
+        timer = CoarseTimer(self, at, ring)
+        self.waiting[timer] = None
+        self._soonest = min(self._soonest, at)
         if not self._ticking:
             self._ticking = True
             self.loop.call_later(TICK_SECONDS, self._tick)
-        return alarm
+        return timer
 
     def _tick(self) -> None:
         now = self.loop.time()
-        for alarm in [one for one in self.waiting if one.at <= now]:
-            alarm.ring()
+        if now >= self._soonest:
+            for timer in [one for one in self.waiting if one.at <= now]:
+                timer.ring()
+            self._soonest = min([one.at for one in self.waiting], default=math.inf)
         self._ticking = bool(self.waiting)
         if self._ticking:
             self.loop.call_later(TICK_SECONDS, self._tick)

@@ -2,7 +2,7 @@
 
 import time
 import traceback
-from collections.abc import Callable, Hashable, Mapping, MutableMapping
+from collections.abc import Callable, Hashable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -10,8 +10,8 @@ import msgspec
 
 from dogubako.contract.offload import has_more_values
 from dogubako.contract.redaction import MASK, Redactor, names_secret, visible
-from dogubako.contract.timestamps import local_text, utc_text
-from dogubako.response.jsonable import clean_text, is_written_as_json
+from dogubako.contract.timestamps import local_and_utc, local_text, utc_text
+from dogubako.response.jsonable import clean_text, plain_float
 
 Event = MutableMapping[str, Any]
 
@@ -89,9 +89,19 @@ class Lines:
             return None
         return self._lines_of_call((entry.time, tool, door, caller, ms, tokens, call_id, count), code)
 
-    def render_call(self, call: EndedCallEntry) -> tuple[str, bytes]:
-        """The lines of a call that ended well."""
-        if (lines := self._lines_of_call(call, "OK")) is not None:
+    def render_all(self, entries: Sequence["Entry | EndedCallEntry"]) -> tuple[str, list[bytes]]:
+        """The lines of all entries: one text for the terminal, and the lines for the file."""
+        # One look for secrets in the ids of all calls instead of one for each.
+        ids = " ".join([one[6] for one in entries if not isinstance(one, Entry)])
+        masked = self._redactor.mask_configured(ids) != ids
+        rendered = [
+            self.render(one) if isinstance(one, Entry) else self.render_call(one, masked=masked) for one in entries
+        ]
+        return "".join([for_people for for_people, _ in rendered]), [for_file for _, for_file in rendered]
+
+    def render_call(self, call: EndedCallEntry, *, masked: bool = True) -> tuple[str, bytes]:
+        """The lines of a call that ended well. `masked`: its id may hold a secret."""
+        if (lines := self._lines_of_call(call, "OK", masked=masked)) is not None:
             return lines
         moment, tool, door, caller, ms, tokens, call_id, count = call
         values = (_COMPLETED, tool, door, caller, "OK", ms, tokens, call_id, count)
@@ -100,34 +110,51 @@ class Lines:
             del event["count"]
         return self._any(Entry(moment, _INFO, self.settled(event)))
 
-    def _lines_of_call(self, call: EndedCallEntry, code: Any) -> tuple[str, bytes] | None:
+    def _lines_of_call(self, call: EndedCallEntry, code: Any, *, masked: bool = True) -> tuple[str, bytes] | None:
         """The lines of a call that ended, with its repeated part from a memo. They equal those of `_any`."""
-        moment, tool, door, caller, ms, tokens, call_id, count = call
+        moment, tool, door, caller, duration, tokens, call_id, count = call
         if not (
-            type(tool) is type(door) is type(caller) is type(code) is type(call_id) is str
-            and is_written_as_json(ms)
+            type(duration) is float
+            and (ms := plain_float(duration)) is not None
             and type(tokens) is int
             and (count is None or type(count) is int)
+            and type(call_id) is str
             and call_id.isalnum()
             and call_id.isascii()
         ):
             return None
+        begun = self._begun_line((tool, door, caller, code))
+        if begun is None:
+            return None
+        if masked:
+            # Of a single word `mask_all` masks the same, and would keep each id for a while.
+            call_id = self._redactor.mask_configured(call_id)
+        local, utc = local_and_utc(moment)
+        if count is None:
+            shown = f"{local} {begun[0]} ms={ms} tokens={tokens} call_id={call_id}\n"
+            stored = f'{{"time":"{utc}",{begun[1]},"ms":{ms},"tokens":{tokens},"call_id":"{call_id}"}}\n'
+        else:
+            shown = f"{local} {begun[0]} ms={ms} tokens={tokens} call_id={call_id} count={count}\n"
+            numbers = f'"ms":{ms},"tokens":{tokens},"call_id":"{call_id}","count":{count}'
+            stored = f'{{"time":"{utc}",{begun[1]},{numbers}}}\n'
+        return shown, stored.encode()
+
+    def _begun_line(self, key: tuple[str, ...]) -> tuple[str, str] | None:
+        """The repeated part of both lines, from the memo; None if it is not made of plain texts."""
         if self._redactor.generation != self._begun_of:
             # It has learned a secret, which may be part of what was rendered before.
             self._begun.clear()
             self._begun_of = self._redactor.generation
-        key = (tool, door, caller, code)
-        begun = self._begun.get(key)
-        if begun is None:
+        try:
+            begun = self._begun.get(key)
+        except TypeError:
+            # Somebody logs a list under the name of a caller.
+            return None
+        if begun is None and all(type(value) is str for value in key):
             if len(self._begun) >= _MOST_BEGUN:
                 self._begun.clear()
             begun = self._begun[key] = self._beginning(key)
-        # Of a single word `mask_all` masks the same, and would keep each id for a while.
-        call_id = self._redactor.mask_configured(call_id)
-        counted = ("", "") if count is None else (f" count={count}", f',"count":{count}')
-        shown = f"{local_text(moment)} {begun[0]} ms={ms} tokens={tokens} call_id={call_id}{counted[0]}\n"
-        numbers = f'"ms":{ms},"tokens":{tokens},"call_id":"{call_id}"{counted[1]}'
-        return shown, f'{{"time":"{utc_text(moment)}",{begun[1]},{numbers}}}\n'.encode()
+        return begun
 
     def _beginning(self, values: tuple[str, ...]) -> tuple[str, str]:
         """What the lines of many calls have in common: everything between the time and the milliseconds."""

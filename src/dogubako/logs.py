@@ -152,11 +152,10 @@ class Sinks:
             pending, self._pending = self._pending, []
             if not pending:
                 return
-            render, render_call = self._lines.render, self._lines.render_call
-            rendered = [render(one) if isinstance(one, Entry) else render_call(one) for one in pending]
-            self._show("".join(for_people for for_people, _ in rendered))
+            for_people, for_file = self._lines.render_all(pending)
+            self._show(for_people)
             if self._file is not None:
-                self._file.write([for_file for _, for_file in rendered])
+                self._file.write(for_file)
 
     def finish(self) -> None:
         """Write the last lines, also those that wait for aggregation."""

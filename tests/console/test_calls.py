@@ -14,7 +14,7 @@ from dogubako.contract.call import CallEnd, Caller, ToolCall
 from dogubako.contract.call_steps import CallStep, call_steps
 from dogubako.contract.redaction import Redactor
 from dogubako.engine.events import EndedCall
-from dogubako.transports.console.recorder import CallRecorder
+from dogubako.transports.console.recorder import CallRecord, CallRecorder
 from dogubako.transports.console.statistics import Timeline, causes_of, totals_of
 from dogubako.transports.http.app import HttpApp
 from tests.doors.asgi import Client, Visit, opened
@@ -127,7 +127,8 @@ def test_the_timeline_keeps_a_day() -> None:
     timeline = Timeline()
 
     for number in range(1_000):
-        timeline.add(number * 300.0, 10, 1, failed=False)
+        at = {"at": number * 300.0, "ms": 10.0, "tool": "echo", "caller": "ann", "caller_id": "1"}
+        timeline.add([CallRecord(id=str(number), door="http", code="OK", **at)])  # type: ignore[arg-type]
 
     assert len(timeline._steps) == 288
 

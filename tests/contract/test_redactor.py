@@ -167,3 +167,10 @@ def test_a_secret_that_was_shortened_is_masked_too(length: int) -> None:
     masked = Redactor([JWT]).mask_configured(text)
 
     assert masked == f"the key is {MASK}… [{len(JWT) - length} more characters], {JWT[:length]}x stays"
+
+
+@pytest.mark.parametrize("quoted", [True, False])
+def test_a_secret_is_masked_as_html_writes_it(quoted: bool) -> None:
+    secret = "a<b>&\"c'd"
+
+    assert Redactor([secret]).mask_configured(f"<p>{escape(secret, quote=quoted)}</p>") == "<p>***</p>"

@@ -9,7 +9,7 @@ from dogubako import tool
 from dogubako.contract.call import ToolCall
 from dogubako.contract.errors import BusyError
 from dogubako.contract.fair_queue import work_owner
-from dogubako.contract.offload import answering
+from dogubako.contract.offload import running_attempt
 from dogubako.engine.answer_memory import AnswerHold, AnswerMemory
 from dogubako.engine.pipeline import Pipeline
 from dogubako.engine.registry import ToolRegistry
@@ -127,7 +127,7 @@ async def test_calls_that_came_together_do_not_hold_all_their_answers_at_once() 
     assert {result.code for result in results} == {"OK"}
     assert max(returned) <= 2 * MEGABYTE
     assert pipeline.executor.memory.budget.held == 0
-    assert answering.get() is None
+    assert running_attempt.get() is None
 
 
 async def test_small_arguments_do_not_wait_for_the_answers_to_large_ones() -> None:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dogubako.contract.call import Caller, ToolCall
+from dogubako.contract.call import CallEnd, Caller, ToolCall
 from dogubako.contract.redaction import Redactor
-from dogubako.gate.audit import AuditLine, AuditLog, _Event, read_line, whole_lines
+from dogubako.gate.audit import AuditLine, AuditLog, read_line, whole_lines
 from tests.hypothesis_profiles import examples
 
 SECRET = "correct-horse-battery"
@@ -80,18 +80,22 @@ def test_the_line_of_a_plain_call_equals_the_line_of_any(fields: tuple[Any, ...]
         audit = AuditLog(Path(folder), Redactor([SECRET]))
         for id_ in (call_id, "0123456789abcdef"):
             call = ToolCall(name=name, parameters=parameters, caller=Caller(name=caller), door="http", id=id_)
-            event = _Event(1_789_000_000.25, call, code, ms, None)
+            end = CallEnd(code=code, milliseconds=ms, at=1_789_000_000.25)
             for _ in range(2):
-                assert audit._line(event) == audit._any_line(event)
+                assert audit._line(call, end) == audit._any_line(call, end)
 
 
 def test_a_secret_that_is_learned_later_is_masked_in_the_next_line(tmp_path: Path) -> None:
     redactor = Redactor()
     audit = AuditLog(tmp_path, redactor)
     call = ToolCall(name="abcdef0123456789", parameters={"abcdef0123456789": 1})
-    event = _Event(0.0, call, "OK", 0.1, None)
-    assert b"abcdef0123456789" in audit._line(event)
+    audit.record(call, "OK", 0.1)
+    audit.flush()
+    before = audit.path.read_bytes()
 
     redactor.add("abcdef0123456789")
+    audit.record(call, "OK", 0.1)
+    audit.flush()
 
-    assert b"abcdef0123456789" not in audit._line(event)
+    assert b"abcdef0123456789" in before
+    assert b"abcdef0123456789" not in audit.path.read_bytes().removeprefix(before)

@@ -291,6 +291,10 @@ class CallObserver:
         """The call has ended, with a result, an error or a cancellation."""
 
 
+class ChangeObserver(CallObserver):
+    """An observer that is told only of the start of tools that change something."""
+
+
 def error_facts(error: DogubakoError) -> dict[str, Any]:
     """Code, hint and details of an error, without its message."""
     facts: dict[str, Any] = {"code": error.code, "retryable": error.retryable}

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Generic, Protocol
 
 import anyio.lowlevel
@@ -145,8 +145,7 @@ class Responses(Protocol):
     def failure(self, error: DogubakoError) -> ToolResult: ...
 
 
-@dataclass(kw_only=True, slots=True)
-class Context(Generic[ClientT]):
+class Context(msgspec.Struct, Generic[ClientT], kw_only=True, eq=False):
     """What a tool may use while it runs: the pack's client and settings, the caller, other tools, and the client."""
 
     # What the pack's `connect` or the file's `lifespan` yields.
@@ -164,7 +163,7 @@ class Context(Generic[ClientT]):
     # Identifies the call in the server's log and in the audit log.
     call_id: str = ""
     # Where a tool may keep values between calls.
-    cache: Cache = field(default_factory=NoCache)
+    cache: Cache = msgspec.field(default_factory=NoCache)
     # The other tools that this caller may call, search and describe.
     tools: OtherTools = NO_OTHER_TOOLS
     # The client of another instance of the same service, as this caller uses it.

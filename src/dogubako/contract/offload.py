@@ -24,12 +24,9 @@ from dogubako.contract.errors import AnswerTooLargeError
 from dogubako.contract.fair_queue import FairQueue
 from dogubako.contract.output import Audio, Embedded, Image, XmlElement
 
-# Set by the engine for each attempt: forbids it to repeat the attempt, and those around it.
-forbid_repetition: ContextVar[Callable[[], None] | None] = ContextVar("dogubako_forbid_repetition", default=None)
 
-
-class Answering(Protocol):
-    """The attempt that a tool runs in. It bounds the memory of large answers."""
+class RunningAttempt(Protocol):
+    """The attempt that a tool runs in. It bounds the memory of large answers, and may be repeated when it times out."""
 
     # The tools that have to wait for room.
     large_tools: Collection[str]
@@ -38,9 +35,12 @@ class Answering(Protocol):
 
     def weigh(self, answer: Any) -> None: ...
 
+    def forbid_repetition(self) -> None:
+        """Keep this attempt, and those around it, from being repeated."""
 
-# Set by the engine for each attempt of a tool that no service slows down.
-answering: ContextVar[Answering | None] = ContextVar("dogubako_answering", default=None)
+
+# Set by the engine for each attempt.
+running_attempt: ContextVar[RunningAttempt | None] = ContextVar("dogubako_running_attempt", default=None)
 
 
 @contextmanager
@@ -49,8 +49,8 @@ def never_repeated() -> Iterator[None]:
     try:
         yield
     except asyncio.CancelledError:
-        if (forbid := forbid_repetition.get()) is not None:
-            forbid()
+        if (attempt := running_attempt.get()) is not None:
+            attempt.forbid_repetition()
         raise
 
 

@@ -1,29 +1,34 @@
-"""Format timestamps. The part that changes once a second is cached, because every call writes three."""
+"""Format timestamps. Texts are cached, because every call writes three, and many calls end in the same moment."""
 
 import time
 from functools import lru_cache
 
-# A lookup is cheaper than formatting.
-_ENDS = tuple(f".{millisecond:03d}Z" for millisecond in range(1_000))
-
 
 def utc_text(moment: float | None = None) -> str:
     """Now, or `moment`, as `2026-11-15T12:00:00.000Z`."""
-    seconds = time.time() if moment is None else moment
-    whole = int(seconds)
-    return _utc_second(whole) + _ENDS[int((seconds - whole) * 1000)]
+    return _of_millisecond(int((time.time() if moment is None else moment) * 1000))[1]
 
 
 def local_text(moment: float) -> str:
     """The local time of day: `12:00:00`."""
-    return _local_second(int(moment))
+    return _of_millisecond(int(moment * 1000))[0]
+
+
+def local_and_utc(moment: float) -> tuple[str, str]:
+    """`local_text` and `utc_text` of the same moment."""
+    return _of_millisecond(int(moment * 1000))
+
+
+@lru_cache(maxsize=64)
+def _of_millisecond(milliseconds: int) -> tuple[str, str]:
+    second, rest = divmod(milliseconds, 1000)
+    local, utc = _of_second(second)
+    return local, f"{utc}.{rest:03d}Z"
 
 
 @lru_cache(maxsize=4)
-def _utc_second(second: int) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
-
-
-@lru_cache(maxsize=4)
-def _local_second(second: int) -> str:
-    return time.strftime("%H:%M:%S", time.localtime(second))
+def _of_second(second: int) -> tuple[str, str]:
+    return (
+        time.strftime("%H:%M:%S", time.localtime(second)),
+        time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second)),
+    )

@@ -18,7 +18,7 @@ from dogubako.contract.conversation import InputRequired, TaskRequired
 from dogubako.contract.credentials import INSTANCE
 from dogubako.contract.errors import DogubakoError, ToolExecutionError
 from dogubako.contract.metadata import Effect, LongRunning, ToolExample, ToolMetadata, ToolSchemas
-from dogubako.contract.offload import answering, has_more_values, is_large, offload, offload_if_large
+from dogubako.contract.offload import has_more_values, is_large, offload, offload_if_large, running_attempt
 from dogubako.contract.output import Deferred, example_instance
 from dogubako.contract.schema import INSTANCE_DESCRIPTION, parameters_of, schema_of, with_confirmation
 
@@ -128,7 +128,7 @@ class BaseTool(ABC, Generic[ArgsT, ClientT]):
             )
         if not is_large(answer):
             return success(answer)
-        if (attempt := answering.get()) is not None:
+        if (attempt := running_attempt.get()) is not None:
             attempt.weigh(answer)
         return await offload_if_large(
             answer, lambda: success(answer, in_pieces=has_more_values(answer, _FEW_CHARACTERS, 1))
@@ -245,7 +245,7 @@ async def answered(tool: BaseTool[ArgsT, Any], run: Callable[[ArgsT], Awaitable[
         # The attempt runs in a task of its own, so this ends with it.
         example_instance.set(getattr(args, INSTANCE))
     try:
-        if (attempt := answering.get()) is not None and tool.name in attempt.large_tools:
+        if (attempt := running_attempt.get()) is not None and tool.name in attempt.large_tools:
             await attempt.wait_for_room()
         return await tool._answered(await run(args))
     except asyncio.CancelledError:

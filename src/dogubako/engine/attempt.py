@@ -13,7 +13,7 @@ from dogubako._timers import CoarseTimer, call_later
 from dogubako.contract.call import ToolCall, ToolResult
 from dogubako.contract.call_steps import CallStep, call_steps
 from dogubako.contract.conversation import ClientLogLevel, Conversation, InputAnswer, InputRequests
-from dogubako.contract.offload import answering, forbid_repetition
+from dogubako.contract.offload import running_attempt
 from dogubako.contract.tool import BaseTool, answered
 from dogubako.engine.answer_memory import AnswerHold, AnswerMemory
 
@@ -57,7 +57,7 @@ class Attempt:
         self._left = seconds
         # Whether the first step runs now. Tools that call each other would grow the stack.
         self._at_once = at_once and call.within is None
-        self._forbid_outer = forbid_repetition.get()
+        self._outer = running_attempt.get()
         self._memory = memory
         self.large_tools: Collection[str] = () if memory is None else memory.large_tools
 
@@ -91,8 +91,7 @@ class Attempt:
 
     def _enter(self, steps: list[CallStep] | None) -> None:
         """Let the tool, and all tasks that it starts, find this attempt in their context."""
-        forbid_repetition.set(self.forbid_repetition)
-        answering.set(None if self._memory is None else self)
+        running_attempt.set(self)
         if steps is not None:
             call_steps.set(steps)
 
@@ -155,8 +154,8 @@ class Attempt:
     def forbid_repetition(self) -> None:
         """Keep this attempt from being repeated, and the attempts of the tools that called this one."""
         self.repeatable = False
-        if self._forbid_outer is not None:
-            self._forbid_outer()
+        if self._outer is not None:
+            self._outer.forbid_repetition()
 
     async def wait_for_room(self) -> None:
         """Wait until there is room for the answer that is expected. Called in the tool's own task, in turn."""

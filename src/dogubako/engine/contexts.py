@@ -56,7 +56,7 @@ class ContextFactory:
             door=call.door,
             call_id=call.id,
             cache=pipeline.executor.cache,
-            tools=ToolsForCall(pipeline, call, effect),
+            tools=ToolsForCall(pipeline, call, effect, call.nested),
             in_instance=no_other_instance if service.accesses is None else partial(_client_in, service.accesses, call),
             responses=pipeline.responses.for_call(
                 max_tokens,
@@ -85,16 +85,13 @@ def _access(accesses: Accesses, call: ToolCall) -> ServiceAccess:
     return accesses.access(call.caller, call.door, call.parameters.get(INSTANCE))
 
 
-class ToolsForCall:
+class ToolsForCall(msgspec.Struct, eq=False):
     """Other tools, as far as the caller of the running tool may see and call them."""
 
-    __slots__ = ("_call", "_effect", "_nested", "_pipeline")
-
-    def __init__(self, pipeline: "Pipeline", call: ToolCall, effect: Effect) -> None:
-        self._pipeline = pipeline
-        self._call = call
-        self._effect = effect
-        self._nested = call.nested
+    _pipeline: "Pipeline"
+    _call: ToolCall
+    _effect: Effect
+    _nested: NestedCalls | None
 
     async def call(self, name: str, parameters: Mapping[str, Any], resume: Resume | None = None) -> ToolResult:
         outer = self._call

@@ -4,11 +4,12 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
+import msgspec
 import structlog
 
-from dogubako.contract.call import CallEnd, CallObserver, ToolCall
+from dogubako.contract.call import CallEnd, CallObserver, ChangeObserver, ToolCall
 from dogubako.contract.call_steps import CallStep
 from dogubako.contract.conversation import (
     ClientLogLevel,
@@ -52,7 +53,8 @@ class CallObservers:
         # Where the executor leaves the steps of a call, by its id; None where nobody wants them.
         self.steps: dict[str, list[CallStep]] | None = None
         # Only the observers that override `started`: most do not, and every call would pay for them.
-        self.on_started: tuple[Callable[[ToolCall, ToolMetadata], None], ...] = ()
+        self._on_started: tuple[Callable[[ToolCall, ToolMetadata], None], ...] = ()
+        self._on_change: tuple[Callable[[ToolCall, ToolMetadata], None], ...] = ()
         self._set(one for one in observers if one is not None)
 
     def add(self, observer: CallObserver) -> Callable[[], None]:
@@ -63,7 +65,13 @@ class CallObservers:
     def _set(self, observers: Iterable[CallObserver]) -> None:
         self._observers = tuple(observers)
         self.steps = next((one.steps for one in self._observers if isinstance(one, CallBatches)), None)
-        self.on_started = tuple(one.started for one in self._observers if type(one).started is not CallObserver.started)
+        told = [one for one in self._observers if type(one).started is not CallObserver.started]
+        self._on_started = tuple(one.started for one in told if not isinstance(one, ChangeObserver))
+        self._on_change = tuple(one.started for one in told)
+
+    def started(self, call: ToolCall, tool: ToolMetadata, *, writes: bool) -> None:
+        for started in self._on_change if writes else self._on_started:
+            started(call, tool)
 
     def progressed(self, call: ToolCall, done: float, total: float | None, message: str | None) -> None:
         for one in self._observers:
@@ -98,7 +106,7 @@ class DeferredObserver(CallObserver):
         asyncio.get_running_loop().call_soon(callback)
 
 
-class EndedCall(NamedTuple):
+class EndedCall(msgspec.Struct, frozen=True):
     """A call that has ended, and when."""
 
     at: float

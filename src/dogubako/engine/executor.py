@@ -296,8 +296,7 @@ class ToolExecutor:
             await bulkhead.enter(plan.deadline)
         outer = None if observers.steps is None else call_steps.set([])
         try:
-            for started in observers.on_started:
-                started(call, entry.metadata)
+            observers.started(call, entry.metadata, writes=entry.writes)
             while True:
                 tool = contexts.bind(entry, call, plan.max_tokens)
                 window = max(0.0, min(plan.timeout, deadline - time.monotonic()))

@@ -4,6 +4,7 @@ transport → `Pipeline.handle` → registry → policy → validation → execu
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -33,7 +34,7 @@ from dogubako.engine.contexts import ContextFactory, another
 from dogubako.engine.conversations import presentable_requests
 from dogubako.engine.events import CallLog, CallObservers, milliseconds_since
 from dogubako.engine.executor import ToolExecutor
-from dogubako.engine.policy import NO_LIMIT, Policy
+from dogubako.engine.policy import NO_LIMIT, NoPlaceAtHand, Policy
 from dogubako.engine.prepared import BegunCall, PreparedCalls
 from dogubako.engine.registration import ToolRegistryEntry
 from dogubako.engine.registry import ToolRegistry
@@ -70,6 +71,7 @@ class Pipeline:
         self._prepared = PreparedCalls(self, self._contexts)
         # Bound once, as in `CallLog`.
         self._log = log.bind()
+        self._logs_begins = self._log.is_enabled_for(logging.DEBUG)
         # `app.py` brings what runs tasks.
         self.tasks: TaskStarter = NoTasks()
         registry.attach(self.handle)
@@ -91,18 +93,27 @@ class Pipeline:
             return None
         started = time.perf_counter()
         place: AbstractContextManager[None] = NO_LIMIT
-        self._log.debug("Tool invoked", tool=call.name[:64], door=call.door, call_id=call.id)
+        if self._logs_begins:
+            self._log_begin(call)
         try:
-            args = prepared.check(call.parameters).args
-            place = prepared.enter(call)
+            args = prepared.check(call.parameters)
+            if prepared.place is not NO_LIMIT:
+                prepared.place.__enter__()
+                place = prepared.place
             result = prepared.begin(args, call)
+        except NoPlaceAtHand:
+            return None
         except Exception as error:
             return BegunCall(self, call, prepared.entry, place, error, started)
         if not isinstance(result, ToolResult) or result.unfinished:
             return BegunCall(self, call, prepared.entry, place, result, started)
-        place.__exit__(None, None, None)
+        if place is not NO_LIMIT:
+            place.__exit__(None, None, None)
         self.completed(call, prepared.entry, result.code, started, result)
         return result
+
+    def _log_begin(self, call: ToolCall) -> None:
+        self._log.debug("Tool invoked", tool=call.name[:64], door=call.door, call_id=call.id)
 
     async def outcome(self, call: ToolCall, begun: BegunCall | None = None) -> ToolResult:
         """The answer to the call, or to the call that replaces it. `begun` is a plain call that did not end at once."""
@@ -113,7 +124,7 @@ class Pipeline:
                 started, entry = begun.started, begun.entry
                 result = await begun.result()
             else:
-                self._log.debug("Tool invoked", tool=call.name[:64], door=call.door, call_id=call.id)
+                self._log_begin(call)
                 if self.policy.counts_calls:
                     await self.policy.check_rate(call)
                 entry = self._entry_of(call)

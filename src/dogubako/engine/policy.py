@@ -63,7 +63,10 @@ class Concurrency(Protocol):
     """Limits the calls that one caller runs at the same time."""
 
     def place(self, identity: str) -> AbstractContextManager[None]:
-        """Hold a place while inside. Entering raises BusyError if the caller holds too many."""
+        """Hold a place while inside. Entering raises BusyError if the caller holds too many.
+
+        It may be entered again, for another call, before it is left.
+        """
 
 
 class SharedConcurrency(Protocol):
@@ -71,6 +74,38 @@ class SharedConcurrency(Protocol):
 
     def place(self, identity: str) -> AbstractAsyncContextManager[None]:
         """Hold a place while inside. Entering raises BusyError if the caller holds too many."""
+
+    def place_at_hand(self, identity: str) -> AbstractContextManager[None]:
+        """The same with places that this process keeps. Entering raises NoPlaceAtHand if it keeps none.
+
+        It may be entered again, for another call, before it is left.
+        """
+
+
+class NoPlaceAtHand(Exception):  # noqa: N818 - a signal to the pipeline, which asks the other processes then
+    """Whether there is a place has to be asked."""
+
+
+class _BothPlaces:
+    """A place in this process and one among all."""
+
+    __slots__ = ("_here", "_shared")
+
+    def __init__(self, here: AbstractContextManager[None], shared: AbstractContextManager[None]) -> None:
+        self._here = here
+        self._shared = shared
+
+    def __enter__(self) -> None:
+        self._here.__enter__()
+        try:
+            self._shared.__enter__()
+        except NoPlaceAtHand:
+            self._here.__exit__(None, None, None)
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        self._here.__exit__(None, None, None)
+        self._shared.__exit__(None, None, None)
 
 
 class Policy:
@@ -214,7 +249,7 @@ class Policy:
     def always_allows(self, entry: ToolRegistryEntry, caller: Caller) -> bool:
         """Whether this caller may call this tool however often, until the registry changes."""
         # A policy of another kind is asked about every call.
-        if type(self) is not Policy or self.counts_calls or self.shares_places:
+        if type(self) is not Policy or self.counts_calls:
             return False
         if self.refusal(entry, caller) is not None:
             return False
@@ -241,6 +276,13 @@ class Policy:
         if self._concurrency is None or call.within is not None or call.task is not None:
             return NO_LIMIT
         return self._concurrency.place(call.caller.identity)
+
+    def place_at_hand(self, call: ToolCall) -> AbstractContextManager[None]:
+        """The place of a call that waits for nobody, also among those of all processes. Entered as often as wanted."""
+        here = self.place(call)
+        if self._shared_concurrency is None:
+            return here
+        return _BothPlaces(here, self._shared_concurrency.place_at_hand(call.caller.identity))
 
     def shared_place(self, call: ToolCall) -> AbstractAsyncContextManager[None]:
         """A place among the running calls of all processes, besides the one in this process."""

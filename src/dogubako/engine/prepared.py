@@ -20,6 +20,7 @@ from dogubako.contract.tool import BaseTool
 from dogubako.engine.attempt import Attempt, TimedOut
 from dogubako.engine.contexts import ContextFactory
 from dogubako.engine.executor import timed_out
+from dogubako.engine.policy import NO_LIMIT
 from dogubako.engine.registration import ToolRegistryEntry
 
 if TYPE_CHECKING:
@@ -31,7 +32,18 @@ _MOST_KEPT: Final = 1_000
 class PreparedCall:
     """A tool and a caller whose plain calls are allowed as long as the registry does not change."""
 
-    __slots__ = ("_contexts", "_executor", "_observers", "_policy", "caller", "check", "entry", "seconds")
+    __slots__ = (
+        "_contexts",
+        "_executor",
+        "_name",
+        "_observers",
+        "_writes",
+        "caller",
+        "check",
+        "entry",
+        "place",
+        "seconds",
+    )
 
     def __init__(
         self, pipeline: "Pipeline", contexts: ContextFactory, entry: ToolRegistryEntry, call: ToolCall
@@ -39,25 +51,20 @@ class PreparedCall:
         self._contexts = contexts
         self._executor = pipeline.executor
         self._observers = pipeline.observers
-        self._policy = pipeline.policy
+        # Among the running calls of this caller: every call enters and leaves the same one.
+        self.place = pipeline.policy.place_at_hand(call)
+        self._name, self._writes = entry.name, entry.writes
         self.entry = entry
         self.caller = call.caller
-        self.check = entry.validator.check
+        self.check = entry.validator.arguments
         self.seconds = pipeline.executor.plan(entry, call).timeout
-
-    def enter(self, call: ToolCall) -> AbstractContextManager[None]:
-        """Take a place among the running calls of this caller. Whoever entered has to leave it."""
-        place = self._policy.place(call)
-        place.__enter__()
-        return place
 
     def begin(self, args: Any, call: ToolCall) -> "ToolResult | StartedTool":
         """Start the tool. Return its result if it ends in its first step."""
-        for started in self._observers.on_started:
-            started(call, self.entry.metadata)
+        self._observers.started(call, self.entry.metadata, writes=self._writes)
         tool = self._contexts.bind(self.entry, call, None)
         steps: list[CallStep] | None = None if self._observers.steps is None else []
-        waits = self.entry.name in self._executor.waiting
+        waits = self._name in self._executor.waiting
         attempt = Attempt(call, self.seconds, self._executor.memory, at_once=not waits)
         result = attempt.start(tool, args, steps)
         if result is None:
@@ -71,7 +78,7 @@ class PreparedCall:
     def ended(self, attempt: Attempt, result: ToolResult) -> None:
         """Note what a tool did that did not end in its first step."""
         if attempt.waited:
-            self._executor.waiting.add(self.entry.name)
+            self._executor.waiting.add(self._name)
         if result.cacheable:
             self._executor.check_cacheable(self.entry)
 
@@ -113,29 +120,18 @@ class StartedTool(msgspec.Struct, frozen=True):
         return result
 
 
-class BegunCall:
+class BegunCall(msgspec.Struct, eq=False):
     """A plain call that has begun, in its place, and did not end at once.
 
     Either await `outcome`, or wait for `when_ended` and take the result. Whoever took None awaits `outcome`.
     """
 
-    __slots__ = ("_answer", "_pipeline", "_place", "call", "entry", "started")
-
-    def __init__(
-        self,
-        pipeline: "Pipeline",
-        call: ToolCall,
-        entry: ToolRegistryEntry,
-        place: AbstractContextManager[None],
-        answer: ToolResult | StartedTool | Exception,
-        started: float,
-    ) -> None:
-        self._pipeline = pipeline
-        self._place = place
-        self._answer = answer
-        self.call = call
-        self.entry = entry
-        self.started = started
+    _pipeline: "Pipeline"
+    call: ToolCall
+    entry: ToolRegistryEntry
+    _place: AbstractContextManager[None]
+    _answer: "ToolResult | StartedTool | Exception"
+    started: float
 
     def outcome(self) -> Coroutine[Any, Any, ToolResult]:
         """Wait for the answer."""
@@ -165,7 +161,8 @@ class BegunCall:
         if result.unfinished:
             self._answer = result
             return None
-        self._place.__exit__(None, None, None)
+        if self._place is not NO_LIMIT:
+            self._place.__exit__(None, None, None)
         self._pipeline.completed(self.call, self.entry, result.code, self.started, result)
         return result
 

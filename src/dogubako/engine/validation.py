@@ -90,17 +90,21 @@ class ArgumentValidator:
         else:
             self._validator = SchemaValidator(schema, tool.checked_schema())
 
-    def check(self, parameters: Mapping[str, Any]) -> Checked:
-        """Typed arguments, or a ValidationError that names every wrong field."""
+    def arguments(self, parameters: Mapping[str, Any]) -> Any:
+        """Typed arguments of a tool without confirmation, or a ValidationError that names every wrong field."""
         # Most are plain dicts, for which the check of an abstract class would take longer.
         if type(parameters) is not dict and not isinstance(parameters, Mapping):
             raise ValidationError.of("parameters", "Invalid type for parameter parameters: expected object")
+        return self._validator.check(parameters)
+
+    def check(self, parameters: Mapping[str, Any]) -> Checked:
+        """The same for any tool, with its confirmation."""
         confirmed = False
-        if self._asks_confirmation and _CONFIRM in parameters:
+        if self._asks_confirmation and isinstance(parameters, Mapping) and _CONFIRM in parameters:
             confirmed = _confirmation(parameters[_CONFIRM])
             if not self._takes_confirmation:
                 parameters = {name: value for name, value in parameters.items() if name != _CONFIRM}
-        return Checked(self._validator.check(parameters), confirmed)
+        return Checked(self.arguments(parameters), confirmed)
 
 
 class SchemaValidator:

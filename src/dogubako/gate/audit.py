@@ -4,14 +4,13 @@ import errno
 import json
 import os
 import secrets
-import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from hashlib import blake2b
 from heapq import nsmallest
 from pathlib import Path
-from typing import IO, Any, Final, NamedTuple
+from typing import IO, Any, Final
 
 import msgspec
 import structlog
@@ -19,19 +18,20 @@ import structlog
 from dogubako._runner import at_the_end
 from dogubako._timers import Debounce
 from dogubako.append_file import AppendFile
-from dogubako.contract.call import CallEnd, CallObserver, ToolCall
+from dogubako.contract.call import CallEnd, ChangeObserver, ToolCall
 from dogubako.contract.errors import ReadOnlyError
 from dogubako.contract.metadata import ToolMetadata
 from dogubako.contract.redaction import Redactor
 from dogubako.contract.timestamps import utc_text
 from dogubako.gate.files import check_room, load_or_create_secret
-from dogubako.response.jsonable import clean_text, is_written_as_json
+from dogubako.response.jsonable import clean_text, plain_float
 
 log = structlog.get_logger("dogubako.gate")
 
 FILE: Final = "audit.jsonl"
 _SALT: Final = "audit.salt"
 _SALT_BYTES: Final = 32
+_HASH_BYTES: Final = 8
 # At most this many lines wait for a full disk; only reading calls add to them.
 _MOST_OWED: Final = 10_000
 
@@ -171,6 +171,7 @@ class AuditLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
 _GOOD = frozenset({"OK", "NO_RESULTS", "INPUT_REQUIRED", "TASK"})
 
 _encode = msgspec.json.Encoder().encode
+_encode_sorted = msgspec.json.Encoder(order="sorted").encode
 _decode = msgspec.json.Decoder(AuditLine).decode
 
 
@@ -203,17 +204,7 @@ _WAIT_SECONDS: Final = 0.05
 _MOST_WAITING: Final = 200
 
 
-class _Event(NamedTuple):
-    """One event of a call, until its line is written."""
-
-    at: float
-    call: ToolCall
-    code: str
-    milliseconds: float
-    pack: str | None
-
-
-class AuditLog(CallObserver):
+class AuditLog(ChangeObserver):
     """A call observer that makes the lines, and writes them to the file in the order in which things happened."""
 
     def __init__(self, data_dir: Path, redactor: Redactor | None = None, *, salt: bytes | None = None) -> None:
@@ -221,12 +212,15 @@ class AuditLog(CallObserver):
         # The lines of changes that have started and not ended, by call id.
         self._running: dict[str, bytes] = {}
         self._file = AuditFile(data_dir, carry_over=self._running.values, salt=salt)
-        self._waiting: list[_Event] = []
+        self._waiting: list[tuple[ToolCall, CallEnd]] = []
         self._soon = Debounce(self.flush, _WAIT_SECONDS)
         # The same names repeat, and so do parts of lines. Both were masked by one generation of the redactor.
         self._name = lru_cache(maxsize=1_000)(self._masked)
         self._begun: dict[tuple[Hashable, ...], str] = {}
         self._begun_of = self._redactor.generation
+        # A hash of nothing yet, and the salt that it was made with.
+        self._salted = blake2b(digest_size=_HASH_BYTES)
+        self._salt = b""
         # The event loop may end before the delayed lines are written.
         at_the_end(self.close)
 
@@ -245,89 +239,101 @@ class AuditLog(CallObserver):
 
     def started(self, call: ToolCall, tool: ToolMetadata) -> None:
         """Write that a change begins, or raise: what cannot be recorded must not be done."""
-        if not tool.writes:
-            return
         if (error := self.unrecorded(f"{tool.name} was not run.")) is not None:
             raise error
-        line = self._line(_Event(time.time(), call, STARTED, 0.0, None))
+        self._mask_again()
+        line = self._any_line(call, CallEnd(code=STARTED, milliseconds=0.0))
         if not self._file.append([line]):
             raise unrecordable(f"{tool.name} was not run.")
         self._running[call.id] = line
 
     def ended(self, call: ToolCall, end: CallEnd) -> None:
-        self._running.pop(call.id, None)
-        self._record(_Event(end.at, call, end.code, end.milliseconds, end.pack), changing=end.changing)
+        """Record a call that has ended: at once if it could change something, else within `_WAIT_SECONDS`."""
+        if self._running:
+            self._running.pop(call.id, None)
+        self._waiting.append((call, end))
+        if end.changing or len(self._waiting) >= _MOST_WAITING or not self._soon.wanted():
+            self.flush()
 
     def record(
         self, call: ToolCall, code: str, milliseconds: float, *, pack: str | None = None, changing: bool = False
     ) -> None:
-        """Record a call that has ended: at once if it could change something, else within `_WAIT_SECONDS`."""
-        self._record(_Event(time.time(), call, code, milliseconds, pack), changing=changing)
-
-    def _record(self, event: _Event, *, changing: bool) -> None:
-        self._waiting.append(event)
-        if changing or len(self._waiting) >= _MOST_WAITING or not self._soon.wanted():
-            self.flush()
+        """The same for what is no call of a tool."""
+        self.ended(call, CallEnd(code=code, milliseconds=milliseconds, pack=pack, changing=changing))
 
     def flush(self) -> None:
         """Write all waiting lines."""
         waiting, self._waiting = self._waiting, []
-        if waiting:
-            # Opened before the first hash, which needs the salt in the folder.
-            self._file.open()
-            self._file.append([self._line(event) for event in waiting])
+        if not waiting:
+            return
+        # Opened before the first hash, which needs the salt in the folder.
+        self._file.open()
+        self._mask_again()
+        self._file.append([self._line(call, end) for call, end in waiting])
+
+    def _mask_again(self) -> None:
+        """Forget what was rendered before the redactor learned a secret, which may be part of it."""
+        if self._redactor.generation != self._begun_of:
+            self._begun.clear()
+            self._name.cache_clear()
+            self._begun_of = self._redactor.generation
 
     def close(self) -> None:
         """Write the last lines and close the file. A later line opens it again."""
         self.flush()
         self._file.close()
 
-    def _line(self, event: _Event) -> bytes:
-        """The line of an event. Of plain calls, the part that repeats comes from a memo."""
-        at, call, code, ms, pack = event
-        if code != "OK" or pack is not None or call.via is not None or not is_written_as_json(ms):
-            return self._any_line(event)
-        if len(call.parameters) > _MOST_NAMES or not (call.id.isascii() and call.id.isalnum()):
-            return self._any_line(event)
-        if self._redactor.generation != self._begun_of:
-            # It has learned a secret, which may be part of what was rendered before.
-            self._begun.clear()
-            self._name.cache_clear()
-            self._begun_of = self._redactor.generation
-        key = (call.caller.name, call.door, call.name, *call.parameters)
+    def _line(self, call: ToolCall, end: CallEnd) -> bytes:
+        """The line of a call. Of plain calls, the part that repeats comes from a memo."""
+        parameters, ms, call_id = call.parameters, plain_float(end.milliseconds), call.id
+        if end.code != "OK" or end.pack is not None or call.via is not None or ms is None:
+            return self._any_line(call, end)
+        if len(parameters) > _MOST_NAMES or not (call_id.isascii() and call_id.isalnum()):
+            return self._any_line(call, end)
+        key = (call.caller.name, call.door, call.name, *parameters)
         begun = self._begun.get(key)
         if begun is None:
             if len(self._begun) >= _MOST_BEGUN:
                 self._begun.clear()
-            begun = self._beginning(event)
+            begun = self._beginning(call, end)
             if all(len(str(one)) <= _LONGEST_NAME for one in key):
                 self._begun[key] = begun
-        rest = f'"hash":"{self._fingerprint(call.parameters)}","code":"OK","ms":{ms},"callId":"{call.id}"'
-        return f'{{"time":"{utc_text(at)}",{begun},{rest}}}\n'.encode()
+        hashed = self._fingerprint(parameters)
+        line = f'{{"time":"{utc_text(end.at)}",{begun},"hash":"{hashed}","code":"OK","ms":{ms},"callId":"{call_id}"}}\n'
+        return line.encode()
 
-    def _beginning(self, event: _Event) -> str:
+    def _beginning(self, call: ToolCall, end: CallEnd) -> str:
         """What the lines of many calls have in common: everything between the time and the hash of the arguments."""
-        line = self._any_line(event).decode()
+        line = self._any_line(call, end).decode()
         return line[line.index('"caller":') : line.index(',"hash":"')]
 
-    def _any_line(self, event: _Event) -> bytes:
-        call = event.call
+    def _any_line(self, call: ToolCall, end: CallEnd) -> bytes:
         return AuditLine(
-            time=utc_text(event.at),
+            time=utc_text(end.at),
             caller=clean_text(call.caller.name),
             door=call.door,
             tool=self._name(call.name[:_LONGEST_LOOKED_AT]),
             arguments=self._names(call.parameters),
             hash=self._fingerprint(call.parameters),
-            code=event.code,
-            ms=event.milliseconds,
+            code=end.code,
+            ms=end.milliseconds,
             call_id=call.id,
             via=call.via,
-            pack=event.pack,
+            pack=end.pack,
         ).encoded()
 
     def _fingerprint(self, parameters: Mapping[str, Any]) -> str:
-        return blake2b(_canonical(parameters), key=self._file.salt, digest_size=8).hexdigest()
+        if self._salt is not self._file.salt:
+            self._salt = self._file.salt
+            self._salted = blake2b(key=self._salt, digest_size=_HASH_BYTES)
+        try:
+            canonical = _encode_sorted(parameters)
+        except (TypeError, ValueError, OverflowError, RecursionError):
+            canonical = _canonical(parameters)
+        # A copy is cheaper than to begin with the salt again.
+        digest = self._salted.copy()
+        digest.update(canonical)
+        return digest.hexdigest()
 
     def _names(self, parameters: Mapping[str, Any]) -> list[str]:
         names = map(str, parameters)
@@ -347,11 +353,7 @@ def unrecordable(consequence: str) -> ReadOnlyError:
 
 
 def _canonical(parameters: Mapping[str, Any]) -> bytes:
-    """The same bytes for the same arguments, in any order."""
-    try:
-        return msgspec.json.encode(parameters, order="sorted")
-    except (TypeError, ValueError, OverflowError, RecursionError):
-        pass
+    """The same bytes for the same arguments, in any order, where msgspec cannot encode them."""
     try:
         # Accepts lone surrogates and huge numbers, which a caller may send.
         return json.dumps(parameters, sort_keys=True, default=str).encode()

@@ -6,6 +6,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
+from weakref import WeakValueDictionary
 
 from dogubako.contract.call import ToolCall
 from dogubako.contract.errors import BusyError, RateLimitError
@@ -254,22 +255,21 @@ class ConcurrencyLimits:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._places: dict[str, Places] = {}
+        # Those that somebody holds: a running call, or what is prepared for the calls of a caller.
+        self._places: WeakValueDictionary[str, Places] = WeakValueDictionary()
 
     def place(self, caller: str) -> "Places":
         """The place that a call holds while it runs."""
         places = self._places.get(caller)
         if places is None:
-            if len(self._places) >= _MOST_CALLERS:
-                self._places = {name: one for name, one in self._places.items() if one.running}
             places = self._places[caller] = Places(self._most)
         return places
 
 
 class Places:
-    """The running calls of one caller. Made once per caller and entered once per call."""
+    """The running calls of one caller, entered once per call."""
 
-    __slots__ = ("_most", "running")
+    __slots__ = ("__weakref__", "_most", "running")
 
     def __init__(self, most: int) -> None:
         self._most = most

@@ -17,6 +17,7 @@ import structlog
 
 from dogubako.contract import storage
 from dogubako.contract.errors import BusyError, ReadOnlyError
+from dogubako.engine.policy import NoPlaceAtHand
 from dogubako.gate.rate_limits import UNCOUNTED, too_many_calls
 from dogubako.outbound.redis_cache import Unavailable
 from dogubako.outbound.shared_redis import NOW, SharedRedis, end_tasks
@@ -28,6 +29,8 @@ _RENEW_SECONDS: Final = LEASE_SECONDS / 3
 SPARE_SECONDS: Final = 1.0
 # A caller is far from its limit while it runs less than an eighth of it.
 _FAR: Final = 8
+# A caller that calls side by side finds this many in each process, as long as it is far from its limit.
+_MOST_SPARE: Final = 16
 
 # Returns 1 for the first use, 0 for any other, -1 where too many ids are remembered.
 _USE: Final = (
@@ -103,7 +106,7 @@ class _Place:
 class SharedPlaces:
     """The running calls of each caller in all processes. Places are given back in batches, without delaying answers.
 
-    A process keeps one spare place of a caller for up to a second, so that calls one after the other cost nothing.
+    A process keeps some spare places of a caller for up to a second, so that most calls of a busy one cost nothing.
     """
 
     def __init__(self, shared: SharedRedis, most: int) -> None:
@@ -116,19 +119,30 @@ class SharedPlaces:
         # The key of each place by its name.
         self._held: dict[str, str] = {}
         self._left: dict[str, str] = {}
-        self._spare: dict[str, _Place] = {}
+        self._spare: dict[str, list[_Place]] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._wake = asyncio.Event()
 
     @asynccontextmanager
     async def place(self, identity: str) -> AsyncIterator[None]:
         """Hold a place while inside, or raise BusyError if the caller holds too many."""
-        key = self._shared.name("running", _digest(identity))
-        place = self._spare.pop(key, None) or await self._enter(key)
+        key = self._key(identity)
+        place = self.take_spare(key) or await self._enter(key)
         try:
             yield
         finally:
-            self._leave(place)
+            self.leave(place)
+
+    def place_at_hand(self, identity: str) -> "_SparePlaces":
+        """The same with the spare places of this process."""
+        return _SparePlaces(self, self._key(identity))
+
+    def take_spare(self, key: str) -> "_Place | None":
+        spare = self._spare.get(key)
+        return spare.pop() if spare else None
+
+    def _key(self, identity: str) -> str:
+        return self._shared.name("running", _digest(identity))
 
     async def _enter(self, key: str) -> _Place:
         name = f"{self._process}:{next(self._numbers)}"
@@ -156,12 +170,14 @@ class SharedPlaces:
             raise too_many_calls(self._most)
         return running
 
-    def _leave(self, place: _Place) -> None:
+    def leave(self, place: _Place) -> None:
+        """Keep the place for the next call, or give it back."""
         loop = asyncio.get_running_loop()
-        if not place.spare or place.key in self._spare or loop.time() - place.taken_at > SPARE_SECONDS:
+        spare = self._spare.setdefault(place.key, []) if place.spare else []
+        if not place.spare or len(spare) >= _MOST_SPARE or loop.time() - place.taken_at > SPARE_SECONDS:
             self._end(place.name)
             return
-        self._spare[place.key] = place
+        spare.append(place)
         if self._timer is None:
             self._timer = loop.call_later(SPARE_SECONDS, self._end_spare)
 
@@ -172,7 +188,7 @@ class SharedPlaces:
     def _end_spare(self) -> None:
         """Give back what nobody used meanwhile."""
         spare, self._spare, self._timer = self._spare, {}, None
-        for place in spare.values():
+        for place in [one for places in spare.values() for one in places]:
             self._end(place.name)
 
     @asynccontextmanager
@@ -218,6 +234,26 @@ class SharedPlaces:
     async def _renew_all(self) -> None:
         for key, names in _by_key(self._held).items():
             await self._shared.run_script(self._renew, [key], _LEASE, *names)
+
+
+class _SparePlaces:
+    """Spare places of one caller. One is as good as another: whoever leaves returns any of those in use."""
+
+    __slots__ = ("_key", "_places", "_used")
+
+    def __init__(self, places: SharedPlaces, key: str) -> None:
+        self._places = places
+        self._key = key
+        self._used: list[_Place] = []
+
+    def __enter__(self) -> None:
+        place = self._places.take_spare(self._key)
+        if place is None:
+            raise NoPlaceAtHand
+        self._used.append(place)
+
+    def __exit__(self, *_: object) -> None:
+        self._places.leave(self._used.pop())
 
 
 def _by_key(places: dict[str, str]) -> dict[str, list[str]]:

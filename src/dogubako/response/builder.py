@@ -55,28 +55,16 @@ CheckStructured = Callable[[Any], Any]
 _NO_SECRETS = Redactor()
 
 
-class ToolResponseBuilder:
+class ToolResponseBuilder(msgspec.Struct, kw_only=True, eq=False):
     """Builds the answers of one call, or of all calls with default options."""
 
-    __slots__ = ("check_structured", "continuation", "language", "large", "max_tokens", "redactor")
-
-    def __init__(
-        self,
-        *,
-        language: Language = "en",
-        max_tokens: int = DEFAULT_MAX_TOKENS,
-        redactor: Redactor = _NO_SECRETS,
-        check_structured: CheckStructured | None = None,
-        continuation: Continuation | None = None,
-        large: bool = False,
-    ) -> None:
-        self.language = language
-        self.max_tokens = max_tokens
-        self.redactor = redactor
-        self.check_structured = check_structured
-        self.continuation = continuation
-        # Whether data has to be encoded in pieces.
-        self.large = large
+    language: Language = "en"
+    max_tokens: int = DEFAULT_MAX_TOKENS
+    redactor: Redactor = _NO_SECRETS
+    check_structured: CheckStructured | None = None
+    continuation: Continuation | None = None
+    # Whether data has to be encoded in pieces.
+    large: bool = False
 
     def for_call(
         self,
@@ -108,7 +96,8 @@ class ToolResponseBuilder:
             return self._rebuilt(answer)
         if self.continuation is not None and self.continuation.resume is not None:
             answer = self.continuation.begin(answer, self.redactor.mask_configured)
-        result = self._build(answer, self.max_tokens - _BLOCK_TOKENS)
+        budget = self.max_tokens - _BLOCK_TOKENS
+        result = self._plain_text(answer, budget) if type(answer) is str else self._build(answer, budget)
         if result.tokens > self.max_tokens:
             raise AnswerTooLargeError(
                 f"The answer does not fit {self.max_tokens:,} tokens.", hint="Call again with a larger maxTokens."
@@ -177,7 +166,9 @@ class ToolResponseBuilder:
 
     def _plain_text(self, answer: str, budget: int) -> ToolResult:
         text = self.redactor.mask_configured(clean_text(answer))
-        if not far_above(text, budget) and (tokens := count_tokens(text)) <= budget:
+        # A text that has fewer characters than tokens are allowed is not far above.
+        looks_short = len(text) <= budget or not far_above(text, budget)
+        if looks_short and (tokens := count_tokens(text)) <= budget:
             return ToolResult(content=({"type": "text", "text": text},), kind="text", tokens=tokens + _BLOCK_TOKENS)
         fitted = text_answers.plain_text(Text(text=text), budget, self._next, self.redactor.mask_configured)
         return self._text_result(fitted, answer=None)

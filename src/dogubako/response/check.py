@@ -32,12 +32,16 @@ def assert_content(content: object) -> None:
     """Raise AssertionError with the reason unless this is a list of one or more valid content blocks."""
     if not isinstance(content, list | tuple) or not content:
         raise AssertionError("content is empty" if content in ([], ()) else "content is not a list")
+    # The usual case first.
+    if len(content) == 1 and _is_plain_text(content[0]):
+        return
     for index, block in enumerate(content):
-        # The usual case first.
-        if not (
-            type(block) is dict and len(block) == 2 and block.get("type") == "text" and type(block.get("text")) is str
-        ):
+        if not _is_plain_text(block):
             _check_block(block, f"content[{index}]")
+
+
+def _is_plain_text(block: object) -> bool:
+    return type(block) is dict and len(block) == 2 and block.get("type") == "text" and type(block.get("text")) is str
 
 
 def fault_of(block: object) -> str | None:

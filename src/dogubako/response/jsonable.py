@@ -4,6 +4,7 @@ import dataclasses
 import math
 from collections import deque
 from collections.abc import Callable, Container, Iterator, Mapping
+from functools import lru_cache
 from itertools import count, islice
 from typing import Any
 
@@ -109,9 +110,14 @@ def to_plain(value: Any) -> Any:
     return _plain(value, 0)
 
 
-def is_written_as_json(number: Any) -> bool:
-    """Whether Python writes this number as our JSON encoder does: no exponent, no infinity."""
-    return type(number) is float and (_LEAST_PLAIN <= number < _MOST_PLAIN or number == 0)
+@lru_cache(maxsize=1_000, typed=True)
+def plain_float(number: Any) -> str | None:
+    """This float as Python and our JSON encoder both write it; None for others, with an exponent or infinite.
+
+    Durations are rounded, so the same ones come again and again.
+    """
+    is_plain = type(number) is float and (_LEAST_PLAIN <= number < _MOST_PLAIN or number == 0)
+    return repr(number) if is_plain else None
 
 
 def clean_text(text: str) -> str:
@@ -119,6 +125,8 @@ def clean_text(text: str) -> str:
     if type(text) is not str:
         # Parsers return subclasses of str, which the JSON encoder rejects.
         text = str.__str__(text)
+    if text.isascii():
+        return text
     try:
         if len(text) <= _PIECE:
             text.encode()

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from html import escape
 from typing import Literal
 
 import msgspec
 
 from dogubako.contract.output import Markdown, NextPage, Text, Xml, XmlElement
+from dogubako.contract.redaction import escape_html
 from dogubako.response.jsonable import clean_text
 from dogubako.response.tokens import count_tokens, far_above, far_above_characters, surely_above
 from dogubako.response.truncation import NOTE_TOKENS, Cut, cut_text, sentence_for, take_whole, worth_saying
@@ -137,7 +137,7 @@ def _blocks(
 
 
 def _with_note(root: XmlElement, cuts: Sequence[Cut], call: str | None, budget: int) -> XmlElement:
-    attributes = {"next": call} if call and worth_saying(escape(call), budget) else {}
+    attributes = {"next": call} if call and worth_saying(escape_html(call), budget) else {}
     note = XmlElement("truncated", attributes, sentence_for(cuts, budget))
     children = [XmlElement("text", {}, root.children)] if isinstance(root.children, str) else list(root.children)
     return XmlElement(root.tag, root.attributes, [*children, note])

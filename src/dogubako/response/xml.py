@@ -4,11 +4,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from html import escape
 from itertools import islice
 from operator import is_
 
 from dogubako.contract.output import XmlElement
+from dogubako.contract.redaction import escape_html
 from dogubako.response.jsonable import LONGEST_NAME, clean_text, pieces_of
 from dogubako.response.tokens import count_tokens, far_above_characters
 from dogubako.response.truncation import NOTE_TOKENS, Cut, cut_text, share_out, take_whole
@@ -141,7 +141,7 @@ def _with_tags(element: XmlElement, inner: str) -> str:
 def _spelled(text: str) -> str:
     if len(text) <= _SHORT and _CARE_IN_TEXT.search(text) is None:
         return text
-    return escape(_allowed(text), quote=False)
+    return escape_html(_allowed(text), quotes=False)
 
 
 def _allowed(text: str) -> str:
@@ -157,7 +157,7 @@ def _attribute(value: str | float | bool) -> str:
     text = str(value)
     if len(text) <= _SHORT and _CARE_IN_ATTRIBUTE.search(text) is None:
         return text
-    written = escape(_allowed(text), quote=False).replace('"', "&quot;")
+    written = escape_html(_allowed(text), quotes=False).replace('"', "&quot;")
     # Parsers turn white space in attributes into blanks; references survive.
     return written.replace("\n", "&#10;").replace("\t", "&#9;")
 

@@ -41,7 +41,8 @@ class BatchHistogram(Histogram):
     def observe_all(self, amounts: Sequence[float]) -> None:
         """The same as `observe` for each of them."""
         self._sum.inc(sum(amounts))
-        for place, times in Occurrences(bisect_left(self._upper_bounds, amount) for amount in amounts).items():
+        bounds = self._upper_bounds
+        for place, times in Occurrences([bisect_left(bounds, amount) for amount in amounts]).items():
             self._buckets[place].inc(times)
 
 
@@ -82,29 +83,29 @@ class Metrics:
     def add(self, batch: Sequence[EndedCall]) -> None:
         """Count a batch of calls."""
         # Most calls of a batch are alike, and each counter has a lock.
-        sums: dict[tuple[str, str, str], list[int]] = {}
-        durations: dict[BatchHistogram, list[float]] = {}
+        alike: dict[tuple[str, str, str], list[EndedCall]] = {}
         for ended in batch:
-            tool, end = self._tool(ended.call.name), ended.end
-            key: tuple[str, str, str] = (tool, ended.call.door, end.code)
-            total = sums.get(key) or sums.setdefault(key, [0, 0, 0])
-            _, duration, _, _, retries = self._children(*key)
-            durations.setdefault(duration, []).append(end.milliseconds / 1000)
-            total[0] += 1
-            if end.result is not None:
-                total[1] += end.result.tokens
-                total[2] += end.result.trimmed
-            for step in ended.steps:
-                if step.kind == "retry":
-                    retries.inc()
-                else:
-                    self._requests.labels(step.name, str(step.status or "none")).inc()
-        for labels, numbers in sums.items():
-            calls, _, tokens, trimmed, _ = self._children(*labels)
-            for counter, number in zip((calls, tokens, trimmed), numbers, strict=True):
-                counter.inc(number)
-        for duration, amounts in durations.items():
-            duration.observe_all(amounts)
+            key = (ended.call.name, ended.call.door, ended.end.code)
+            if (others := alike.get(key)) is None:
+                alike[key] = [ended]
+            else:
+                others.append(ended)
+        for (name, door, code), calls in alike.items():
+            self._count(self._children(self._tool(name), door, code), calls)
+
+    def _count(self, children: tuple[Any, ...], calls: Sequence[EndedCall]) -> None:
+        """Count calls of one tool, over one transport, with one code."""
+        number, duration, tokens, trimmed, retries = children
+        number.inc(len(calls))
+        duration.observe_all([one.end.milliseconds / 1000 for one in calls])
+        results = [one.end.result for one in calls if one.end.result is not None]
+        tokens.inc(sum([one.tokens for one in results]))
+        trimmed.inc(sum([one.trimmed for one in results]))
+        for step in [step for one in calls for step in one.steps]:
+            if step.kind == "retry":
+                retries.inc()
+            else:
+                self._requests.labels(step.name, str(step.status or "none")).inc()
 
     def _children(self, tool: str, door: str, code: str) -> tuple[Any, ...]:
         key = (tool, door, code)

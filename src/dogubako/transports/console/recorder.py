@@ -81,7 +81,8 @@ class CallRecorder:
         """Remember a batch of calls. A listener of `watch_calls`."""
         # Most calls of a batch are of the same tools and callers.
         names: dict[str, str] = {}
-        records = [self._record(ended, names) for ended in batch]
+        callers: dict[int, tuple[str, str]] = {}
+        records = [self._record(ended, names, callers) for ended in batch]
         self._remember(records)
         if self.keeps_values:
             for ended in batch:
@@ -103,8 +104,7 @@ class CallRecorder:
 
     def _remember(self, records: Sequence[CallRecord]) -> None:
         self._records.extend(records)
-        for one in records:
-            self.timeline.add(one.at, one.ms, one.tokens, failed=one.failed)
+        self.timeline.add(records)
         self.generation += 1
         self._changed.tell(self.generation)
 
@@ -128,17 +128,23 @@ class CallRecorder:
     def __len__(self) -> int:
         return len(self._records)
 
-    def _record(self, ended: EndedCall, names: dict[str, str]) -> CallRecord:
-        at, call, end, steps = ended
+    def _record(self, ended: EndedCall, names: dict[str, str], callers: dict[int, tuple[str, str]]) -> CallRecord:
+        at, call, end, steps = ended.at, ended.call, ended.end, ended.steps
         result = end.result
         error = result.error if result is not None else None
+        # The batch keeps its callers, so that no other gets the identity of one.
+        if (caller := callers.get(id(call.caller))) is None:
+            shown = clean_text(call.caller.name[:_LONGEST_NAME])
+            caller = callers[id(call.caller)] = (shown, call.caller.identity)
+        if (tool := names.get(call.name)) is None:
+            tool = names[call.name] = self._name(call.name)
         record = CallRecord(
             id=call.id,
             at=at - end.milliseconds / 1000,
             ms=end.milliseconds,
-            tool=names.get(call.name) or names.setdefault(call.name, self._name(call.name)),
-            caller=clean_text(call.caller.name[:_LONGEST_NAME]),
-            caller_id=call.caller.identity,
+            tool=tool,
+            caller=caller[0],
+            caller_id=caller[1],
             door=call.door,
             code=end.code,
             tokens=result.tokens if result is not None else 0,
@@ -146,7 +152,7 @@ class CallRecorder:
             changing=end.changing,
             via=call.via,
             pack=end.pack,
-            steps=tuple(steps),
+            steps=tuple(steps) if steps else (),
         )
         return record if error is None else msgspec.structs.replace(record, **_facts(error))
 

@@ -27,11 +27,11 @@ class Step:
     tokens: int = 0
     latencies: Counter[int] = field(default_factory=Counter)
 
-    def add(self, ms: float, tokens: int, *, failed: bool) -> None:
-        self.calls += 1
-        self.failures += failed
-        self.tokens += tokens
-        self.latencies[bisect.bisect_left(_BOUNDS, ms)] += 1
+    def add(self, records: Sequence["CallRecord"]) -> None:
+        self.calls += len(records)
+        self.failures += sum([one.failed for one in records])
+        self.tokens += sum([one.tokens for one in records])
+        self.latencies.update([bisect.bisect_left(_BOUNDS, one.ms) for one in records])
 
     def percentile(self, share: float) -> float | None:
         """The latency that this share of calls does not exceed, to a quarter; None without calls."""
@@ -49,14 +49,18 @@ class Timeline:
     def __init__(self) -> None:
         self._steps: dict[int, Step] = {}
 
-    def add(self, at: float, ms: float, tokens: int, *, failed: bool) -> None:
-        start = int(at) // STEP_SECONDS * STEP_SECONDS
+    def add(self, records: Sequence["CallRecord"]) -> None:
+        """Count calls, most of which belong to the same step."""
+        for start, calls in _by_step(records).items():
+            self._step(start).add(calls)
+
+    def _step(self, start: int) -> Step:
         step = self._steps.get(start)
         if step is None:
             step = self._steps[start] = Step(start)
             if len(self._steps) > _MOST_STEPS:
                 del self._steps[min(self._steps)]
-        step.add(ms, tokens, failed=failed)
+        return step
 
     def last(self, hours: float) -> list[Step]:
         """All steps of the last hours, also those without calls."""
@@ -68,11 +72,17 @@ def timeline_of(records: Iterable["CallRecord"], hours: float) -> list[Step]:
     """The same from single records, for those of one tool or caller."""
     starts = _starts(hours)
     steps = {start: Step(start) for start in starts}
-    for one in records:
-        step = steps.get(int(one.at) // STEP_SECONDS * STEP_SECONDS)
-        if step is not None:
-            step.add(one.ms, one.tokens, failed=one.failed)
+    for start, calls in _by_step(records).items():
+        if start in steps:
+            steps[start].add(calls)
     return [*steps.values()]
+
+
+def _by_step(records: Iterable["CallRecord"]) -> dict[int, list["CallRecord"]]:
+    steps: dict[int, list[CallRecord]] = {}
+    for one in records:
+        steps.setdefault(int(one.at) // STEP_SECONDS * STEP_SECONDS, []).append(one)
+    return steps
 
 
 def _starts(hours: float) -> list[int]:

@@ -4,6 +4,7 @@ What follows from the head alone (Host, Origin, route, media type, MCP's headers
 found when the head came first. Whatever is unusual about a request goes the usual way, as an ASGI request.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any, Final, Protocol, runtime_checkable
@@ -34,22 +35,23 @@ def whole_json(body: bytes, more: bytes = b"") -> bytes:
     return _WHOLE % (len(body), more, body)
 
 
-class CallInRequest:
+class CallInRequest(ABC):
     """A call that has begun, and how its result becomes the response of its request."""
 
-    __slots__ = ("_begun", "_go_on", "_respond", "caller", "edge")
+    __slots__ = ("_begun", "caller", "edge")
+    caller: Caller
+    edge: Edge
 
-    def __init__(
-        self,
-        begun: ToolResult | BegunCall | Coroutine[Any, Any, ToolResult],
-        respond: Callable[[ToolResult], bytes],
-        go_on: Callable[[Outcome, Scope, Receive, Send], Awaitable[None]],
-    ) -> None:
+    def __init__(self, begun: ToolResult | BegunCall | Coroutine[Any, Any, ToolResult]) -> None:
         self._begun = begun
-        self._respond = respond
-        self._go_on = go_on
-        self.edge: Edge | None = None
-        self.caller: Caller | None = None
+
+    @abstractmethod
+    def whole_response(self, result: ToolResult) -> bytes:
+        """The response of a call that ended well."""
+
+    @abstractmethod
+    def go_on(self, outcome: Outcome, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Send the response of any call."""
 
     def response(self) -> bytes | None:
         """The whole response, if the call has ended well; if not, the ASGI app has it."""
@@ -57,7 +59,7 @@ class CallInRequest:
             self._begun = result
         if not isinstance(self._begun, ToolResult) or self._begun.error is not None:
             return None
-        return self._respond(self._begun)
+        return self.whole_response(self._begun)
 
     def when_ended(self, told: Callable[[], None]) -> bool:
         """Call back when the response may be asked for again. Returns False if only the ASGI app has it."""
@@ -65,14 +67,25 @@ class CallInRequest:
 
     async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Go on as an ASGI app."""
-        assert self.edge is not None
         await self.edge(self._admitted, scope, receive, send)
 
     def _admitted(self, scope: Scope) -> ASGIApp:
-        assert self.caller is not None
         admit(scope, self.caller, {})
         begun = self._begun
-        return partial(self._go_on, begun.outcome() if isinstance(begun, BegunCall) else begun)
+        return partial(self.go_on, begun.outcome() if isinstance(begun, BegunCall) else begun)
+
+
+class _Failed(CallInRequest):
+    """A call that could not begin: its error is handled like any other of a request."""
+
+    __slots__ = ()
+
+    def whole_response(self, result: ToolResult) -> bytes:
+        raise AssertionError("unreachable")
+
+    async def go_on(self, outcome: Outcome, scope: Scope, receive: Receive, send: Send) -> None:
+        assert not isinstance(outcome, ToolResult)
+        await outcome
 
 
 # Begins the call in this body. Returns the whole response (as `whole_json` makes it) if the call has ended well. None:
@@ -117,7 +130,7 @@ class KnownHeadRequests:
         try:
             begun = self._begin(body, caller)
         except Exception as error:
-            begun = CallInRequest(_raising(error), _no_response, _awaiting)
+            begun = _Failed(_raising(error))
         finally:
             work_owner.reset(outer)
         if isinstance(begun, CallInRequest):
@@ -127,15 +140,6 @@ class KnownHeadRequests:
 
 async def _raising(error: Exception) -> ToolResult:
     raise error
-
-
-async def _awaiting(outcome: Outcome, _scope: Scope, _receive: Receive, _send: Send) -> None:
-    assert not isinstance(outcome, ToolResult)
-    await outcome
-
-
-def _no_response(_result: ToolResult) -> bytes:
-    raise AssertionError("unreachable")
 
 
 def begins(

@@ -6,7 +6,7 @@ hold credentials.
 """
 
 import asyncio
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
 import msgspec
 from starlette.types import ASGIApp
@@ -38,12 +38,11 @@ class KnownHead(msgspec.Struct, frozen=True):
     requests: KnownHeadRequests | None = None
 
 
-class _Later(NamedTuple):
-    """A call that waits, and the request that it came with."""
+class _Later(msgspec.Struct, frozen=True):
+    """A call that waits, and the head of its request. Nobody needs the body again."""
 
     begun: CallInRequest
     head: KnownHead
-    body: bytes
     timer: CoarseTimer
 
 
@@ -83,7 +82,7 @@ class KnownHeadsProtocol(WholeResponsesProtocol):
             self._start_known(head, body, self.app)
         elif begun.when_ended(self._later_ended):
             self._waiting_since = self.loop.time()
-            self._later = _Later(begun, head, body, call_later(_LONGEST_WAIT_SECONDS, self._make_request))
+            self._later = _Later(begun, head, call_later(_LONGEST_WAIT_SECONDS, self._make_request))
         else:
             self._start_known(head, body, begun.app)
         return True
@@ -102,9 +101,9 @@ class KnownHeadsProtocol(WholeResponsesProtocol):
     def _make_request(self) -> None:
         """Make an ASGI request of a call that waits: it takes long, or something happens on its connection."""
         if self._later is not None:
-            (begun, head, body, timer), self._later = self._later, None
-            timer.cancel()
-            self._start_known(head, body, begun.app)
+            later, self._later = self._later, None
+            later.timer.cancel()
+            self._start_known(later.head, b"", later.begun.app)
 
     def eof_received(self) -> bool | None:  # type: ignore[override]
         self._make_request()

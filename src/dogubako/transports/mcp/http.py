@@ -1,7 +1,7 @@
 """MCP over Streamable HTTP: simple calls take the fast path, everything else goes to the SDK unchanged."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from typing import Any, Final
@@ -164,13 +164,8 @@ class McpEndpoint:
         begin = self.fast_path.answer if session else self.fast_path.begin
         begun = begin(call, door="http", caller=caller)
         if isinstance(begun, ToolResult) and begun.error is None:
-            return _whole(call, routing.session_line, begun)
-        return CallInRequest(begun, partial(_whole, call, routing.session_line), partial(self._go_on, call, session))
-
-    async def _go_on(
-        self, call: SimpleCall, session: str, outcome: Outcome, _scope: Scope, receive: Receive, send: Send
-    ) -> None:
-        await CallResponse(call, session, receive, send).run(self.fast_path, outcome)
+            return whole_json(encoded_response(call, begun), routing.session_line)
+        return _CallInRequest(begun, call, session, routing.session_line, self.fast_path)
 
     async def _talk(
         self, call: SimpleCall, session: str, scope: Scope, body: bytes, message: Any, receive: Receive, send: Send
@@ -287,8 +282,23 @@ class McpEndpoint:
             await self.manager.handle_request(scope, *_replay(encode_message(notice), never, into_nothing, None))
 
 
-def _whole(call: SimpleCall, more: bytes, result: ToolResult) -> bytes:
-    return whole_json(encoded_response(call, result), more)
+class _CallInRequest(CallInRequest):
+    """A simple call in a request to `/mcp`. `session_line` is the header that names its session, if it has one."""
+
+    __slots__ = ("_call", "_fast_path", "_session", "_session_line")
+
+    def __init__(self, begun: Any, call: SimpleCall, session: str, session_line: bytes, fast_path: FastPath) -> None:
+        super().__init__(begun)
+        self._call = call
+        self._session = session
+        self._session_line = session_line
+        self._fast_path = fast_path
+
+    def whole_response(self, result: ToolResult) -> bytes:
+        return whole_json(encoded_response(self._call, result), self._session_line)
+
+    def go_on(self, outcome: Outcome, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        return CallResponse(self._call, self._session, receive, send).run(self._fast_path, outcome)
 
 
 def _is(message: Any, method: str) -> bool:

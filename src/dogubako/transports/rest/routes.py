@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import partial
 from typing import Annotated, Any
 
 import msgspec
@@ -66,7 +65,7 @@ class CallRoute:
             call = msgspec.structs.replace(call, traceparent=trace_context({"traceparent": parent.decode("latin-1")}))
         pipeline = self._inside.pipeline
         outcome = pipeline.handle(call) if wrong is None else pipeline.refuse(call, wrong)
-        await self._answer(started, outcome, scope, receive, send)
+        await self.answer(started, outcome, scope, receive, send)
 
     def begins(self, scope: Scope) -> BeginCall | None:
         """What begins calls with this head in the read that brings them."""
@@ -86,10 +85,10 @@ class CallRoute:
         pipeline = self._inside.pipeline
         begun = pipeline.begin(call) or pipeline.outcome(call)
         if isinstance(begun, ToolResult) and begun.error is None:
-            return _whole(started, begun)
-        return CallInRequest(begun, partial(_whole, started), partial(self._answer, started))
+            return whole_json(_success(begun, started))
+        return _CallInRequest(begun, self, started)
 
-    async def _answer(self, started: float, outcome: Outcome, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(self, started: float, outcome: Outcome, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the result of a call, when it is there."""
         step = Ended(outcome) if isinstance(outcome, ToolResult) else first_step(outcome)
         result = step.value if isinstance(step, Ended) else await watched(step, receive)
@@ -109,8 +108,21 @@ class CallRoute:
         return _read_call(encoded, caller_in(scope))
 
 
-def _whole(started: float, result: ToolResult) -> bytes:
-    return whole_json(_success(result, started))
+class _CallInRequest(CallInRequest):
+    """A call in a request over REST."""
+
+    __slots__ = ("_route", "_started")
+
+    def __init__(self, begun: Any, route: CallRoute, started: float) -> None:
+        super().__init__(begun)
+        self._route = route
+        self._started = started
+
+    def whole_response(self, result: ToolResult) -> bytes:
+        return whole_json(_success(result, self._started))
+
+    def go_on(self, outcome: Outcome, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        return self._route.answer(self._started, outcome, scope, receive, send)
 
 
 def _success(result: ToolResult, started: float) -> bytes:
