@@ -31,6 +31,8 @@ _NO_EXTRA: Final = "Tasks need the extra tasks: pip install 'dogubako[tasks]'."
 _ONE_PROCESS: Final = "Several processes serve this address: tasks need DOGUBAKO_SHARED=redis://…"
 # A task that waits for a process for so long is queued once more, when somebody asks for it.
 _QUEUED_SECONDS: Final = 30.0
+# How long the queue has to end after it was cancelled.
+_ENDING_SECONDS: Final = 3.0
 _ID_BYTES: Final = 16
 # They are kept until the task ends.
 _LONGEST_ARGUMENTS: Final = 1_000_000
@@ -104,7 +106,9 @@ class Tasks:
         finally:
             self.drain()
             await self._runs.drain(self._drained_by - time.monotonic())
-            await asyncio.wait({self._worker})
+            while not (await asyncio.wait({self._worker}, timeout=_ENDING_SECONDS))[0]:
+                # The client of Redis swallows a cancellation while it connects.
+                self._worker.cancel()
             self._worker = self._queue = None
 
     def drain(self) -> None:
