@@ -231,6 +231,14 @@ class Tasks:
             records = [await store.load(one) for one in await store.ids_of(caller.identity)]
         return [record.view() for record in records if record is not None and _owns(caller, record)]
 
+    async def newest(self, caller: Caller, most: int) -> Sequence[tuple[Task, str]]:
+        """The newest tasks that a caller may see, with the names of those who created them. Administrators see all."""
+        store, sees_all = self.changes.store, self._pipeline.policy.administers(caller)
+        with _in_words():
+            ids = await store.newest_ids(most) if sees_all else (await store.ids_of(caller.identity))[:most]
+            records = [await store.load(one) for one in ids]
+        return [(one.view(), one.caller().name) for one in records if one and (sees_all or _owns(caller, one))]
+
     async def _visible(self, task_id: str, caller: Caller) -> TaskRecord:
         """The record, if this caller may see it. Others do not learn that it exists."""
         with _in_words():
@@ -269,6 +277,10 @@ class TasksOf:
     async def cancel(self, task_id: str) -> None:
         async with self.admit("tasks/cancel"):
             await self._tasks.cancel(task_id, self._caller)
+
+    async def newest(self, most: int) -> Sequence[tuple[Task, str]]:
+        async with self.admit("tasks/list"):
+            return await self._tasks.newest(self._caller, most)
 
     async def all(self) -> Sequence[Task]:
         async with self.admit("tasks/list"):

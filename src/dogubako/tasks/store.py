@@ -34,6 +34,9 @@ class TaskStore(Protocol):
     async def ids_of(self, owner: str) -> list[str]:
         """The tasks of a caller, the newest first."""
 
+    async def newest_ids(self, most: int) -> list[str]:
+        """The tasks of all callers, the newest first."""
+
     async def claim(self, task_id: str, run: str) -> bool:
         """Lease a task to a run. False if another run holds it. The holder renews it by claiming it again."""
 
@@ -86,6 +89,10 @@ class MemoryTaskStore:
     async def ids_of(self, owner: str) -> list[str]:
         self._forget_expired()
         return [key for key, (_, whose, _) in reversed(self._records.items()) if whose == owner]
+
+    async def newest_ids(self, most: int) -> list[str]:
+        self._forget_expired()
+        return list(reversed(self._records))[:most]
 
     async def claim(self, task_id: str, run: str) -> bool:
         return True
