@@ -173,6 +173,7 @@ SMALL_MODULES = {
     "dogubako.outbound.shared_parts": "loaded with DOGUBAKO_SHARED only, and its importer is not",
     "dogubako.outbound.documents.pdf": "one file per kind of document; it is found by its name",
     "dogubako.packs.web.pack": "every pack has its pack.py",
+    "dogubako.transports.console.views.tasks": "one file for each page of the console",
 }
 # One entry for each handler.
 BROAD_EXCEPTS = [
