@@ -28,6 +28,7 @@ from dogubako.contract.errors import DogubakoError
 from dogubako.gateway.definitions import Definitions
 from dogubako.gateway.oauth import Signer, TokenStorage, signer
 from dogubako.gateway.settings import ServerSettings
+from dogubako.gateway.sign_ins import NewTokens
 from dogubako.gateway.upstream import Upstream
 from dogubako.response.builder import ToolResponseBuilder
 
@@ -36,22 +37,6 @@ SECONDS = 400
 CALLBACK = "http://localhost:3000/callback"
 # The suite knows this document without fetching it.
 METADATA_URL = "https://conformance-test.local/client-metadata.json"
-
-
-class KeptInMemory:
-    """Tokens of one run."""
-
-    server = "suite"
-    written_at = 0.0
-
-    def __init__(self) -> None:
-        self._kept: dict[str, Any] = {}
-
-    def read(self) -> dict[str, Any]:
-        return self._kept
-
-    def write(self, **changes: Any) -> None:
-        self._kept |= changes
 
 
 class SignInsOfTheSuite:
@@ -63,9 +48,9 @@ class SignInsOfTheSuite:
 
     def auth(self, server: str, settings: ServerSettings) -> httpx2.Auth:
         if self._signer is None and "client-credentials" in os.environ.get("MCP_CONFORMANCE_SCENARIO", ""):
-            return signer(settings, KeptInMemory())
+            return signer(settings, NewTokens())
         if self._signer is None:
-            storage = TokenStorage(KeptInMemory())
+            storage = TokenStorage(NewTokens())
             self._signer = Signer(settings, storage, CALLBACK, self._visit, self._answer)
         return self._signer
 

@@ -47,6 +47,7 @@ from dogubako.pack_state import (
 from dogubako.response.builder import ToolResponseBuilder
 from dogubako.settings import Settings, SettingsError, Sources
 from dogubako.settings_view import ShownSetting
+from dogubako.sharing import Sharing
 from dogubako.tasks.records import TaskRecord
 from dogubako.tasks.service import Tasks
 
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
     from dogubako.gateway.pack import ServerPack
     from dogubako.gateway.servers import Servers
     from dogubako.gateway.shared_servers import SharedServers
-    from dogubako.outbound.shared_parts import SharedParts
 
 log = structlog.get_logger("dogubako")
 
@@ -102,15 +102,11 @@ class Toolbox:
             *secrets_of(settings), *(secret for state in packs for secret in secrets_of(state.all_settings))
         )
         learned = LearnedPhrases(settings.data_dir, self.redactor.mask_all) if settings.learn_from_use else None
-        reader = japanese_reader(settings.data_dir / _JAPANESE_WORDS)
-        search = IndexedSearch(reader, words=settings.words_by_tool, learned=learned)
-        self._shared: SharedParts | None = (
-            load("dogubako.outbound.shared_parts").SharedParts(settings) if settings.shared else None
-        )
-        self.messages: ProcessMessages | None = self._shared.messages if self._shared else None
-        self.sessions: SessionStore | None = self._shared.sessions if self._shared else None
-        self.store: SharedStore | None = self._shared.store if self._shared else None
-        self.registry = ToolRegistry(search=search, switches=self._shared.switches if self._shared else None)
+        shared = self._shared = Sharing.of(settings)
+        self.messages: ProcessMessages | None = shared.messages
+        self.sessions: SessionStore | None = shared.sessions
+        self.store: SharedStore | None = shared.store
+        self.registry = ToolRegistry(search=_search(settings, learned), switches=shared.switches)
         self.cache = answer_cache(settings, load_or_create_secret)
         responses = ToolResponseBuilder(
             language=settings.lang, max_tokens=settings.max_response_tokens, redactor=self.redactor
@@ -119,31 +115,29 @@ class Toolbox:
             raise SettingsError(f"DOGUBAKO_DISCOVERY=search: {NO_SEARCH}")
         self.discovery = Discovery(settings.discovery, settings.pinned_tools, can_search=can_search())
         self.processes = Processes(settings, sole_process=sole_process)
-        self.gate = Gate(settings, self.redactor, self._shared.redis if self._shared else None)
+        self.gate = Gate(settings, self.redactor, shared.redis)
         self.authenticator = self.gate.authenticator
         self.once = self.gate.once
         self.audit = self.gate.audit
         self.keys = KeyAdministration(self.gate.keys, self.gate.policy, self.audit)
         self.sources = sources
-        news = self._shared.news if self._shared else None
-        self.catalog = Catalog(responses, self.packs, self.gate.policy, self.gate.audit, news=news)
+        self.catalog = Catalog(responses, self.packs, self.gate.policy, self.gate.audit, news=shared.news)
         self.pipeline = Pipeline(
             self.registry,
             policy=self.gate.policy,
             observers=[one for one in (self.gate.audit, learned) if one is not None],
-            executor=ToolExecutor(limits=_limits(settings), cache=self.cache),
+            executor=ToolExecutor(limits=_limits(settings), cache=self.cache, make_bulkhead=shared.make_bulkhead),
             responses=responses,
             packs=self.packs,
             show_internal_errors=settings.environment == "development",
             hides_arguments=self._hides_arguments,
         )
-        store = load("dogubako.tasks.redis_store").RedisTaskStore(self._shared.redis) if self._shared else None
-        self.tasks = Tasks(self.pipeline, settings, self._caller_now, store, sole_process=sole_process)
+        self.tasks = Tasks(self.pipeline, settings, self._caller_now, shared.tasks, sole_process=sole_process)
         self.pipeline.tasks = self.tasks
         self.finder = Finder(self.registry, self.gate.policy, self.gate.audit)
         check = self.processes.check_switch
         self.switchboard = Switchboard(self.registry, self.gate.policy, self.gate.audit, check=check)
-        self._shared_servers = self._share_servers(self._shared) if self._shared else None
+        self._shared_servers = self._share_servers(shared) if shared.redis else None
         self._admission = PackAdmission(
             settings, self.registry, self.pipeline.executor, self.catalog, self.observe, self.tasks.unavailable
         )
@@ -162,7 +156,12 @@ class Toolbox:
         made: ServerAdministration = make(self.servers, self, gate.policy, gate.audit, check=check, changes=changes)
         return made
 
-    def _share_servers(self, shared: "SharedParts") -> "SharedServers":
+    def _share_servers(self, shared: Sharing) -> "SharedServers":
+        sign_ins, flows = self.servers.sources.sign_ins, self.servers.sources.flows
+        if sign_ins is not None and flows is not None and shared.messages is not None and shared.store is not None:
+            store = load("dogubako.gateway.sign_in_stores").SharedSignIns(shared.redis, shared.sign_ins, shared.store)
+            sign_ins.keep_in(store)
+            flows.share(shared.messages, shared.store)
         made: SharedServers = load("dogubako.gateway.shared_servers").SharedServers(shared.servers, self.servers, self)
         return made
 
@@ -240,8 +239,7 @@ class Toolbox:
     async def running(self) -> AsyncIterator["Toolbox"]:
         """Connect the configured packs, and disconnect them at the end."""
         async with AsyncExitStack() as stack:
-            if self._shared is not None:
-                await stack.enter_async_context(self._shared.running())
+            await stack.enter_async_context(self._shared.running())
             await stack.enter_async_context(self.gate.running())
             if isinstance(self.cache, RedisCache):
                 stack.push_async_callback(self.cache.aclose)
@@ -272,7 +270,7 @@ class Toolbox:
     async def check(self) -> list[HealthCheck]:
         """Check authentication, the audit log and every pack."""
         findings = await self.gate.check()
-        if self._shared is not None:
+        if self._shared.redis is not None:
             findings += await self._shared.redis.check()
         for state in self.packs.values():
             findings += await state.check()
@@ -289,10 +287,8 @@ class Toolbox:
         return record.caller(keys.caller_of_key(record.caller_id) if keys and record.caller_id else None)
 
     def _host_of(self, state: PackState) -> Host:
-        owners = self._shared.owners if self._shared else None
-        return PackHost(
-            state, self.settings, self.registry, self.catalog, self.cache, self.redactor, self.store, owners
-        )
+        parts = (self.registry, self.catalog, self.cache, self.redactor, self.store, self._shared.owners)
+        return PackHost(state, self.settings, *parts)
 
     async def replace_pack(self, old: PackState, pack: Pack[Any, Any]) -> None:
         """Replace a pack while the server runs. If this raises RegistrationError, the old pack is still served."""
@@ -367,6 +363,11 @@ def _servers(sources: Sources, settings: Settings, packs: Sequence[PackState], *
 
 def _limits(settings: Settings) -> ExecutionLimits:
     return ExecutionLimits(max_tokens=settings.max_response_tokens, task_timeout=settings.task_timeout * 1000)
+
+
+def _search(settings: Settings, learned: LearnedPhrases | None) -> IndexedSearch:
+    reader = japanese_reader(settings.data_dir / _JAPANESE_WORDS)
+    return IndexedSearch(reader, words=settings.words_by_tool, learned=learned)
 
 
 def _telemetry() -> Any:

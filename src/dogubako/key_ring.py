@@ -52,6 +52,14 @@ class KeyRing:
         secrets = (settings.request_state_key, *settings.request_state_keys_old)
         return cls(secret.get_secret_value().encode() for secret in secrets)
 
+    @classmethod
+    def of_credentials(cls, settings: Settings) -> "KeyRing | None":
+        """The ring of credentials that processes share: a key of their own, if one is set, comes first."""
+        own, ring = settings.credentials_key, cls.of(settings)
+        secrets = [own.get_secret_value().encode()] if own is not None else []
+        secrets += [key.secret for key in ring.keys] if ring is not None else []
+        return cls(secrets) if secrets else None
+
 
 class RingCipher:
     """AES-256-GCM with the keys of a ring for one purpose. A sealed value is bound to a name."""

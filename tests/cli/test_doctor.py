@@ -219,3 +219,11 @@ def test_every_sentence_ends(capsys: pytest.CaptureFixture[str]) -> None:
         "n8n: n8n answers.",
         "access: Others can write. Run: chmod 700 /x",
     ]
+
+
+def test_a_server_whose_command_is_not_installed_is_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "dogubako.toml").write_text('[servers.bad]\ncommand = "/nonexistent/prog"\n')
+    said = examined(tmp_path, "--config", str(tmp_path / "dogubako.toml"))
+
+    [line] = [one for one in said.out.splitlines() if " bad: " in one]
+    assert line.startswith("warning bad: Broken configuration: The command '/nonexistent/prog' is not installed")

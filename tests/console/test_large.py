@@ -33,6 +33,7 @@ PAGES = (
     "/console/calls",
     "/console/calls?outcome=failed",
     "/console/calls?tool=number_77&hours=24",
+    "/console/tasks",
     "/console/services",
     "/console/settings?show=all",
     "/console/keys",

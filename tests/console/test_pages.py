@@ -18,6 +18,7 @@ PAGES = {
     "/console?q=say+it+again": ("Tools", "ツール"),
     "/console/tools/echo": ("Try it", "試す"),
     "/console/calls": ("Calls", "呼び出し"),
+    "/console/tasks": ("Tasks", "タスク"),
     "/console/services": ("Services", "サービス"),
     "/console/keys": ("Keys", "API キー"),
     "/console/keys/00000000/revoke": ("That did not work", "エラーが発生しました"),

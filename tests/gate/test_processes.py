@@ -73,6 +73,19 @@ def test_the_second_one_says_at_its_start_what_is_not_shared(processes: Processe
     assert "tool switches" in said["not_shared"] and "locks of workflows" in said["not_shared"]
 
 
+def test_a_server_that_shares_is_noticed_by_one_that_does_not(tmp_path: Path) -> None:
+    sharing = Processes(shared_settings("redis://127.0.0.1:1", data_dir=tmp_path))
+    sharing.join()
+    try:
+        taking = "import fcntl, sys; fcntl.lockf(open(sys.argv[1], 'a+'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
+        alone = subprocess.run(
+            [sys.executable, "-S", "-c", taking, str(tmp_path / "serving.lock")], capture_output=True, check=False
+        )
+        assert alone.returncode != 0
+    finally:
+        sharing.release()
+
+
 def test_workers_say_what_they_do_not_share_and_refuse_it(processes: Processes, tmp_path: Path) -> None:
     structlog.reset_defaults()
     with structlog.testing.capture_logs() as log:

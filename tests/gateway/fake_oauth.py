@@ -20,6 +20,8 @@ class FakeOAuth:
     refreshes: int = 0
     # Whether the tokens before the newest one still count, because they are of other people.
     keeps_tokens: bool = False
+    # Refresh tokens that were used. Each counts once.
+    refresh_tokens: list[str] = field(default_factory=list)
     server: FakeHttp = field(init=False)
 
     def __post_init__(self) -> None:
@@ -49,9 +51,11 @@ class FakeOAuth:
     async def _token(self, form: dict[str, list[str]], answer: Answer) -> None:
         if form["grant_type"] == ["refresh_token"]:
             self.refreshes += 1
-            if self.refuse_refresh:
-                await answer.plain(self.refuse_refresh)
+            [sent] = form["refresh_token"]
+            if self.refuse_refresh or sent in self.refresh_tokens:
+                await answer.plain(self.refuse_refresh or 400)
                 return
+            self.refresh_tokens.append(sent)
         self.number += 1
         if self.keeps_tokens:
             self.server.tokens.add(self.server.token)

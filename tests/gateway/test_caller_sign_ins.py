@@ -26,6 +26,7 @@ from dogubako.gateway import upstream_calls
 from dogubako.gateway.definitions import Definitions, DefinitionStore
 from dogubako.gateway.servers import Servers, ServerSources
 from dogubako.gateway.sign_in_flows import PAGE, RETURN_PAGE, SignInFlows
+from dogubako.gateway.sign_in_stores import FileSignIns
 from dogubako.gateway.sign_ins import SignIns
 from dogubako.gateway.upstream import Upstream
 from dogubako.settings import Sources
@@ -45,7 +46,7 @@ URL_ONLY: Final = frozenset({URL_ELICITATION})
 
 
 def sign_ins(folder: Path) -> SignIns:
-    return SignIns(DefinitionStore(folder), lambda: CredentialVault(lambda: b"k" * 32))
+    return SignIns(FileSignIns(DefinitionStore(folder), lambda: CredentialVault(lambda: b"k" * 32)))
 
 
 @dataclass
@@ -145,9 +146,9 @@ async def test_every_caller_signs_in_for_itself(tmp_path: Path) -> None:
 
 async def test_a_stored_sign_in_opens_only_for_its_caller_and_server(tmp_path: Path) -> None:
     kept = sign_ins(tmp_path)
-    kept.of("ann").write("fake", {"tokens": {"access_token": "of-ann"}})
+    await kept.of("ann").write("fake", {"tokens": {"access_token": "of-ann"}})
     [path] = (tmp_path / "servers").iterdir()
-    kept.of("ben").write("fake", {})
+    await kept.of("ben").write("fake", {})
     [other] = set((tmp_path / "servers").iterdir()) - {path}
     other.write_bytes(path.read_bytes())
 

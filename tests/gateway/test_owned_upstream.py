@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog.testing
 from pydantic import SecretStr
 
 from dogubako.contract.conversation import InputAnswer, InputRequests, InputRequired
@@ -42,13 +43,18 @@ async def processes(redis: RedisProcess) -> AsyncIterator[Processes]:
 
 @asynccontextmanager
 async def _used_by(
-    owners: RedisOwners, settings: ServerSettings, marks: Path, *, joins: bool = True
+    owners: RedisOwners,
+    settings: ServerSettings,
+    marks: Path,
+    *,
+    joins: bool = True,
+    connect: type[Upstream] = Upstream,
 ) -> AsyncIterator[Running]:
     settings = settings.model_copy(update={"env": {"MARKS": SecretStr(str(marks))}})
     found = Running(None, marks)  # type: ignore[arg-type]
     found.upstream = OwnedUpstream(
         owners,
-        Upstream,
+        connect,
         "fake",
         settings,
         on_definitions=found.definitions.append,
@@ -222,3 +228,55 @@ def test_an_http_api_keeps_no_state() -> None:
     settings = ApiSettings(url="https://a.example", openapi="https://a.example/openapi.json")
 
     assert connector(Upstream, settings, Definitions(), owners=object()) is Upstream  # type: ignore[arg-type]
+
+
+async def test_a_server_that_is_removed_and_added_again_has_one_owner(processes: Processes, tmp_path: Path) -> None:
+    """The one that was removed ends after the one that was added has begun."""
+    settings, marks = fake("modern"), tmp_path / "marks"
+    owners, others = await processes.start(), await processes.start()
+    async with _used_by(others, settings, tmp_path / "elsewhere", joins=False) as other, AsyncExitStack() as stack:
+        async with _used_by(owners, settings, tmp_path / "removed") as removed:
+            await removed.is_in("ready")
+            added = await stack.enter_async_context(_used_by(owners, settings, marks))
+            await added.is_in("ready")
+            following = asyncio.create_task(other.upstream.run())
+            stack.push_async_callback(_ended, following)
+            await other.is_in("ready")
+        # An owner that left is followed within this time.
+        await asyncio.sleep(3 * shared_owners._LOOK_SECONDS)
+        said = [await one.call("echo", text="hello") for one in (added, other)]
+
+        assert said == ["hello"] * 2 and other.pids() == [] and len(added.pids()) == 1
+        assert others.owner_of("server fake") == owners.messages.process
+
+
+async def _ended(task: "asyncio.Task[None]") -> None:
+    task.cancel()
+    await asyncio.wait({task}, timeout=PATIENCE)
+
+
+class _NeverStarts(Upstream):
+    """A server that cannot even be begun."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        raise RuntimeError("no room on this machine")
+
+
+async def test_why_a_server_cannot_be_started_is_known_at_once_in_all_processes(
+    processes: Processes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(owned_upstream, "_MOVE_SECONDS", 1000.0)
+    settings = fake("modern")
+    with structlog.testing.capture_logs() as logged:
+        async with (
+            _used_by(await processes.start(), settings, tmp_path / "one", connect=_NeverStarts) as owner,
+            _used_by(await processes.start(), settings, tmp_path / "other", connect=_NeverStarts) as other,
+        ):
+            await owner.is_in("unreachable")
+            await other.is_in("unreachable")
+            for one in (owner, other):
+                with pytest.raises(ApiError, match="could not be started"):
+                    await one.call("echo", text="hello")
+
+    [found] = [one for one in logged if one["event"] == "Running an MCP server for all failed"][:1]
+    assert found["server"] == "fake" and "no room" in str(found["exc_info"])

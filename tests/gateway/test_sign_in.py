@@ -13,6 +13,7 @@ from dogubako.contract.errors import ApiError, CredentialRequiredError
 from dogubako.gate.credential_vault import CredentialVault
 from dogubako.gateway.definitions import DefinitionStore
 from dogubako.gateway.settings import ServerSettings
+from dogubako.gateway.sign_in_stores import FileSignIns
 from dogubako.gateway.sign_ins import SignInFailed, SignIns
 from tests.doors.connections import listening
 
@@ -21,7 +22,7 @@ from .upstreams import Running, running
 
 
 def sign_ins(folder: Path) -> SignIns:
-    return SignIns(DefinitionStore(folder), lambda: CredentialVault(lambda: b"k" * 32))
+    return SignIns(FileSignIns(DefinitionStore(folder), lambda: CredentialVault(lambda: b"k" * 32)))
 
 
 async def browse(address: str) -> None:
@@ -141,7 +142,7 @@ async def test_a_server_that_is_down_is_a_sentence(tmp_path: Path) -> None:
 
 async def test_signing_out_forgets_the_tokens(tmp_path: Path) -> None:
     async with signed_in(FakeOAuth(), tmp_path) as (server, kept, _):
-        kept.sign_out("fake")
+        await kept.sign_out("fake")
         await server.upstream.restart()
 
         await server.is_in("sign_in_needed")

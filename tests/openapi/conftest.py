@@ -12,6 +12,7 @@ from dogubako.app import Toolbox
 from dogubako.gate.credential_vault import CredentialVault
 from dogubako.gateway.definitions import DefinitionStore
 from dogubako.gateway.servers import Servers, ServerSources
+from dogubako.gateway.sign_in_stores import FileSignIns
 from dogubako.gateway.sign_ins import SignIns
 from dogubako.openapi.settings import ApiSettings
 from dogubako.openapi.upstream import ApiUpstream
@@ -29,7 +30,7 @@ Open = Callable[..., AbstractAsyncContextManager[Toolbox]]
 
 
 def sign_ins_in(folder: Path) -> SignIns:
-    return SignIns(DefinitionStore(folder), lambda: CredentialVault(lambda: b"k" * 32))
+    return SignIns(FileSignIns(DefinitionStore(folder), lambda: CredentialVault(lambda: b"k" * 32)))
 
 
 @pytest.fixture

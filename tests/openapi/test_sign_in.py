@@ -12,6 +12,7 @@ import pytest
 
 from dogubako.contract.call import Caller, ToolCall
 from dogubako.contract.credentials import Credential
+from dogubako.gateway.definitions import DefinitionStore
 from dogubako.gateway.sign_ins import SignInFailed, StoredTokens
 from dogubako.openapi.connections import Connections
 from dogubako.openapi.oauth import sign_in
@@ -137,7 +138,7 @@ async def test_tokens_are_stored_encrypted_and_forgotten_with_the_service(api: P
     assert stored and b"token-1" not in stored and b"refresh-1" not in stored
 
     sign_ins = sign_ins_in(tmp_path)
-    sign_ins._store.forget("pets")
+    DefinitionStore(tmp_path).forget("pets")
     assert sign_ins.changed_at("pets") == 0
 
 

@@ -130,6 +130,37 @@ async def test_a_process_that_dies_with_a_request_gives_no_reply(pair: Pair, mon
         await waiting
 
 
+async def test_a_request_that_a_killed_process_never_read_was_not_delivered(
+    redis: RedisProcess, pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It counts as alive for ten seconds, and requests come in meanwhile. If it only hung, it reads them later."""
+    one, shared = pair[0], SharedRedis(shared_settings(redis.url + PATIENT))
+    hanging, heard = RedisMessages(shared), asyncio.Event()
+    hanging.handle("change", _note(heard))
+    hanging.handle("look", _upper)
+    monkeypatch.setattr(process_messages, "_RENEW_SECONDS", 0.05)
+    await shared.client.set(hanging._alive, b"1")
+    waiting = asyncio.create_task(one.request(hanging.process, "change", b""))
+    async with asyncio.timeout(PATIENCE), shared.running():
+        while not await shared.client.xlen(hanging._inbox):
+            pass
+        await shared.client.delete(hanging._alive)
+        with pytest.raises(NotDelivered):
+            await waiting
+        async with hanging.running():
+            assert await one.request(hanging.process, "look", b"later") == b"LATER"
+
+    assert not heard.is_set()
+
+
+def _note(heard: asyncio.Event) -> Callable[[bytes, str], Awaitable[bytes]]:
+    async def note(_: bytes, __: str) -> bytes:
+        heard.set()
+        return b""
+
+    return note
+
+
 async def test_who_stops_waiting_cancels_the_work(pair: Pair) -> None:
     one, other = pair
     begun, cancelled = asyncio.Event(), asyncio.Event()
@@ -194,7 +225,7 @@ async def test_nobody_reads_messages_in_redis_nor_plants_one(redis: RedisProcess
         return b""
 
     other.handle("secret", note)
-    await one.request(other.process, "secret", b"attack at dawn")
+    await one.send(other.process, "secret", b"attack at dawn")
     async with redis_client.from_url(redis.url) as stranger:
         inbox = other._inbox
         entries: Any = await stranger.xrange(inbox)
@@ -209,6 +240,24 @@ async def test_nobody_reads_messages_in_redis_nor_plants_one(redis: RedisProcess
     assert b"dawn" not in stored
     assert heard == [b"attack at dawn", b"the next"]
     assert {line["event"] for line in logs} == {"A value in the shared Redis is not one of this server, and is ignored"}
+
+
+async def test_a_request_that_somebody_copies_is_not_done_again(redis: RedisProcess, pair: Pair) -> None:
+    one, other = pair
+    heard: list[bytes] = []
+
+    async def note(payload: bytes, _: str) -> bytes:
+        heard.append(payload)
+        return b""
+
+    other.handle("change", note)
+    copied = one._sealed(other._inbox, "change", next(one._numbers), b"once")
+    async with redis_client.from_url(redis.url) as stranger:
+        for _ in range(3):
+            await stranger.xadd(other._inbox, {"message": copied})
+    await one.request(other.process, "change", b"the next")
+
+    assert heard == [b"once", b"the next"]
 
 
 async def test_what_was_read_does_not_fill_the_redis(redis: RedisProcess, pair: Pair) -> None:

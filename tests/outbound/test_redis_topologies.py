@@ -12,11 +12,11 @@ import redis.asyncio as redis_client
 import structlog.testing
 
 from dogubako.app import Toolbox
-from dogubako.contract.call import Caller, ToolCall
+from dogubako.contract.call import TRUSTED, Caller, ToolCall
 from dogubako.contract.errors import BusyError
 from dogubako.contract.storage import NotDelivered
 from dogubako.engine.catalog import CatalogChange
-from dogubako.tools import ToolResult
+from dogubako.tools import ExecutionOptions, ToolResult
 from tests.certificates import CertificateAuthority
 from tests.doors.waiting import says, until
 from tests.gate.sheds import shed_in
@@ -122,11 +122,14 @@ def prefix_of(folder: Path) -> str:
 
 
 @asynccontextmanager
-async def two(url: str, folder: Path, **settings: Any) -> AsyncIterator[tuple[Toolbox, Toolbox]]:
-    """Two processes of a server of their own."""
+async def two(
+    url: str, folder: Path, *, works: bool = False, **settings: Any
+) -> AsyncIterator[tuple[Toolbox, Toolbox]]:
+    """Two processes of a server of their own. The second one runs tasks, where `works` says so."""
     chosen = {"request_state_key": KEY, "audit": False, "shared_prefix": prefix_of(folder), **settings}
     async with AsyncExitStack() as stack:
         boxes = [shed_in(folder / name, shared=url, **chosen) for name in ("one", "other")]
+        boxes[1].tasks.works = works
         one, other = [await stack.enter_async_context(box.running()) for box in boxes]
         yield one, other
 
@@ -219,6 +222,19 @@ async def test_values_locks_and_messages(url: str, tmp_path: Path) -> None:
         await until(lambda: heard.count(b"all") == 2, "both hear what is sent to all")
 
     assert reply == b"HELLO"
+
+
+async def test_a_task_is_started_by_one_process_and_run_by_another(url: str, tmp_path: Path) -> None:
+    async with two(url, tmp_path, works=True) as (one, _):
+        marker, options = tmp_path / "marker", ExecutionOptions(task=True)
+        begun = await one.call("linger", {"marker": str(marker)}, options)
+        assert begun.task is not None, begun.text
+        await says(marker, "started")
+        quick = await one.call("look", {}, options)
+        assert quick.task is not None
+        assert (await one.tasks.of(TRUSTED).wait(quick.task.id, 60)).status == "completed"
+        await one.tasks.of(TRUSTED).cancel(begun.task.id)
+        await says(marker, "cancelled")
 
 
 async def test_two_servers_with_two_prefixes_do_not_see_each_other(url: str, tmp_path: Path) -> None:

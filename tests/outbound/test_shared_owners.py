@@ -36,12 +36,12 @@ async def processes(redis: RedisProcess) -> AsyncIterator[Processes]:
 
 async def test_the_first_one_owns_it_and_the_next_follows_when_it_leaves(processes: Processes) -> None:
     first, second = await processes.start(), await processes.start()
-    moved = asyncio.Event()
-    await first.join("it", lambda: None)
+    moved, left = asyncio.Event(), asyncio.Event()
+    await first.join("it", left.set)
     await second.join("it", moved.set)
     before = (first.owns("it"), second.owns("it"), second.owner_of("it") == first.messages.process)
     moved.clear()
-    await first.leave("it")
+    await first.leave("it", left.set)
     await asyncio.wait_for(moved.wait(), 60)
 
     assert before == (True, False, True)

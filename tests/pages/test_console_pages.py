@@ -21,6 +21,7 @@ PAGES = {
     "example": "/console/tools/list_issues?example=1",
     "hostile": "/console/tools/hostile_text",
     "calls": "/console/calls",
+    "tasks": "/console/tasks",
     "services": "/console/services",
     "keys": "/console/keys",
     "audit": "/console/audit",
@@ -159,3 +160,16 @@ def test_the_page_of_the_rest_api_calls_a_tool_that_exists(browser: Browser, url
     context.close()
 
     assert said == []
+
+
+def test_a_task_that_was_started_elsewhere_is_shown(browser: Browser, url: str) -> None:
+    body = {"name": "list_issues", "options": {"task": True}}
+    begun = httpx2.post(f"{url}/v1/tools/call", json=body, trust_env=False, timeout=PATIENCE)
+    assert begun.status_code == 202
+    page = browser.new_page()
+    page.set_default_timeout(PATIENCE * 1000)
+    page.goto(f"{url}/console/tasks")
+
+    row = page.locator("tbody tr", has_text=begun.headers["location"].rpartition("/")[2])
+    expect(row).to_contain_text("list_issues")
+    page.close()

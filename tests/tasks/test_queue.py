@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,14 @@ import cloudpickle
 import pytest
 import redis.asyncio as redis
 
+from dogubako.tasks import service
 from dogubako.tasks.queue import TaskQueue
+from dogubako.tasks.service import Tasks
 from tests.doors.processes import PATIENCE
 from tests.doors.waiting import until
 from tests.redis_server import INSTALLED, redis_server
+
+from .boxes import toolbox
 
 
 class Runs:
@@ -27,7 +31,7 @@ class Runs:
 
 @asynccontextmanager
 async def working(url: str | None, runs: Runs, concurrency: int = 1) -> AsyncIterator[TaskQueue]:
-    queue = TaskQueue("test:tasks", url, runs, concurrency=concurrency)
+    queue = TaskQueue("test", url, runs, concurrency=concurrency)
     worker = asyncio.create_task(queue.work())
     try:
         yield queue
@@ -93,3 +97,21 @@ async def test_only_ids_stand_in_the_queue(tmp_path: Path) -> None:
 
     assert message[b"key"].startswith(b"ours.")
     assert (cloudpickle.loads(message[b"args"]), cloudpickle.loads(message[b"kwargs"])) == ((), {})
+
+
+async def test_a_queue_that_swallows_its_cancellation_does_not_keep_a_server_from_stopping(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client of Redis does that while it connects."""
+    begun = asyncio.Event()
+
+    async def stubborn(tasks: Tasks) -> None:
+        begun.set()
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(3600)
+        await asyncio.sleep(3600)
+
+    monkeypatch.setattr(Tasks, "_work", stubborn)
+    monkeypatch.setattr(service, "_ENDING_SECONDS", 0.05)
+    async with asyncio.timeout(PATIENCE), toolbox(tmp_path).running():
+        await begun.wait()

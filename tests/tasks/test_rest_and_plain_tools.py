@@ -109,12 +109,15 @@ async def test_callers_do_not_see_each_other(tmp_path: Path) -> None:
         assert (await client.http.get(path, **{"x-api-key": ann})).status == 200
 
 
-async def test_requests_for_tasks_are_counted_and_changes_recorded(tmp_path: Path) -> None:
+async def test_who_has_used_up_its_calls_can_look_at_a_task_and_stop_it(tmp_path: Path) -> None:
     async with served(toolbox(tmp_path, audit=True, rate_limit_max=3, rate_limit_window=3600)) as client:
         location = await _started(client.http, "ask_twice")
+        assert [(await client.http.get("/v1/tasks")).status for _ in range(3)] == [200, 200, 429]
+        answer = await client.http.post(f"{location}/update", {"inputResponses": {}}, JSON)
+        assert answer.json["code"] == "RATE_LIMIT_EXCEEDED"
+        assert [(await client.http.get(location)).status for _ in range(5)] == [200] * 5
         assert (await client.http.request("DELETE", location)).status == 200
-        assert (await client.http.get(location)).status == 200
-        assert (await client.http.get(location)).json["code"] == "RATE_LIMIT_EXCEEDED"
+        assert (await client.http.get(location)).json["status"] == "cancelled"
 
     recorded = [json.loads(line) for line in (tmp_path / "audit.jsonl").read_text().splitlines()]
     assert ("tasks/cancel", "rest", "OK") in [(one["tool"], one["door"], one["code"]) for one in recorded]

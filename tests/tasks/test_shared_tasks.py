@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import structlog.testing
 
 from dogubako.app import Toolbox
 from dogubako.contract.call import TRUSTED, Caller
@@ -46,3 +47,20 @@ async def test_unfinished_tasks_are_counted_in_all_processes(boxes: tuple[Toolbo
     assert (await one.call("whoami", {}, AS_TASK)).code == "TASK"
     assert await one.tasks.of(Caller(name="bob", id="bob", scopes=frozenset({"read"}))).all() == []
     await one.tasks.of(TRUSTED).cancel(ids[1])
+
+
+async def test_a_process_without_the_key_leaves_tasks_to_those_that_have_it(tmp_path: Path) -> None:
+    async with redis_server(tmp_path) as url:
+        shared = {"shared": url + PATIENT}
+        one = toolbox(tmp_path / "one", **shared, request_state_key=KEY)
+        stranger = toolbox(tmp_path / "stranger", **shared, request_state_key="x" * 32)
+        stranger.tasks.works = True
+        with structlog.testing.capture_logs() as logged:
+            async with one.running(), stranger.running():
+                # Only the stranger runs tasks at first, so it gets this one.
+                task_id = await started(one, "whoami")
+                await until(lambda: any("a key that this process" in line["event"] for line in logged), "it is seen")
+                able = toolbox(tmp_path / "able", **shared, request_state_key=KEY)
+                able.tasks.works = True
+                async with able.running():
+                    assert (await ended(one, task_id)).status == "completed"

@@ -16,7 +16,7 @@ from dogubako.cli.commands import Commands, argument, option
 from dogubako.cli.keys import tried, with_keys
 from dogubako.cli.options import AsJson, Chosen, Config, friendly
 from dogubako.cli.terminal import fail, plain, print_json, print_table
-from dogubako.cli.upstreams import HELD_BACK, Yes, approve_held, drop, enter, have_signed_in, signed_out
+from dogubako.cli.upstreams import HELD_BACK, Yes, approve_held, drop, enter, have_signed_in, run_signed_in, signed_out
 from dogubako.contract.redaction import Redactor
 from dogubako.gateway.pack import ServerPack
 from dogubako.gateway.probe import Probe, probe
@@ -89,11 +89,11 @@ def add(
     settings = read_server(name, table)
     resolved = resolve(name, settings, servers.sources.environ)
     click.echo(f"Connecting to {name}…", err=True)
-    found = asyncio.run(probe(name, resolved, connect=servers.sources.connect))
+    found = run_signed_in(servers, probe(name, resolved, connect=servers.sources.connect))
     if found.state.name == "sign_in_needed" and sys.stdin.isatty():
         assert servers.sources.sign_ins is not None
         sign_in(servers.sources.sign_ins, name, resolved)
-        found = asyncio.run(probe(name, resolved, connect=servers.sources.connect))
+        found = run_signed_in(servers, probe(name, resolved, connect=servers.sources.connect))
     if found.definitions is None:
         fail(_failure(name, found, box), "Nothing was changed.")
     pack = servers.made(name, settings)
@@ -164,7 +164,7 @@ def approve(
 
 def _look(servers: Servers, pack: ServerPack, box: Toolbox) -> None:
     """Connect a server that was never seen."""
-    found = asyncio.run(probe(pack.name, _resolved(servers, pack), connect=servers.sources.connect))
+    found = run_signed_in(servers, probe(pack.name, _resolved(servers, pack), connect=servers.sources.connect))
     if found.definitions is None:
         fail(_failure(pack.name, found, box), "Nothing was approved.")
     pack.refresh(found.definitions)
@@ -202,7 +202,8 @@ def login(
 
 def sign_in(sign_ins: SignIns, name: str, settings: ServerSettings) -> None:
     """Have the person at this terminal sign in."""
-    have_signed_in(lambda show: sign_ins.sign_in(name, settings, show), f"The server '{name}' wants nobody to sign in.")
+    nobody = f"The server '{name}' wants nobody to sign in."
+    have_signed_in(sign_ins, lambda show: sign_ins.sign_in(name, settings, show), nobody)
 
 
 @app.register()
@@ -225,7 +226,7 @@ def check(
     """Connect the servers once and compare them with what was approved. The exit code says how it went."""
     _, servers = opened(config)
     packs = [servers.named(name) for name in names] if names else list(servers.packs.values())
-    outcomes = asyncio.run(_checked(packs, servers))
+    outcomes = run_signed_in(servers, _checked(packs, servers))
     infos = []
     for pack, found in zip(packs, outcomes, strict=True):
         if found is not None and found.definitions is not None:

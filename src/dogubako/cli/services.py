@@ -4,7 +4,6 @@ Exit codes: 0 for done, 1 for a service that does not work or a question that wa
 settings, 3 for tools that wait for approval.
 """
 
-import asyncio
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +13,7 @@ from dogubako._lazy import load
 from dogubako.cli.commands import Commands, argument, option
 from dogubako.cli.options import AsJson, Chosen, Config, friendly
 from dogubako.cli.terminal import fail, plain, print_json, print_table
-from dogubako.cli.upstreams import HELD_BACK, Yes, approve_held, drop, enter, have_signed_in, signed_out
+from dogubako.cli.upstreams import HELD_BACK, Yes, approve_held, drop, enter, have_signed_in, run_signed_in, signed_out
 from dogubako.gateway.pack import ServerPack
 from dogubako.gateway.probe import Probe, probe
 from dogubako.gateway.server_views import server_info
@@ -44,7 +43,7 @@ def _opened(config: Path | None) -> Servers:
 def _probed(services: Servers, pack: ServerPack) -> Probe:
     if pack.missing is not None:
         raise SettingsError(pack.missing.reason)
-    return asyncio.run(probe(pack.name, pack.server, connect=services.sources.connect))
+    return run_signed_in(services, probe(pack.name, pack.server, connect=services.sources.connect))
 
 
 def _refuse(pack: ServerPack, found: Probe) -> None:
@@ -174,9 +173,10 @@ def login(
     """Sign in at a service that wants OAuth, with a browser. The tokens are stored encrypted, and refreshed."""
     services = _opened(config)
     pack = services.named(name)
+    sign_ins = services.sources.sign_ins
+    assert sign_ins is not None
     if out:
-        assert services.sources.sign_ins is not None
-        signed_out(services.sources.sign_ins, name)
+        signed_out(sign_ins, name)
         return
     settings = pack.server
     if settings.client_id is None:
@@ -191,7 +191,7 @@ def login(
         await load("dogubako.openapi.services").sign_in_at(services, pack, *wanted, show, port)
         return True
 
-    have_signed_in(signed_in, "")
+    have_signed_in(sign_ins, signed_in, "")
     click.echo(f"Signed in at {name}. A running server notices with its next call.")
 
 

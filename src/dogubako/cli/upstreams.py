@@ -3,8 +3,8 @@
 import asyncio
 import sys
 import webbrowser
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Annotated, Any, Final
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Annotated, Any, Final, TypeVar
 
 import click
 
@@ -14,6 +14,8 @@ from dogubako.gateway.config_file import drop_servers, enter_servers
 from dogubako.gateway.pack import ServerPack
 from dogubako.gateway.servers import Servers
 from dogubako.gateway.sign_ins import ShowAddress, SignInFailed, SignIns
+
+ResultT = TypeVar("ResultT")
 
 # The exit code for tools that wait for approval.
 HELD_BACK: Final = 3
@@ -83,11 +85,27 @@ def approve_held(servers: Servers, pack: ServerPack, tools: Sequence[str] | None
 
 def signed_out(sign_ins: SignIns, name: str) -> None:
     """Forget the tokens of a server."""
-    sign_ins.sign_out(name)
+
+    async def sign_out() -> None:
+        async with sign_ins.opened():
+            await sign_ins.sign_out(name)
+
+    asyncio.run(sign_out())
     click.echo(f"Signed out of {name}.")
 
 
-def have_signed_in(sign_in: Callable[[ShowAddress], Awaitable[bool]], nobody: str) -> None:
+def run_signed_in(servers: Servers, work: Coroutine[Any, Any, ResultT]) -> ResultT:
+    """Run what connects servers, with the sign-ins that are stored for them."""
+
+    async def run() -> ResultT:
+        assert servers.sources.sign_ins is not None
+        async with servers.sources.sign_ins.opened():
+            return await work
+
+    return asyncio.run(run())
+
+
+def have_signed_in(sign_ins: SignIns, sign_in: Callable[[ShowAddress], Awaitable[bool]], nobody: str) -> None:
     """Have the person at this terminal sign in with a browser. `nobody` is said where nobody has to."""
 
     async def show(address: str) -> None:
@@ -95,7 +113,8 @@ def have_signed_in(sign_in: Callable[[ShowAddress], Awaitable[bool]], nobody: st
         webbrowser.open(address)
 
     async def signed_in() -> bool:
-        return await sign_in(show)
+        async with sign_ins.opened():
+            return await sign_in(show)
 
     try:
         if not asyncio.run(signed_in()):

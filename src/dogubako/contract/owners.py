@@ -16,8 +16,8 @@ class Owners(Protocol):
     async def join(self, name: str, moved: Callable[[], None]) -> None:
         """Take part, and become the owner if there is none. `moved` is called when the owner changes."""
 
-    async def leave(self, name: str) -> None:
-        """Take part no longer. Another process may become the owner at once."""
+    async def leave(self, name: str, moved: Callable[[], None]) -> None:
+        """Take part no longer. Another process may become the owner at once. Who has joined since stays."""
 
     def owner_of(self, name: str) -> str | None:
         """The process that owns it, as far as this one knows."""

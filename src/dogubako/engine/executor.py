@@ -3,7 +3,7 @@
 import hashlib
 import random
 import time
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, Literal
@@ -186,7 +186,10 @@ class Bulkhead:
         with anyio.move_on_after(seconds):
             await self._slots.acquire()
             return
-        raise BusyError(
+        raise self._busy()
+
+    def _busy(self) -> BusyError:
+        return BusyError(
             f"Too many calls are waiting for {self._name}.",
             hint="Try again in a few seconds, or call less at once.",
             retry_after=_RETRY_AFTER_SECONDS,
@@ -222,10 +225,12 @@ class ToolExecutor:
         limits: ExecutionLimits | None = None,
         packs: Mapping[str, PackLimits] | None = None,
         cache: Cache | None = None,
+        make_bulkhead: Callable[..., Bulkhead] = Bulkhead,
     ) -> None:
         self.limits = limits or ExecutionLimits()
         self.cache = cache or NoCache()
         self._packs = dict(packs or {})
+        self._make_bulkhead = make_bulkhead
         self._bulkheads: dict[str, Bulkhead | None] = {}
         self._undeclared: set[str] = set()
         # Tools that have waited for something before: to run their first step at once would gain nothing.
@@ -330,7 +335,7 @@ class ToolExecutor:
         if name not in self._bulkheads:
             limits = self._packs.get(pack, _ORDINARY)
             self._bulkheads[name] = (
-                Bulkhead(name, max_running=limits.max_running, max_wait_seconds=limits.max_wait_seconds)
+                self._make_bulkhead(name, max_running=limits.max_running, max_wait_seconds=limits.max_wait_seconds)
                 if limits.max_running is not None
                 else None
             )

@@ -55,10 +55,8 @@ def vault_of(settings: Settings) -> CredentialVault:
 
 def shared_vault(settings: Settings) -> CredentialVault:
     """The vault of credentials that all processes share: no key of one machine seals them."""
-    own, ring = settings.credentials_key, KeyRing.of(settings)
-    secrets = [own.get_secret_value().encode()] if own is not None else []
-    secrets += [key.secret for key in ring.keys] if ring is not None else []
-    return CredentialVault(*(partial(bytes, secret) for secret in secrets))
+    ring = KeyRing.of_credentials(settings)
+    return CredentialVault(*(partial(bytes, key.secret) for key in (ring.keys if ring is not None else ())))
 
 
 def _owner(key_id: str, service: str) -> bytes:

@@ -22,7 +22,9 @@ _NOT_SHARED: Final = (
     "tool switches, changes of other servers and tasks (refused), rate limits, running calls per caller, "
     "news of changes, kept answers of other servers, locks of workflows, calls in the console"
 )
-_NOT_SHARED_YET: Final = "sign-ins at other servers: they are those of the data folder"
+_NOT_SHARED_YET: Final = (
+    "connections of single callers to other servers, kept answers above 4 MB, arguments and answers in the console"
+)
 
 
 class Processes:
@@ -36,10 +38,11 @@ class Processes:
 
     def join(self, workers: int = 1) -> None:
         """Take part from now on, and say what the processes of this server do not share."""
+        # Also for one that shares: another server on this folder may not.
+        self.hold()
         if self._shares:
             log.info("Other processes share this server through DOGUBAKO_SHARED", not_shared=_NOT_SHARED_YET)
             return
-        self.hold()
         if workers > 1:
             log.warning("Workers are not one server without DOGUBAKO_SHARED=redis://…", not_shared=_NOT_SHARED)
         if not self.alone:

@@ -42,7 +42,7 @@ _PURPOSE: Final = b"dogubako API keys"
 # Expired keys must not be remembered for longer.
 _LOOK_AGAIN_SECONDS: Final = 1.0
 _UNREAD: Final = "The API keys have not been read: the Redis of DOGUBAKO_SHARED does not answer."
-_AWAY: Final = "The Redis that all processes share does not answer: no key was changed."
+_AWAY: Final = "The Redis that all processes share {reason}: no key was changed."
 _CONTENDED: Final = "Others change keys at this moment: no key was changed."
 _FOREIGN: Final = "Some API keys are sealed with a key that this process does not have: no key was changed."
 _ADVICE: Final = "DOGUBAKO_REQUEST_STATE_KEY must be that of the other processes; see docs/scale.md for changing it."
@@ -171,8 +171,8 @@ class SharedKeys:
         try:
             await self._hash.refresh()
             done = await self._hash.change(compute)
-        except Unavailable:
-            raise BusyError(_AWAY, hint=hint) from None
+        except Unavailable as error:
+            raise BusyError(_AWAY.format(reason=error.reason), hint=hint) from None
         if not done:
             raise BusyError(_CONTENDED, hint=hint)
 

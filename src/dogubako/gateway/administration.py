@@ -155,7 +155,7 @@ class ServerAdministration:
         """Forget the tokens of this caller, or of all callers where they share them."""
         with observed(self._observer, _call("sign-out", name, caller, door), None, changing=True):
             account, flows = self._account(name, caller)
-            flows.sign_ins.of(account).sign_out(name)
+            await flows.sign_ins.of(account).sign_out(name)
 
     def _account(self, name: str, caller: Caller) -> tuple[str, SignInFlows]:
         """The caller whose sign-in it is, empty for the one of all callers. Only administrators make that one."""

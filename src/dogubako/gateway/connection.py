@@ -13,7 +13,7 @@ from dogubako.gateway.definitions import Definitions
 from dogubako.gateway.handshake import connect
 from dogubako.gateway.http_link import HttpLink
 from dogubako.gateway.isolation import Program, isolated, variables_for
-from dogubako.gateway.link import Link, Message, UpstreamError, UpstreamLost
+from dogubako.gateway.link import Link, Message, UpstreamError, UpstreamLost, WrongConfiguration
 from dogubako.gateway.messages import encoded
 from dogubako.gateway.pending_requests import Acknowledged, Answered, Failed
 from dogubako.gateway.session import Era, UpstreamSession
@@ -75,10 +75,22 @@ def link_of(settings: ServerSettings, *, auth: Any = None) -> Link:
     """The transport of a server. `auth` signs its HTTP requests, where somebody has signed in."""
     if settings.kind == "sse":
         return SseLink(settings, auth=auth)
-    if settings.command is None:
-        return HttpLink(settings, auth=auth)
+    return HttpLink(settings, auth=auth) if settings.command is None else StdioLink(_command_of(settings))
+
+
+def why_not_startable(settings: ServerSettings) -> str | None:
+    """Why a server cannot be started on this machine; None if nothing is known against it."""
+    try:
+        if settings.command is not None:
+            _command_of(settings).resolved()
+    except WrongConfiguration as error:
+        return str(error)
+    return None
+
+
+def _command_of(settings: ServerSettings) -> ChildCommand:
     program = Program(
-        command=settings.command,
+        command=settings.command or "",
         args=settings.args,
         cwd=settings.cwd,
         folders=settings.folders,
@@ -87,14 +99,12 @@ def link_of(settings: ServerSettings, *, auth: Any = None) -> Link:
     )
     env = {name: value.get_secret_value() for name, value in settings.env.items()}
     command, *args = isolated(settings.run_as, program, env.get("PATH"))
-    return StdioLink(
-        ChildCommand(
-            command=command,
-            args=args,
-            env={**variables_for(settings.run_as), **env},
-            cwd=settings.cwd,
-            memory_limit=settings.memory_limit * _MEGABYTE or None,
-        )
+    return ChildCommand(
+        command=command,
+        args=args,
+        env={**variables_for(settings.run_as), **env},
+        cwd=settings.cwd,
+        memory_limit=settings.memory_limit * _MEGABYTE or None,
     )
 
 

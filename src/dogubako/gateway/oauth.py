@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
@@ -19,9 +20,10 @@ from mcp.shared.auth import (
 )
 from pydantic import BaseModel
 
+from dogubako.contract.errors import BusyError
 from dogubako.gateway.link import SignInRequired, UpstreamLost
 from dogubako.gateway.settings import ServerSettings
-from dogubako.gateway.sign_ins import RedirectTarget, ShowAddress, SignInFailed, Tokens
+from dogubako.gateway.sign_ins import NewTokens, RedirectTarget, ShowAddress, SignInFailed, Tokens
 from dogubako.outbound.http import CONNECT_SECONDS, trusted
 
 # How long a person may take to sign in.
@@ -30,6 +32,7 @@ _REQUEST_SECONDS: Final = 30.0
 # Refresh a little before the token expires.
 _EARLY_SECONDS: Final = 30.0
 _LONG_AGO: Final = 1.0
+_NOT_REFRESHED: Final = "Its token cannot be refreshed now."
 _PATH: Final = "/callback"
 _DONE_PAGE: Final = b"<!doctype html><title>Dogubako</title><p>You are signed in. You may close this page."
 _PROBE: Final = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
@@ -50,14 +53,18 @@ class TokenStorage:
         """Everything that is stored."""
         return self._stored.read()
 
-    def keep(self, **models: BaseModel | None) -> None:
+    async def keep(self, **models: BaseModel | None) -> None:
         """Store what a refresh needs beside the token."""
         known = {name: model for name, model in models.items() if model is not None}
-        self._stored.write(**{name: model.model_dump(mode="json", exclude_none=True) for name, model in known.items()})
+        dumped = {name: model.model_dump(mode="json", exclude_none=True) for name, model in known.items()}
+        await self._stored.write(**dumped)
 
     def wrote(self, changed: float) -> bool:
-        """Whether the file has this time because of us."""
+        """Whether the tokens changed at this time because of us."""
         return self._stored.written_at == changed
+
+    def lock(self) -> AbstractAsyncContextManager[None]:
+        return self._stored.lock()
 
     async def get_tokens(self) -> OAuthToken | None:
         tokens = self._stored.read().get("tokens")
@@ -65,14 +72,14 @@ class TokenStorage:
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
         expires_at = time.time() + tokens.expires_in - _EARLY_SECONDS if tokens.expires_in else None
-        self._stored.write(tokens=tokens.model_dump(mode="json", exclude_none=True), expires_at=expires_at)
+        await self._stored.write(tokens=tokens.model_dump(mode="json", exclude_none=True), expires_at=expires_at)
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
         client = self._stored.read().get("client")
         return OAuthClientInformationFull.model_validate(client) if client else None
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        self._stored.write(client=client_info.model_dump(mode="json", exclude_none=True))
+        await self._stored.write(client=client_info.model_dump(mode="json", exclude_none=True))
 
 
 class Signer(OAuthClientProvider):
@@ -116,6 +123,12 @@ class Signer(OAuthClientProvider):
             if response.status_code == 401 and self.context.current_tokens is tokens:
                 # Refresh it, if that is possible, before somebody has to sign in again.
                 self.context.token_expiry_time = _LONG_AGO
+        async with self.context.lock:
+            if self._has_to_refresh():
+                async with self._alone():
+                    self._take_stored()
+                    if self._has_to_refresh():
+                        await self._handle_refresh_response((yield await self._refresh_token()))
         flow = super().async_auth_flow(request)
         try:
             outgoing = await anext(flow)
@@ -125,6 +138,30 @@ class Signer(OAuthClientProvider):
             return
         finally:
             await flow.aclose()
+            if self.context.current_tokens is None:
+                # The next request looks whether somebody has signed in again.
+                self._initialized = False
+
+    def _has_to_refresh(self) -> bool:
+        return not self.context.is_token_valid() and self.context.can_refresh_token()
+
+    @asynccontextmanager
+    async def _alone(self) -> AsyncIterator[None]:
+        """Be the only process that refreshes this token: a refresh token often counts once."""
+        async with AsyncExitStack() as stack:
+            try:
+                await stack.enter_async_context(self._tokens.lock())
+            except BusyError as error:
+                raise UpstreamLost(f"{_NOT_REFRESHED} {error.message}", may_have_run=False) from error
+            yield
+
+    def _take_stored(self) -> None:
+        """Use the token that another process has refreshed meanwhile."""
+        kept, known = self._tokens.kept, self.context.current_tokens
+        stored = OAuthToken.model_validate(kept["tokens"]) if kept.get("tokens") else None
+        if stored is not None and (known is None or stored.access_token != known.access_token):
+            self.context.current_tokens = stored
+            self.context.token_expiry_time = kept.get("expires_at")
 
     async def _initialize(self) -> None:
         await super()._initialize()
@@ -140,12 +177,7 @@ class Signer(OAuthClientProvider):
 
     async def _handle_token_response(self, response: httpx2.Response) -> None:
         await super()._handle_token_response(response)
-        self._tokens.keep(metadata=self.context.oauth_metadata, resource=self.context.protected_resource_metadata)
-
-    async def _refresh_token(self) -> httpx2.Request:
-        # Another process may have refreshed it, and a refresh token often counts once.
-        self.context.current_tokens = await self._tokens.get_tokens() or self.context.current_tokens
-        return await super()._refresh_token()
+        await self._tokens.keep(metadata=self.context.oauth_metadata, resource=self.context.protected_resource_metadata)
 
     async def _handle_refresh_response(self, response: httpx2.Response) -> bool:
         if response.status_code >= 500 or response.status_code == 429:
@@ -173,7 +205,8 @@ def signer(settings: ServerSettings, stored: Tokens) -> httpx2.Auth:
     storage = TokenStorage(stored)
     if settings.client_id and settings.client_secret and not stored.read().get("tokens"):
         secret = settings.client_secret.get_secret_value()
-        return ClientCredentialsOAuthProvider(settings.url or "", storage, settings.client_id, secret)
+        # Every process asks for a token of its own: a stored one would look like a person's sign-in.
+        return ClientCredentialsOAuthProvider(settings.url or "", TokenStorage(NewTokens()), settings.client_id, secret)
     return Signer(settings, storage)
 
 

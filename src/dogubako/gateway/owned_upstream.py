@@ -43,6 +43,9 @@ _FINISH_SECONDS: Final = 20.0
 # As much as a message between processes may hold, with what is around it.
 _MOST_BYTES: Final = 8 * 1024 * 1024 - 1024
 _ENDED: Final = "The process that runs it ended during the call."
+_NOT_STARTED: Final = "It could not be started ({error}); the log of the process that runs it has the reason."
+# How long a process waits after an error that nobody foresaw.
+_AGAIN_SECONDS: Final = 5.0
 
 
 def connector(
@@ -90,6 +93,8 @@ class OwnedUpstream(Upstream):
         # Calls of other processes that run here.
         self._serving: set[asyncio.Task[Any]] = set()
         self._leaving = False
+        # Why this process, which owns the server, cannot run it.
+        self._fault: str | None = None
 
     @property
     def state(self) -> UpstreamState:
@@ -104,7 +109,7 @@ class OwnedUpstream(Upstream):
             # The client of Redis swallows a cancellation while it connects.
             while task is None or not task.cancelling():
                 self._moved.clear()
-                work = self._own() if self._owners.owns(self._topic) else self._follow()
+                work = self._keep_owning() if self._owners.owns(self._topic) else self._follow()
                 working = asyncio.create_task(work)
                 try:
                     await self._moved.wait()
@@ -116,13 +121,25 @@ class OwnedUpstream(Upstream):
                     await asyncio.wait({working})
         finally:
             self._set_state("stopped")
-            await self._owners.leave(self._topic)
+            await self._owners.leave(self._topic, self._moved.set)
 
     async def _finish_calls(self) -> None:
         """Finish the calls of other processes before the server ends. New ones wait for the next owner."""
         self._leaving = True
         if self._serving:
             await asyncio.wait(self._serving, timeout=_FINISH_SECONDS)
+
+    async def _keep_owning(self) -> None:
+        """Run the server. After an error that nobody foresaw, callers are told at once, and it is tried again."""
+        while True:
+            try:
+                await self._own()
+            except Exception as error:
+                log.error("Running an MCP server for all failed", server=self.name, exc_info=error)
+                self._fault = _NOT_STARTED.format(error=type(error).__name__)
+                self._set_state("unreachable", self._fault)
+                self._have_all_look()
+            await asyncio.sleep(_AGAIN_SECONDS)
 
     async def _own(self) -> None:
         log.info("This process runs an MCP server for all", server=self.name)
@@ -131,7 +148,7 @@ class OwnedUpstream(Upstream):
         assert isinstance(local, Upstream)
         local.on_state = self._tell_all
         local.subscribed |= self.subscribed
-        self._local = local
+        self._local, self._fault = local, None
         try:
             await local.run()
         finally:
@@ -139,6 +156,7 @@ class OwnedUpstream(Upstream):
             self._set_state("starting", "Another process takes it over.")
 
     async def _follow(self) -> None:
+        self._fault = None
         owner = self._owners.owner_of(self._topic)
         if owner is None:
             self._set_state("unreachable", "The processes that share it cannot agree on one that runs it.")
@@ -158,9 +176,10 @@ class OwnedUpstream(Upstream):
 
     def _tell_all(self) -> None:
         """Have others look. What they see would be kept for long if it were sent to all of them."""
-        if self._local is None or self._local.state.name == "stopped":
-            return
+        if self._local is not None and self._local.state.name != "stopped":
+            self._have_all_look()
 
+    def _have_all_look(self) -> None:
         async def send() -> None:
             with suppress(NotDelivered):
                 await self._messages.broadcast(self._topic, encoded({"changed": True}))
@@ -191,6 +210,8 @@ class OwnedUpstream(Upstream):
         while True:
             if (local := self._local) is not None:
                 return await local.answered(method, params, context)
+            if self._fault is not None:
+                raise UpstreamLost(self._fault, may_have_run=False)
             owner = self._owners.owner_of(self._topic)
             if owner is not None and not self._owners.owns(self._topic):
                 try:
@@ -264,6 +285,8 @@ class OwnedUpstream(Upstream):
             return encoded(await said_to(context.conversation, message["said"])) if context is not None else b"{}"
         if (local := self._local) is not None and not self._leaving:
             return await self._served(local, message, sender)
+        if self._fault is not None and not self._leaving:
+            return encoded({"lost": [self._fault, False], "state": asdict(self._state)})
         if "changed" in message:
             await self._look(sender)
         return encoded({"moved": True})

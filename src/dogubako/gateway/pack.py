@@ -16,6 +16,7 @@ from dogubako.contract.metadata import Effect
 from dogubako.contract.offload import has_more_values, offload
 from dogubako.contract.pack import HealthCheck, Host, MissingSetting, Pack
 from dogubako.engine.registration import RegistrationError
+from dogubako.gateway.connection import why_not_startable
 from dogubako.gateway.definitions import Definitions, DefinitionStore, Item
 from dogubako.gateway.names import Names
 from dogubako.gateway.owned_upstream import connector
@@ -369,6 +370,8 @@ class ServerPack(Pack[ServerSettings, UpstreamCalls]):
     async def check(self, settings: ServerSettings, client: UpstreamCalls) -> Sequence[HealthCheck]:
         """A server that is down costs no other one anything, so it is a warning."""
         state, held = self.state, self.judgement.held
+        if state.name == "stopped" and (reason := why_not_startable(self.server)) is not None:
+            state = UpstreamState(name="broken_configuration", reason=reason)
         works = state.name in ("ready", "sleeping", "starting", "stopped")
         reason = f": {state.reason}" if state.reason else ""
         name = "not started here" if state.name == "stopped" else state.name.replace("_", " ")

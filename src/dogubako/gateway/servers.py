@@ -14,6 +14,7 @@ from dogubako.gateway.pack import LONGEST_INSTRUCTIONS, ServerPack, ServerParts
 from dogubako.gateway.pins import Pins
 from dogubako.gateway.settings import MissingReferenceError, ServerSettings, read_server, resolve
 from dogubako.gateway.sign_in_flows import SignInFlows
+from dogubako.gateway.sign_in_stores import FileSignIns
 from dogubako.gateway.sign_ins import SignIns
 from dogubako.gateway.upstream import Upstream
 from dogubako.gateway.upstream_calls import UpstreamClient
@@ -103,9 +104,8 @@ class Servers:
 
 def configured_servers(sources: Sources, settings: Settings, packs: Sequence[PackState], *, lazy: bool) -> Servers:
     """The servers of the settings, beside these packs, whose names and tools no server can have."""
-    sign_ins = SignIns(
-        DefinitionStore(settings.data_dir), lambda: load("dogubako.gate.credential_vault").vault_of(settings)
-    )
+    store = DefinitionStore(settings.data_dir)
+    sign_ins = SignIns(FileSignIns(store, lambda: load("dogubako.gate.credential_vault").vault_of(settings)))
     found = ServerSources(
         connect=partial(Upstream, sign_ins=sign_ins),
         sign_ins=sign_ins,

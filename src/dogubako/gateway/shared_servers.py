@@ -100,6 +100,8 @@ class SharedServers:
 
     async def remove(self, name: str) -> None:
         await self._put(name, ServerRecord(removed=True))
+        if self._servers.sources.sign_ins is not None:
+            await self._servers.sources.sign_ins.forget(name)
 
     async def approve(self, name: str, tools: Sequence[str] | None) -> None:
         pack = self._servers.named(name)

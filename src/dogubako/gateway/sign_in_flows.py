@@ -8,6 +8,8 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import structlog
 
+from dogubako.contract.storage import NoReply, NotDelivered, ProcessMessages, SharedStore
+from dogubako.gateway.messages import decoded, encoded
 from dogubako.gateway.settings import ServerSettings
 from dogubako.gateway.sign_ins import RedirectTarget, SignInFailed, SignIns
 
@@ -19,6 +21,9 @@ RETURN_PAGE: Final = "/console/signed-in"
 _MOST_FLOWS: Final = 200
 # How long the server may take to exchange a code for tokens.
 _FINISH_SECONDS: Final = 60.0
+# How long it is known which process began a sign-in: as long as a person may take.
+_BEGUN_SECONDS: Final = 600.0
+_TOPIC: Final = "sign-in"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -44,6 +49,13 @@ class SignInFlows:
         self.sign_ins = sign_ins
         self._base = base
         self._flows: dict[tuple[str, str], _Flow] = {}
+        self._messages: ProcessMessages | None = None
+        self._store: SharedStore | None = None
+
+    def share(self, messages: ProcessMessages, store: SharedStore) -> None:
+        """Let browsers come back to any process: it asks the one that began the sign-in to complete it."""
+        self._messages, self._store = messages, store
+        messages.handle(_TOPIC, self._hear)
 
     def page_of(self, server: str) -> str:
         """The page of the console on which a caller signs in at a server; empty if there is none."""
@@ -75,6 +87,9 @@ class SignInFlows:
         either: set[asyncio.Future[Any]] = {flow.task, flow.address}
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if flow.address.done():
+            if self._store is not None and self._messages is not None and redirect_uri:
+                process = self._messages.process.encode()
+                await self._store.put(f"sign-in {flow.state}", process, ttl=_BEGUN_SECONDS)
             return flow.address.result()
         if not flow.task.cancelled() and (error := flow.task.exception()) is not None:
             raise error if isinstance(error, SignInFailed) else SignInFailed("The sign-in could not be begun.")
@@ -82,6 +97,33 @@ class SignInFlows:
 
     async def finish(self, owner: str, query: Mapping[str, str]) -> str:
         """Complete the sign-in that this caller began, with what its browser brought. Returns the server's name."""
+        begun_by = await self._begun_by(query.get("state", ""))
+        if begun_by is None or self._messages is None:
+            return await self._finish_here(owner, query)
+        try:
+            message = encoded({"owner": owner, "query": dict(query)})
+            reply = decoded(await self._messages.request(begun_by, _TOPIC, message))
+        except (NotDelivered, NoReply):
+            raise SignInFailed("The process that began this sign-in has ended. Begin again.") from None
+        if not isinstance(reply, dict) or "server" not in reply:
+            raise SignInFailed(str(reply.get("failed", "")) if isinstance(reply, dict) else "The sign-in failed.")
+        return str(reply["server"])
+
+    async def _begun_by(self, state: str) -> str | None:
+        """The other process that began a sign-in; None if it was this one, or nobody knows."""
+        if self._store is None or self._messages is None or any(one.state == state for one in self._flows.values()):
+            return None
+        process = await self._store.get(f"sign-in {state}") if state else None
+        return process.decode() if process is not None and process.decode() != self._messages.process else None
+
+    async def _hear(self, payload: bytes, sender: str) -> bytes:
+        message = decoded(payload)
+        try:
+            return encoded({"server": await self._finish_here(message["owner"], message["query"])})
+        except SignInFailed as error:
+            return encoded({"failed": str(error)})
+
+    async def _finish_here(self, owner: str, query: Mapping[str, str]) -> str:
         state = query.get("state", "")
         found = [(key[1], flow) for key, flow in self._flows.items() if key[0] == owner and flow.state == state != ""]
         if not found or found[0][1].query.done():

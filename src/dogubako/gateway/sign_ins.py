@@ -1,30 +1,17 @@
-"""Sign-ins at servers that want OAuth: where their tokens are kept, and who signs requests with them.
+"""Sign-ins at servers that want OAuth: who signs requests with their tokens, and how a person signs in."""
 
-Tokens are encrypted like the credentials of callers (`gate/credential_vault.py`), one file for each server, and one for
-each caller that signed in at it. A file opens only for the server and the caller that it was made for.
-"""
-
-import hashlib
 from collections.abc import Awaitable, Callable
-from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
-
-import msgspec
+from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dogubako._lazy import load
-from dogubako.contract.credentials import Credential
-from dogubako.gateway.definitions import DefinitionStore, read_json, write_json
+from dogubako.contract.errors import DogubakoError
+from dogubako.gateway.sign_in_stores import Account, SignInStore
 
 if TYPE_CHECKING:
     import httpx2
 
-    from dogubako.gate.credential_vault import CredentialVault
     from dogubako.gateway.settings import ServerSettings
-
-_KIND: Final = "oauth"
-# The owner of the sign-in that all callers share. No caller has this id.
-_OWNER: Final = "servers"
 
 # Shows a person the address to sign in at.
 ShowAddress = Callable[[str], Awaitable[None]]
@@ -33,21 +20,23 @@ ShowAddress = Callable[[str], Awaitable[None]]
 class SignIns:
     """The sign-ins at all servers, of one caller or of all. Another process may sign in while this one runs."""
 
-    def __init__(self, store: DefinitionStore, open_vault: "Callable[[], CredentialVault]", caller: str = "") -> None:
+    def __init__(self, store: SignInStore, caller: str = "") -> None:
         self._store = store
-        self._open_vault = open_vault
         # Empty for the sign-in that all callers share.
         self._caller = caller
         self._signers: dict[str, tuple[float, httpx2.Auth]] = {}
 
-    @cached_property
-    def _vault(self) -> "CredentialVault":
-        # Opened late: cryptography is slow to import, and most servers want no sign-in.
-        return self._open_vault()
+    def keep_in(self, store: SignInStore) -> None:
+        """Keep all sign-ins there. Called before any server is connected."""
+        self._store = store
 
     def of(self, caller: str) -> "SignIns":
         """The sign-ins of one caller, by the id that nobody else has."""
-        return SignIns(self._store, self._open_vault, caller)
+        return SignIns(self._store, caller)
+
+    def opened(self) -> AbstractAsyncContextManager[None]:
+        """For one command: read what is stored, and close the connection at the end."""
+        return self._store.opened()
 
     def is_signed_in(self, server: str) -> bool:
         """Whether there are tokens for a server."""
@@ -59,14 +48,18 @@ class SignIns:
         has_own_key = any(name.lower() == "authorization" for name in settings.headers)
         # A caller that has not signed in must not act as our client.
         as_client = settings.client_secret is not None and not self._caller
-        if has_own_key or not (changed or as_client):
+        if has_own_key or not (changed or as_client) or self._is_of_another(server, settings):
             return None
         known = self._signers.get(server)
-        # Our own refreshes change the file as well; the signer keeps what it wrote.
+        # Our own refreshes change the tokens as well; the signer keeps what it wrote.
         if known is None or (known[0] != changed and not getattr(known[1], "wrote", lambda time: False)(changed)):
             known = (changed, load("dogubako.gateway.oauth").signer(settings, StoredTokens(self, server)))
             self._signers[server] = known
         return known[1]
+
+    def _is_of_another(self, server: str, settings: "ServerSettings") -> bool:
+        """Whether the tokens are those of another address that had this name before. They are not sent to this one."""
+        return self.read(server).get("url", settings.url) != settings.url
 
     async def sign_in(
         self,
@@ -84,44 +77,41 @@ class SignIns:
         if not await load("dogubako.gateway.oauth").sign_in(settings, fresh, show, redirect_target):
             return False
         try:
-            self.write(server, fresh.read())
+            await self._store.write(self._at(server), {**fresh.read(), "url": settings.url})
         except OSError as error:
             raise SignInFailed(f"The sign-in cannot be stored: {error.strerror}.") from error
+        except DogubakoError as error:
+            raise SignInFailed(f"The sign-in cannot be stored. {error.message}") from error
         self._signers.pop(server, None)
         return True
 
-    def sign_out(self, server: str) -> None:
+    async def sign_out(self, server: str) -> None:
         """Forget the tokens of a server."""
         self._signers.pop(server, None)
-        self._path(server).unlink(missing_ok=True)
+        await self._store.remove(self._at(server))
+
+    async def forget(self, server: str) -> None:
+        """Forget the tokens of all callers for a server that is no more."""
+        await self._store.forget(server)
 
     def changed_at(self, server: str) -> float:
         """When the tokens of a server last changed; 0 if there are none."""
-        try:
-            return self._path(server).stat().st_mtime
-        except OSError:
-            return 0.0
+        return self._store.changed_at(self._at(server))
 
     def read(self, server: str) -> dict[str, Any]:
         """What is stored; empty if there is nothing that can be decrypted."""
-        sealed = read_json(self._path(server))
-        opened = self._vault.open(self._caller or _OWNER, server, sealed) if isinstance(sealed, str) else None
-        try:
-            kept = msgspec.json.decode(opened.key) if opened is not None else {}
-        except msgspec.DecodeError:
-            kept = {}
-        return kept if isinstance(kept, dict) else {}
+        return self._store.read(self._at(server))
 
-    def write(self, server: str, kept: dict[str, Any]) -> None:
-        """Store tokens. Raises OSError if that is not possible."""
-        secret = Credential(key=msgspec.json.encode(kept).decode())
-        write_json(self._path(server), self._vault.seal(self._caller or _OWNER, server, secret))
+    async def write(self, server: str, kept: dict[str, Any]) -> None:
+        """Store tokens that were refreshed. Raises OSError if that is not possible."""
+        await self._store.write(self._at(server), kept, refreshed=True)
 
-    def _path(self, server: str) -> Path:
-        if not self._caller:
-            return self._store.path(server, _KIND)
-        # An id may hold any character, of an OAuth subject for example.
-        return self._store.path(server, f"{_KIND}-{hashlib.sha256(self._caller.encode()).hexdigest()[:32]}")
+    def lock(self, server: str) -> AbstractAsyncContextManager[None]:
+        """Refresh the tokens of a server inside, as the only process that does."""
+        return self._store.lock(self._at(server))
+
+    def _at(self, server: str) -> Account:
+        return Account(server, self._caller)
 
 
 class Tokens(Protocol):
@@ -132,7 +122,9 @@ class Tokens(Protocol):
 
     def read(self) -> dict[str, Any]: ...
 
-    def write(self, **changes: Any) -> None: ...
+    async def write(self, **changes: Any) -> None: ...
+
+    def lock(self) -> AbstractAsyncContextManager[None]: ...
 
 
 class StoredTokens:
@@ -151,9 +143,12 @@ class StoredTokens:
     def read(self) -> dict[str, Any]:
         return self._sign_ins.read(self.server)
 
-    def write(self, **changes: Any) -> None:
-        self._sign_ins.write(self.server, {**self.read(), **changes})
+    async def write(self, **changes: Any) -> None:
+        await self._sign_ins.write(self.server, {**self.read(), **changes})
         self.written_at = self._sign_ins.changed_at(self.server)
+
+    def lock(self) -> AbstractAsyncContextManager[None]:
+        return self._sign_ins.lock(self.server)
 
 
 class NewTokens:
@@ -167,8 +162,11 @@ class NewTokens:
     def read(self) -> dict[str, Any]:
         return self._kept
 
-    def write(self, **changes: Any) -> None:
+    async def write(self, **changes: Any) -> None:
         self._kept |= changes
+
+    def lock(self) -> AbstractAsyncContextManager[None]:
+        return nullcontext()
 
 
 class RedirectTarget(NamedTuple):

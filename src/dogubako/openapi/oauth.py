@@ -138,7 +138,11 @@ class SignedIn:
             token, ends = str(self._kept["token"]), self._kept.get("ends")
             if token != refused and (ends is None or ends > time.time()):
                 return token
-            return await self._refreshed()
+            async with self._stored.lock():
+                # Another process may have refreshed it, or somebody has signed out.
+                if self.scheme and self._kept["token"] != token:
+                    return str(self._kept["token"])
+                return await self._refreshed()
 
     async def _refreshed(self) -> str:
         name, kept = self._connections.name, self._kept
@@ -151,7 +155,7 @@ class SignedIn:
         granted = await _granted(answer, name)
         self._kept = {**kept, **_kept(granted, kept["refresh_token"])}
         try:
-            self._stored.write(**self._kept)
+            await self._stored.write(**self._kept)
             self._seen = self._stored.changed_at
         except OSError as error:
             # It works until this process ends.
@@ -215,7 +219,7 @@ async def sign_in(
         answer = await _requested(connections, flow["tokenUrl"], form, client_of(settings))
         granted = await _granted(answer, connections.name)
         address = flow.get("refreshUrl") or flow["tokenUrl"]
-        stored.write(scheme=scheme_name, openapi=settings.openapi, token_url=address, **_kept(granted))
+        await stored.write(scheme=scheme_name, openapi=settings.openapi, token_url=address, **_kept(granted))
     except TimeoutError as error:
         raise SignInFailed("Nobody signed in within ten minutes.") from error
     except oauth.OAuthFlowError as error:

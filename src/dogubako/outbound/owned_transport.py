@@ -73,7 +73,7 @@ class OwnedTransport(httpx2.AsyncBaseTransport):
         if self._joined:
             self._joined = False
             self._local = None
-            await self._owners.leave(self._topic)
+            await self._owners.leave(self._topic, self._moved)
 
     async def _join(self) -> None:
         async with self._joining:

@@ -3,10 +3,14 @@
 Every process reads two streams: its own inbox, and one for all. A key that expires tells whether a process is alive;
 sending looks at it in the same step, so a message to a process that is gone was certainly not delivered. Streams keep
 messages while a connection is broken. Messages are encrypted, and bound to the stream that they were put into.
+A request is taken out of the inbox before it is worked on. Whoever asked takes it back when the process is gone: only
+one of the two succeeds, so a request that was taken back was certainly not done. A process works on each number of
+another one once: whoever can write into Redis cannot have a request done again by copying it.
 """
 
 import asyncio
 import secrets
+from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from itertools import count
@@ -37,6 +41,8 @@ _MOST_KEPT: Final = 10_000
 MOST_BYTES: Final = 8 * 1024 * 1024
 # Messages that were read are removed when they are so many bytes.
 _MOST_READ_BYTES: Final = 1024 * 1024
+# Requests of each other process whose numbers are remembered; older ones are refused.
+_MOST_NUMBERS: Final = 1_000
 # Requests that one process works on at the same time.
 _MOST_HANDLED: Final = 1_000
 # How often a reply is sent, until the process that asked can be reached.
@@ -50,9 +56,15 @@ _CANCEL: Final = "cancel"
 # Adds a message to an inbox if its process is alive.
 _SEND: Final = """
 if redis.call('EXISTS', KEYS[2]) == 0 then return 0 end
-redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[2], '*', 'message', ARGV[1])
+local id = redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[2], '*', 'message', ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
-return 1
+return id
+"""
+# Takes requests out of an inbox. Returns which of them were there.
+_CLAIM: Final = """
+local taken = {}
+for i, id in ipairs(ARGV) do taken[i] = redis.call('XDEL', KEYS[1], id) end
+return taken
 """
 
 
@@ -62,6 +74,11 @@ class _Message(msgspec.Struct, frozen=True, array_like=True):
     # The number of a request, which its reply repeats; 0 where none is expected.
     number: int
     payload: bytes
+
+    @property
+    def is_request(self) -> bool:
+        """Whether a reply is expected."""
+        return self.number != 0 and self.topic not in (_REPLY, _FAILED, _CANCEL)
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -76,11 +93,14 @@ class RedisMessages:
         self._shared = shared
         self._cipher = SharedCipher(shared, _PURPOSE)
         self._send_script = shared.client.register_script(_SEND)
+        self._claim_script = shared.client.register_script(_CLAIM)
         self._inbox, self._all = shared.name("inbox", self.process), shared.name("inbox")
         self._alive = shared.name("process", self.process)
         self._handlers: dict[str, MessageHandler] = {}
         self._numbers = count(1)
         self._waiting: dict[int, asyncio.Future[bytes]] = {}
+        # The last requests of each process.
+        self._numbers_of: dict[str, deque[int]] = {}
         # How many bytes are read until those that were read are removed.
         self._unread = _MOST_READ_BYTES
         # Running handlers by who asked and the number of the request.
@@ -106,8 +126,8 @@ class RedisMessages:
         number = next(self._numbers)
         reply = self._waiting[number] = asyncio.get_running_loop().create_future()
         try:
-            await self._send(process, topic, number, payload)
-            return await self._replied(process, reply)
+            id_ = await self._send(process, topic, number, payload)
+            return await self._replied(process, id_, reply)
         except asyncio.CancelledError:
             with suppress(NotDelivered):
                 await self._send(process, _CANCEL, number, b"")
@@ -115,13 +135,22 @@ class RedisMessages:
         finally:
             del self._waiting[number]
 
-    async def _replied(self, process: str, reply: "asyncio.Future[bytes]") -> bytes:
+    async def _replied(self, process: str, id_: bytes, reply: "asyncio.Future[bytes]") -> bytes:
         while True:
             await asyncio.wait([reply], timeout=_RENEW_SECONDS)
             if reply.done():
                 return reply.result()
             if not await self.is_alive(process):
+                with suppress(Unavailable):
+                    if await self._claim(self._shared.name("inbox", process), [id_]):
+                        # Nobody read it, and nobody will.
+                        raise NotDelivered
                 raise NoReply
+
+    async def _claim(self, inbox: str, ids: list[bytes]) -> set[bytes]:
+        """Take requests out of an inbox, or raise Unavailable. Returns those that were still there."""
+        taken = await self._shared.run(lambda: self._claim_script(keys=[inbox], args=ids), inbox)
+        return {id_ for id_, was_there in zip(ids, taken, strict=True) if was_there}
 
     async def is_alive(self, process: str) -> bool:
         try:
@@ -131,17 +160,19 @@ class RedisMessages:
         except Unavailable:
             return True
 
-    async def _send(self, process: str, topic: str, number: int, payload: bytes) -> None:
+    async def _send(self, process: str, topic: str, number: int, payload: bytes) -> bytes:
         inbox = self._shared.name("inbox", process)
         message = self._sealed(inbox, topic, number, payload)
         keys = [inbox, self._shared.name("process", process)]
         lifetime = round(_INBOX_SECONDS * 1000)
         try:
-            sent = await self._shared.run_script(self._send_script, keys, message, _MOST_KEPT, lifetime)
+            args = [message, _MOST_KEPT, lifetime]
+            sent = await self._shared.run(lambda: self._send_script(keys=keys, args=args), inbox)
         except Unavailable:
             raise NotDelivered from None
-        if not sent:
+        if not isinstance(sent, bytes):
             raise NotDelivered
+        return sent
 
     def _sealed(self, stream: str, topic: str, number: int, payload: bytes) -> bytes:
         if len(payload) > MOST_BYTES:
@@ -190,25 +221,48 @@ class RedisMessages:
                 continue
             for stream, entries in found or ():
                 name = stream.decode()
-                for id_, fields in entries:
-                    last[name] = id_
-                    sealed = fields.get(_FIELD, b"")
-                    self._unread -= len(sealed) if name == self._inbox else 0
-                    self._take(name, sealed)
+                last[name] = entries[-1][0]
+                messages = [(id_, fields.get(_FIELD, b"")) for id_, fields in entries]
+                self._unread -= sum(len(sealed) for _, sealed in messages) if name == self._inbox else 0
+                await self._take_all(name, messages)
             if self._unread < 0:
                 self._unread = _MOST_READ_BYTES
                 with suppress(*broken):
                     # Nobody else reads this inbox; what was read would fill the Redis.
                     await reader.xtrim(self._inbox, minid=last[self._inbox], approximate=False)
 
-    def _take(self, stream: str, sealed: bytes) -> None:
+    async def _take_all(self, stream: str, messages: list[tuple[bytes, bytes]]) -> None:
+        opened = [(id_, message) for id_, sealed in messages if (message := self._opened(stream, sealed)) is not None]
+        requests = [id_ for id_, message in opened if message.is_request]
+        taken = await self._claimed(requests) if requests else set()
+        for id_, message in opened:
+            if not message.is_request or (id_ in taken and self._is_first(message)):
+                self._take(message)
+
+    def _is_first(self, message: _Message) -> bool:
+        """Whether no request of this number came from its process before."""
+        numbers = self._numbers_of.setdefault(message.sender, deque(maxlen=_MOST_NUMBERS))
+        if message.number in numbers or (len(numbers) == _MOST_NUMBERS and message.number < min(numbers)):
+            log.error("A request of another process came twice, and is not done again", topic=message.topic)
+            return False
+        numbers.append(message.number)
+        return True
+
+    async def _claimed(self, requests: list[bytes]) -> set[bytes]:
+        """Take requests out of the inbox of this process, as soon as Redis answers."""
+        while True:
+            with suppress(Unavailable):
+                return await self._claim(self._inbox, requests)
+            await asyncio.sleep(_PAUSE_SECONDS)
+
+    def _opened(self, stream: str, sealed: bytes) -> _Message | None:
         plain = self._cipher.open(stream, sealed)
         try:
-            message = _decode(plain) if plain is not None else None
+            return _decode(plain) if plain is not None else None
         except msgspec.DecodeError:
-            message = None
-        if message is None:
-            return
+            return None
+
+    def _take(self, message: _Message) -> None:
         if message.topic in (_REPLY, _FAILED):
             self._settle(message)
         elif message.topic == _CANCEL:

@@ -27,7 +27,30 @@ LONGEST_PAUSE_SECONDS: Final = 30.0
 
 
 class Unavailable(Exception):  # noqa: N818 - a signal to whoever can do without the service
-    """The service failed, took too long, or was not called."""
+    """The service failed, took too long, or was not called. `reason` goes on after its name."""
+
+    def __init__(self, reason: str = "does not answer") -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+# What errors of the client library mean for whoever runs the Redis, by the names of their classes.
+_REASONS: Final = {
+    "AuthenticationError": "refuses the user or the password",
+    "AuthenticationWrongNumberOfArgsError": "refuses the user or the password",
+    "NoPermissionError": "does not allow its user what is needed",
+    "ReadOnlyError": "is a replica that takes no changes",
+    "OutOfMemoryError": "is out of memory",
+    "BusyLoadingError": "is still loading its data",
+    "MasterNotFoundError": "has no master",
+    "MasterDownError": "has no master",
+    "ClusterDownError": "is a cluster that is down",
+}
+
+
+def reason_of(error: BaseException, otherwise: str = "does not answer") -> str:
+    """Why a Redis could not be used, as the rest of a sentence about it."""
+    return _REASONS.get(type(error).__name__, otherwise)
 
 
 class CircuitBreaker:
@@ -49,6 +72,7 @@ class CircuitBreaker:
         self._pause = 0.0
         self._open_until = 0.0
         self._probing = False
+        self._reason = reason_of(TimeoutError())
 
     async def run(self, work: Callable[[], Awaitable[ResultT]]) -> ResultT:
         """Do the work within its timeout, or raise Unavailable."""
@@ -59,7 +83,7 @@ class CircuitBreaker:
         except self._failures as error:
             self._fail(error, probe)
             # Without the cause, which would keep the buffers of a broken connection alive.
-            raise Unavailable from None
+            raise Unavailable(self._reason) from None
         finally:
             if probe:
                 self._probing = False
@@ -71,11 +95,12 @@ class CircuitBreaker:
         if not self._pause:
             return False
         if self._probing or time.monotonic() < self._open_until:
-            raise Unavailable
+            raise Unavailable(self._reason)
         self._probing = True
         return True
 
     def _fail(self, error: Exception, probe: bool) -> None:
+        self._reason = reason_of(error)
         if not self._pause:
             self._pause = FIRST_PAUSE_SECONDS
             reason = type(error).__name__

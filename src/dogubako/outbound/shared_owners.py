@@ -71,15 +71,21 @@ class RedisOwners:
         with suppress(Unavailable):
             await self._look()
 
-    async def leave(self, name: str) -> None:
-        owned = self.owns(name)
-        self._moved.pop(name, None)
-        self._owners.pop(name, None)
-        self._missed.pop(name, None)
-        if owned:
-            with suppress(Unavailable, NotDelivered):
+    async def leave(self, name: str, moved: Callable[[], None]) -> None:
+        async with self._looking:
+            if self._moved.get(name) != moved:
+                # Whoever joined since, in this process, goes on with what it owns.
+                return
+            owned = self.owns(name)
+            del self._moved[name]
+            self._owners.pop(name, None)
+            self._missed.pop(name, None)
+            if not owned:
+                return
+            with suppress(Unavailable):
                 await self._shared.run_script(self._leave_script, [self._key(name)], self.messages.process)
-                await self.messages.broadcast(_TOPIC, name.encode())
+        with suppress(NotDelivered):
+            await self.messages.broadcast(_TOPIC, name.encode())
 
     async def _hear(self, payload: bytes, sender: str) -> None:
         if (name := payload.decode()) in self._moved and not self.owns(name):

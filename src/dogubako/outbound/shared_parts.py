@@ -3,10 +3,11 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from dogubako.key_ring import KeyRing
 from dogubako.outbound.process_messages import RedisMessages
+from dogubako.outbound.sealed_records import SealedRecords
 from dogubako.outbound.shared_news import SharedNews
 from dogubako.outbound.shared_owners import RedisOwners
-from dogubako.outbound.shared_records import SharedRecords
 from dogubako.outbound.shared_redis import SharedRedis
 from dogubako.outbound.shared_sessions import RedisSessions
 from dogubako.outbound.shared_store import RedisStore
@@ -25,7 +26,8 @@ class SharedParts:
         self.messages = RedisMessages(self.redis)
         self.owners = RedisOwners(self.redis, self.messages)
         self.sessions = RedisSessions(self.redis, self.messages.process)
-        self.servers = SharedRecords(self.redis, "servers", settings.data_dir / "servers" / "shared.json")
+        self.sign_ins = SealedRecords(self.redis, "sign-ins", ring=KeyRing.of_credentials(settings))
+        self.servers = SealedRecords(self.redis, "servers", path=settings.data_dir / "servers" / "shared.json")
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

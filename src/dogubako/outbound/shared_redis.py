@@ -13,7 +13,15 @@ from typing import Any, Final, TypeVar
 from dogubako.contract.pack import HealthCheck
 from dogubako.contract.redis_address import RedisAddress, parse_redis_address
 from dogubako.key_ring import KeyRing
-from dogubako.outbound.redis_cache import CircuitBreaker, ThrottledLog, Unavailable, close, failures, refusals
+from dogubako.outbound.redis_cache import (
+    CircuitBreaker,
+    ThrottledLog,
+    Unavailable,
+    close,
+    failures,
+    reason_of,
+    refusals,
+)
 from dogubako.outbound.redis_client import operation_limit, redis_client
 from dogubako.settings import Settings, SettingsError
 
@@ -29,6 +37,8 @@ _SUBSCRIBED_SECONDS: Final = 30.0
 _CANCEL_AGAIN_SECONDS: Final = 0.1
 _WAITING_SECONDS: Final = 30.0
 _FIND_NODES_SECONDS: Final = 5.0
+_PROBE_MILLISECONDS: Final = 1000
+_ADVICE: Final = "Look at its user (ACL), maxmemory and replication; docs/scale.md says what is needed."
 # How long a key counts as in use after a process said that it seals with it, and how often processes say so.
 _IN_USE_SECONDS: Final = 60.0
 _SAY_SECONDS: Final = 15.0
@@ -93,21 +103,24 @@ class SharedRedis:
         prefix = f"{{{self._prefix}}}" if self._address.kind == "cluster" else self._prefix
         return ":".join((prefix, *parts))
 
-    async def run(self, work: Callable[[], Awaitable[ResultT]]) -> ResultT:
-        """Run commands within the timeout, or raise Unavailable. What Redis refuses is unavailable, too."""
-        return await self._breaker.run(lambda: self._unless_refused(work))
+    async def run(self, work: Callable[[], Awaitable[ResultT]], key: str = "") -> ResultT:
+        """Run commands within the timeout, or raise Unavailable. What Redis refuses is unavailable, too.
+
+        `key` is named where a command is refused.
+        """
+        return await self._breaker.run(lambda: self._unless_refused(work, key))
 
     async def run_script(self, script: Any, keys: Sequence[str], *args: str | int | bytes) -> int:
         """Run a script of `register_script` that returns a number, or raise Unavailable."""
-        return int(await self.run(lambda: script(keys=keys, args=args)) or 0)
+        return int(await self.run(lambda: script(keys=keys, args=args), keys[0]) or 0)
 
-    async def _unless_refused(self, work: Callable[[], Awaitable[ResultT]]) -> ResultT:
+    async def _unless_refused(self, work: Callable[[], Awaitable[ResultT]], key: str) -> ResultT:
         try:
             return await work()
         except self._refusals as error:
             # Its text names the user and the key, and it may be a whole script.
-            self._refused.warn(error=type(error).__name__)
-            raise Unavailable from None
+            self._refused.warn(error=type(error).__name__, **({"key": key} if key else {}))
+            raise Unavailable(reason_of(error, f"refused a command for {key or 'a key'}")) from None
 
     def refresh_with(self, refresh: Refresh) -> None:
         """Call this on news, and twice a second. It may raise Unavailable."""
@@ -180,9 +193,12 @@ class SharedRedis:
         try:
             self._said_at = float("-inf")
             await self._say_key()
-        except Unavailable:
-            message = f"The Redis at {self.place} does not answer: {self._consequence}"
-            advice = "Start it, or change DOGUBAKO_SHARED."
+            # One without memory goes on with scripts that remove something first.
+            probe = self.name("probe")
+            await self.run(lambda: self.client.set(probe, b"1", px=_PROBE_MILLISECONDS), probe)
+        except Unavailable as error:
+            message = f"The Redis at {self.place} {error.reason}: {self._consequence}"
+            advice = "Start it, or change DOGUBAKO_SHARED." if error.reason == Unavailable().reason else _ADVICE
             return [HealthCheck(ok=False, subject=SUBJECT, message=message, advice=advice, severity="warning")]
         own = self.ring.sealing.id
         if foreign := sorted(self.sealing_ids - set(self.ring.ids)):

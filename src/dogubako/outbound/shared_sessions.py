@@ -189,8 +189,8 @@ class RedisSessions:
     async def _run(self, work: Callable[[], Awaitable[Any]]) -> Any:
         try:
             return await self._shared.run(work)
-        except Unavailable:
-            message = "The Redis that knows the sessions of all processes does not answer."
+        except Unavailable as error:
+            message = f"The Redis that knows the sessions of all processes {error.reason}."
             raise BusyError(message, hint="Try again in a moment: your session goes on.", retry_after=1) from None
 
     def _key(self, session: str) -> str:

@@ -47,7 +47,7 @@ end
 redis.call('PEXPIRE', KEYS[1], ARGV[5])
 return 1
 """
-_AWAY: Final = "The Redis that all processes share does not answer: nothing was changed."
+_AWAY: Final = "The Redis that all processes share {reason}: nothing was changed."
 _HELD: Final = "Others change the same thing at this moment: nothing was changed."
 
 
@@ -136,8 +136,10 @@ class RedisStore:
             try:
                 if await self._shared.run(lambda: self._shared.client.set(key, token, nx=True, px=lease)):
                     return
-            except Unavailable:
-                raise BusyError(_AWAY, hint="Try again in a moment; `dogubako doctor` says more.") from None
+            except Unavailable as error:
+                raise BusyError(
+                    _AWAY.format(reason=error.reason), hint="Try again in a moment; `dogubako doctor` says more."
+                ) from None
             pause = random.uniform(*_LOOK_SECONDS)  # noqa: S311
             if time.monotonic() + pause > deadline:
                 raise BusyError(_HELD, hint="Try again in a few seconds.", retry_after=5)

@@ -17,7 +17,7 @@ from dogubako.outbound.shared_redis import SharedRedis
 log = structlog.get_logger("dogubako.outbound")
 
 _UNKNOWN: Final = "This process has not been able to read which tools are switched off: the shared Redis is away."
-_AWAY: Final = "The Redis that all processes share does not answer: nothing was switched."
+_AWAY: Final = "The Redis that all processes share {reason}: nothing was switched."
 _CONTENDED: Final = "Others switch tools at this moment: nothing was switched."
 _ALONE: Final = "Switches are shared by several processes: use PATCH /v1/tools/{name} or the console."
 
@@ -49,8 +49,10 @@ class SharedSwitches:
         changes = _fields(states)
         try:
             done = await self._hash.change(lambda fields: changes)
-        except Unavailable:
-            raise BusyError(_AWAY, hint="Try again in a moment; `dogubako doctor` says more.") from None
+        except Unavailable as error:
+            raise BusyError(
+                _AWAY.format(reason=error.reason), hint="Try again in a moment; `dogubako doctor` says more."
+            ) from None
         if not done:
             raise BusyError(_CONTENDED, hint="Look at the tool, and try again.")
 

@@ -6,10 +6,13 @@ write into the queue can have a known task looked at once more, and nothing else
 """
 
 import asyncio
+import logging
 import secrets
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from itertools import cycle
 from typing import Any, Final, Self
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -17,8 +20,10 @@ import cloudpickle
 import structlog
 from docket import CurrentExecution, Docket, Execution, Worker, worker
 from docket.strikelist import StrikeList
+from redis.exceptions import RedisError
 
 from dogubako.contract.errors import BusyError
+from dogubako.contract.redis_address import parse_redis_address
 from dogubako.outbound.redis_cache import failures, refusals
 
 log = structlog.get_logger("dogubako.tasks")
@@ -33,9 +38,33 @@ _HEARTBEAT: Final = timedelta(seconds=10)
 _PAUSE_SECONDS: Final = 1.0
 _PUT_SECONDS: Final = 5.0
 _ANSWER_SECONDS: Final = 10
+_SILENT_SECONDS: Final = 60.0
 _RUN: Final = "run"
 _DELIVERED: Final = CurrentExecution()
 _NOTHING: Final = {b"args": cloudpickle.dumps(()), b"kwargs": cloudpickle.dumps({})}
+
+
+class _Outages(logging.Filter):
+    """Lets an error of Redis that Docket logs each second pass once a minute, in one line: our log has the outage."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._silent_until: dict[tuple[str, type], float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        if not isinstance(error, OSError | RedisError):
+            return True
+        key, now = (str(record.msg), type(error)), time.monotonic()
+        if now < self._silent_until.get(key, 0.0):
+            return False
+        self._silent_until[key] = now + _SILENT_SECONDS
+        record.msg = f"{record.getMessage()} ({type(error).__name__})"
+        record.args, record.exc_info, record.exc_text = (), None, None
+        return True
+
+
+logging.getLogger(worker.__name__).addFilter(_Outages())
 
 
 class _PlainExecution(Execution):
@@ -61,7 +90,11 @@ vars(worker)["Execution"] = _PlainExecution
 
 
 class _TaskDocket(Docket):
-    """A docket that does not read the list of strikes in Redis."""
+    """A docket that does not read the list of strikes in Redis, and whose name has the hash tag of our other keys."""
+
+    @property
+    def prefix(self) -> str:
+        return self.name
 
     @property
     def strike_list(self) -> StrikeList:
@@ -83,9 +116,9 @@ class _TaskWorker(Worker):
 class TaskQueue:
     """Passes ids of tasks to whichever process runs them. `url` is None for this process only."""
 
-    def __init__(self, name: str, url: str | None, run: Run, *, concurrency: int) -> None:
-        self._name = name
-        self._url = _waiting(url) if url is not None else f"memory://{secrets.token_hex(8)}"
+    def __init__(self, prefix: str, url: str | None, run: Run, *, concurrency: int) -> None:
+        self._name = _name(prefix, url)
+        self._urls = cycle(_waiting(url) if url is not None else [f"memory://{secrets.token_hex(8)}"])
         self._run = run
         # How many tasks this process runs at once; 0 if others run them.
         self._concurrency = concurrency
@@ -126,7 +159,8 @@ class TaskQueue:
 
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[Docket]:
-        queue = _TaskDocket(name=self._name, url=self._url, heartbeat_interval=_HEARTBEAT, execution_ttl=timedelta(0))
+        url = next(self._urls)
+        queue = _TaskDocket(name=self._name, url=url, heartbeat_interval=_HEARTBEAT, execution_ttl=timedelta(0))
         queue.tasks.clear()
         queue.register(self._taking(), [_RUN])
         async with queue:
@@ -179,8 +213,19 @@ class TaskQueue:
             await asyncio.wait(self._runs)
 
 
-def _waiting(url: str) -> str:
-    """The address with another timeout than that of short operations: a worker waits for messages."""
+def _name(prefix: str, url: str | None) -> str:
+    """What the keys of the queue begin with. In a cluster, all keys of one server are in one slot."""
+    is_cluster = url is not None and parse_redis_address(url).kind == "cluster"
+    return f"{{{prefix}}}:tasks" if is_cluster else f"{prefix}:tasks"
+
+
+def _waiting(url: str) -> list[str]:
+    """The address with another timeout than that of short operations: a worker waits for messages.
+
+    Docket takes one node of a cluster, and finds the others. Which one is tried next, after one was down.
+    """
     parts = urlsplit(url)
     options = {**dict(parse_qsl(parts.query)), "socket_timeout": str(_ANSWER_SECONDS)}
-    return urlunsplit(parts._replace(query=urlencode(options)))
+    user, at, hosts = parts.netloc.rpartition("@")
+    nodes = hosts.split(",") if parse_redis_address(url).kind == "cluster" else [hosts]
+    return [urlunsplit(parts._replace(netloc=f"{user}{at}{node}", query=urlencode(options))) for node in nodes]

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
+from dogubako.key_ring import key_id_of
 from dogubako.outbound.shared_cipher import SharedCipher
 from dogubako.outbound.shared_redis import SharedRedis
 from dogubako.tasks.records import TaskRecord, decode_record, encode_record
@@ -15,15 +16,16 @@ from dogubako.tasks.store import KEPT, too_many
 LEASE_SECONDS: Final = 15.0
 _MANY: Final = 1_000_000
 _PURPOSE: Final = b"dogubako tasks"
-# Removes expired tasks from the lists of a caller, counts the rest, and adds one.
+# Removes expired tasks from the lists of a caller and of all, counts those of the caller, and adds one.
 _CREATE: Final = """
 redis.call('ZREMRANGEBYSCORE', KEYS[2], 0, ARGV[3])
 redis.call('ZREMRANGEBYSCORE', KEYS[3], 0, ARGV[3])
+redis.call('ZREMRANGEBYSCORE', KEYS[4], 0, ARGV[3])
 if redis.call('ZCARD', KEYS[3]) >= tonumber(ARGV[5]) then return 0 end
 if redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[6]) then return 0 end
 redis.call('HSET', KEYS[1], 'revision', ARGV[7], 'record', ARGV[2])
 redis.call('PEXPIREAT', KEYS[1], ARGV[4])
-for at = 2, 3 do
+for at = 2, 4 do
   redis.call('ZADD', KEYS[at], ARGV[4], ARGV[1])
   redis.call('PEXPIREAT', KEYS[at], ARGV[4])
 end
@@ -57,6 +59,7 @@ class RedisTaskStore:
         register: Any = shared.client.register_script
         self._create, self._save = register(_CREATE), register(_SAVE)
         self._claim, self._release = register(_CLAIM), register(_RELEASE)
+        self._all = shared.name("tasks-of", "all")
 
     async def create(self, record: TaskRecord, *, most: int) -> None:
         if not await self._stored(record, most):
@@ -66,7 +69,7 @@ class RedisTaskStore:
         await self._stored(record, _MANY)
 
     async def _stored(self, record: TaskRecord, most: int) -> bool:
-        keys = self._keys(record)
+        keys = (*self._keys(record), self._all)
         now, expires = round(time.time() * 1000), round(record.expires * 1000)
         arguments = (record.id, self._sealed(keys[0], record), now, expires, most, most * KEPT, record.revision)
         return bool(await self._shared.run_script(self._create, keys, *arguments))
@@ -77,6 +80,11 @@ class RedisTaskStore:
         plain = self._cipher.open(key, sealed) if isinstance(sealed, bytes) else None
         return decode_record(plain) if plain is not None else None
 
+    async def is_sealed_by_others(self, task_id: str) -> bool:
+        key = self._shared.name("task", task_id)
+        sealed = await self._shared.run(lambda: self._shared.client.hget(key, "record"))
+        return isinstance(sealed, bytes) and key_id_of(sealed) not in self._shared.ring.ids
+
     async def save(self, record: TaskRecord) -> bool:
         key, _, unfinished = self._keys(record)
         newer = msgspec.structs.replace(record, revision=record.revision + 1)
@@ -84,9 +92,15 @@ class RedisTaskStore:
         return bool(await self._shared.run_script(self._save, [key, unfinished], *arguments))
 
     async def ids_of(self, owner: str) -> list[str]:
-        kept, now = self._list("kept", owner), round(time.time() * 1000)
+        return await self._ids_in(self._list("kept", owner), _MANY)
+
+    async def newest_ids(self, most: int) -> list[str]:
+        return await self._ids_in(self._all, most)
+
+    async def _ids_in(self, name: str, most: int) -> list[str]:
+        now = round(time.time() * 1000)
         found = await self._shared.run(
-            lambda: self._shared.client.zrange(kept, "+inf", f"({now}", byscore=True, desc=True)
+            lambda: self._shared.client.zrange(name, "+inf", f"({now}", byscore=True, desc=True, offset=0, num=most)
         )
         return [one.decode() for one in found]
 

@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import random
 import secrets
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -21,11 +23,11 @@ from dogubako.contract.conversation import (
     InputRequired,
     capability_of,
 )
-from dogubako.contract.errors import BusyError, CapabilityRequiredError, DogubakoError
+from dogubako.contract.errors import AuthenticationError, BusyError, CapabilityRequiredError, DogubakoError
 from dogubako.contract.fair_queue import work_owner
 from dogubako.engine.input_requests import question_digest, read_answer
 from dogubako.engine.pipeline import Pipeline
-from dogubako.outbound.redis_cache import Unavailable
+from dogubako.outbound.redis_cache import ThrottledLog, Unavailable
 from dogubako.tasks.records import TaskRecord
 from dogubako.tasks.store import TaskChanges
 from dogubako.tasks.transitions import begun, finished, given_back, progressed
@@ -40,6 +42,8 @@ _PAUSE_SECONDS: Final = 1.0
 _PROGRESS_SECONDS: Final = 1.0
 # When another run holds the task, it is looked at again after the lease of that run.
 _LATER_SECONDS: Final = 20.0
+# When a caller holds as many places as it may, its next task is looked at again after this time.
+_TURN_SECONDS: Final = (1.0, 3.0)
 
 Restore = Callable[[TaskRecord], Caller]
 # Has a task delivered after so many seconds.
@@ -49,7 +53,15 @@ Deliver = Callable[[str, float], Awaitable[None]]
 class TaskRuns:
     """The tasks that run in this process."""
 
-    def __init__(self, pipeline: Pipeline, changes: TaskChanges, restore: Restore, deliver: Deliver) -> None:
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        changes: TaskChanges,
+        restore: Restore,
+        deliver: Deliver,
+        places: Callable[[], int] = lambda: 1,
+    ) -> None:
+        """`places` is how many tasks run at once."""
         self._pipeline = pipeline
         self._changes = changes
         self._restore = restore
@@ -57,6 +69,10 @@ class TaskRuns:
         self._running: dict[str, asyncio.Task[ToolResult]] = {}
         self._given_back: set[str] = set()
         self._takes = True
+        self._places = places
+        self._sealed_by_others = ThrottledLog("Tasks are sealed with a key that this process does not have")
+        # How many tasks of each caller run here.
+        self._held: Counter[str] = Counter()
 
     def cancel(self, task_id: str) -> None:
         """Stop a task that runs here. Other processes see that it was cancelled."""
@@ -77,6 +93,29 @@ class TaskRuns:
         if not self._takes:
             # It stays in the queue, for another process.
             raise asyncio.CancelledError
+        delivered = await self._when_available(lambda: self._changes.store.load(task_id))
+        if delivered is None and await self._when_available(lambda: self._changes.store.is_sealed_by_others(task_id)):
+            # Another process has the key, and is likely to get it next time.
+            self._sealed_by_others.warn()
+            await self._deliver(task_id, random.uniform(*_TURN_SECONDS))  # noqa: S311
+            return
+        if delivered is None or delivered.status != "working":
+            return
+        if self._leaves_no_place(delivered):
+            await self._deliver(task_id, random.uniform(*_TURN_SECONDS))  # noqa: S311
+            return
+        self._held[delivered.owner] += 1
+        try:
+            await self._run(task_id)
+        finally:
+            self._held[delivered.owner] -= 1
+            self._held += Counter()
+
+    def _leaves_no_place(self, record: TaskRecord) -> bool:
+        """Whether a caller would hold all places with this task. The last one is for others, if they can be known."""
+        return bool(record.caller_id) and 1 < self._places() <= self._held[record.owner] + 1
+
+    async def _run(self, task_id: str) -> None:
         run = secrets.token_hex(8)
         record = await self._when_available(lambda: self._begin(task_id, run))
         if record is None:
@@ -112,7 +151,16 @@ class TaskRuns:
         return None
 
     async def _call(self, record: TaskRecord, run: str) -> ToolResult:
-        call = ToolCall(
+        call = self._call_of(record, run)
+        try:
+            call = replace(call, caller=self._restore(record))
+        except DogubakoError as error:
+            # Its key was revoked meanwhile, for example.
+            return await self._pipeline.refuse(call, error)
+        return await self._pipeline.handle(call)
+
+    def _call_of(self, record: TaskRecord, run: str) -> ToolCall:
+        return ToolCall(
             name=record.tool,
             parameters=json.loads(record.parameters),
             options=record.options,
@@ -123,17 +171,14 @@ class TaskRuns:
             traceparent=record.traceparent,
             task=record.id,
         )
-        try:
-            call = replace(call, caller=self._restore(record))
-        except DogubakoError as error:
-            # Its key was revoked meanwhile, for example.
-            return await self._pipeline.refuse(call, error)
-        return await self._pipeline.handle(call)
 
     async def _watch(self, record: TaskRecord, run: str, work: "asyncio.Task[ToolResult]") -> None:
         """Wait for the end. Renew the lease, and stop a task that was cancelled, has expired or runs elsewhere."""
         store, task_id = self._changes.store, record.id
         while not (await asyncio.wait({work}, timeout=_WATCH_SECONDS))[0]:
+            if (error := self._revoked(record)) is not None:
+                await self._stop_revoked(record, run, work, error)
+                return
             with suppress(Unavailable):
                 held, current = await store.claim(task_id, run), await store.load(task_id)
                 if current is None and time.time() < record.expires:
@@ -141,6 +186,26 @@ class TaskRuns:
                     await store.restore(record)
                 elif not held or current is None or current.run != run:
                     work.cancel()
+
+    def _revoked(self, record: TaskRecord) -> DogubakoError | None:
+        """Why the caller that created a task may not run it any more; None if it may."""
+        try:
+            self._restore(record)
+        except AuthenticationError as error:
+            return error
+        except DogubakoError:
+            # Nobody can tell now.
+            return None
+        return None
+
+    async def _stop_revoked(
+        self, record: TaskRecord, run: str, work: "asyncio.Task[ToolResult]", error: DogubakoError
+    ) -> None:
+        work.cancel()
+        await asyncio.wait({work})
+        if work.cancelled():
+            result = await self._pipeline.refuse(self._call_of(record, run), error)
+            await self._when_available(lambda: self._finish(record, run, result))
 
     async def _end(self, record: TaskRecord, run: str, work: "asyncio.Task[ToolResult]") -> None:
         """Store how the run ended, as soon as that is possible. What was cancelled has ended already."""

@@ -16,7 +16,6 @@ from dogubako.contract.call import Caller, Door, Task, ToolCall, ToolResult
 from dogubako.contract.conversation import TASKS, InputAnswer
 from dogubako.contract.errors import BusyError, CapabilityRequiredError, NotFoundError, PayloadTooLargeError
 from dogubako.contract.output import Guidance, Json, Message, example_call
-from dogubako.contract.redis_address import parse_redis_address
 from dogubako.engine.events import observed
 from dogubako.engine.input_requests import written_answer
 from dogubako.engine.pipeline import Pipeline
@@ -30,14 +29,17 @@ from dogubako.tasks.transitions import answered, cancelled
 _OFF: Final = "Tasks are switched off on this server (DOGUBAKO_TASKS)."
 _NO_EXTRA: Final = "Tasks need the extra tasks: pip install 'dogubako[tasks]'."
 _ONE_PROCESS: Final = "Several processes serve this address: tasks need DOGUBAKO_SHARED=redis://…"
-_ONE_SERVER: Final = "Tasks need the address of one Redis server in DOGUBAKO_SHARED: not of a cluster, nor of Sentinel."
 # A task that waits for a process for so long is queued once more, when somebody asks for it.
 _QUEUED_SECONDS: Final = 30.0
+# How long the queue has to end after it was cancelled.
+_ENDING_SECONDS: Final = 3.0
 _ID_BYTES: Final = 16
 # They are kept until the task ends.
 _LONGEST_ARGUMENTS: Final = 1_000_000
 # What is recorded like a call.
 _CHANGES: Final = frozenset({"tasks/update", "tasks/cancel"})
+# Clients are told to look every second, and whoever has used up its calls must be able to stop a task.
+_UNCOUNTED: Final = frozenset({"tasks/get", "tasks/cancel"})
 # How often a task is looked at that another process may run.
 _LOOK_SECONDS: Final = 1.0
 
@@ -66,7 +68,7 @@ class Tasks:
         self._pipeline = pipeline
         self._settings = settings
         self.changes = TaskChanges(store or MemoryTaskStore())
-        self._runs = TaskRuns(pipeline, self.changes, restore, self._deliver)
+        self._runs = TaskRuns(pipeline, self.changes, restore, self._deliver, lambda: self.concurrency)
         self._in_memory = store is None
         self._sole_process = sole_process
         # Whether this process runs tasks of the shared queue.
@@ -85,8 +87,6 @@ class Tasks:
             return _OFF
         if self._in_memory and not self._sole_process:
             return _ONE_PROCESS
-        if self._settings.shared and parse_redis_address(self._settings.shared).kind != "server":
-            return _ONE_SERVER
         return None if find_spec("docket") is not None else _NO_EXTRA
 
     @asynccontextmanager
@@ -106,7 +106,9 @@ class Tasks:
         finally:
             self.drain()
             await self._runs.drain(self._drained_by - time.monotonic())
-            await asyncio.wait({self._worker})
+            while not (await asyncio.wait({self._worker}, timeout=_ENDING_SECONDS))[0]:
+                # The client of Redis swallows a cancellation while it connects.
+                self._worker.cancel()
             self._worker = self._queue = None
 
     def drain(self) -> None:
@@ -122,9 +124,7 @@ class Tasks:
         concurrency = self.concurrency if self._in_memory or self.works else 0
         # It takes longer than the event loop may stand still.
         module = await asyncio.to_thread(load, "dogubako.tasks.queue")
-        self._queue = module.TaskQueue(
-            f"{settings.shared_prefix}:tasks", settings.shared, self._runs.run, concurrency=concurrency
-        )
+        self._queue = module.TaskQueue(settings.shared_prefix, settings.shared, self._runs.run, concurrency=concurrency)
         self._loaded.set()
         await self._queue.work()
 
@@ -177,7 +177,7 @@ class Tasks:
         return TasksOf(self, caller)
 
     def through(self, door: Door, caller: Caller) -> "TasksOf":
-        """The tasks of a caller of this transport: requests count against its rate limit, and changes are recorded."""
+        """The tasks of a caller of this transport. Lists and answers are counted, and changes are recorded."""
         tasks = self.of(caller)
 
         @asynccontextmanager
@@ -185,7 +185,8 @@ class Tasks:
             call = ToolCall(name=method, caller=caller, door=door)
             recorded = method in _CHANGES
             with observed(self._pipeline.observers, call, None, changing=True) if recorded else nullcontext():
-                await self._pipeline.policy.check_rate(call)
+                if method not in _UNCOUNTED:
+                    await self._pipeline.policy.check_rate(call)
                 yield
 
         tasks.admit = admit
@@ -230,6 +231,14 @@ class Tasks:
             records = [await store.load(one) for one in await store.ids_of(caller.identity)]
         return [record.view() for record in records if record is not None and _owns(caller, record)]
 
+    async def newest(self, caller: Caller, most: int) -> Sequence[tuple[Task, str]]:
+        """The newest tasks that a caller may see, with the names of those who created them. Administrators see all."""
+        store, sees_all = self.changes.store, self._pipeline.policy.administers(caller)
+        with _in_words():
+            ids = await store.newest_ids(most) if sees_all else (await store.ids_of(caller.identity))[:most]
+            records = [await store.load(one) for one in ids]
+        return [(one.view(), one.caller().name) for one in records if one and (sees_all or _owns(caller, one))]
+
     async def _visible(self, task_id: str, caller: Caller) -> TaskRecord:
         """The record, if this caller may see it. Others do not learn that it exists."""
         with _in_words():
@@ -269,6 +278,10 @@ class TasksOf:
         async with self.admit("tasks/cancel"):
             await self._tasks.cancel(task_id, self._caller)
 
+    async def newest(self, most: int) -> Sequence[tuple[Task, str]]:
+        async with self.admit("tasks/list"):
+            return await self._tasks.newest(self._caller, most)
+
     async def all(self) -> Sequence[Task]:
         async with self.admit("tasks/list"):
             return await self._tasks.all_of(self._caller)
@@ -288,6 +301,6 @@ def _in_words() -> Iterator[None]:
     """Say that nobody can tell now, instead of that there is no such task."""
     try:
         yield
-    except Unavailable:
-        message = "The Redis with the tasks does not answer."
+    except Unavailable as error:
+        message = f"The Redis with the tasks {error.reason}."
         raise BusyError(message, hint="Try again in a moment; `dogubako doctor` says more.") from None

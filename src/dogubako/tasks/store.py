@@ -25,11 +25,17 @@ class TaskStore(Protocol):
 
     async def load(self, task_id: str) -> TaskRecord | None: ...
 
+    async def is_sealed_by_others(self, task_id: str) -> bool:
+        """Whether there is such a task, which this process lacks the key for."""
+
     async def save(self, record: TaskRecord) -> bool:
         """Replace the record that has the same revision. False if another one was stored meanwhile."""
 
     async def ids_of(self, owner: str) -> list[str]:
         """The tasks of a caller, the newest first."""
+
+    async def newest_ids(self, most: int) -> list[str]:
+        """The tasks of all callers, the newest first."""
 
     async def claim(self, task_id: str, run: str) -> bool:
         """Lease a task to a run. False if another run holds it. The holder renews it by claiming it again."""
@@ -69,6 +75,9 @@ class MemoryTaskStore:
         found = self._records.get(task_id)
         return decode_record(found[2]) if found is not None and found[0] > time.time() else None
 
+    async def is_sealed_by_others(self, task_id: str) -> bool:
+        return False
+
     async def save(self, record: TaskRecord) -> bool:
         current = await self.load(record.id)
         if current is None or current.revision != record.revision:
@@ -80,6 +89,10 @@ class MemoryTaskStore:
     async def ids_of(self, owner: str) -> list[str]:
         self._forget_expired()
         return [key for key, (_, whose, _) in reversed(self._records.items()) if whose == owner]
+
+    async def newest_ids(self, most: int) -> list[str]:
+        self._forget_expired()
+        return list(reversed(self._records))[:most]
 
     async def claim(self, task_id: str, run: str) -> bool:
         return True

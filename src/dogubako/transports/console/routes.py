@@ -42,7 +42,7 @@ from dogubako.transports.console.page import (
 )
 from dogubako.transports.console.recorder import CallRecorder
 from dogubako.transports.console.session import COOKIE, PATH, SESSION_SECONDS, Sessions
-from dogubako.transports.console.views import Views, audit, calls, keys, servers, setup, sign_ins, tools
+from dogubako.transports.console.views import Views, audit, calls, keys, servers, setup, sign_ins, tasks, tools
 from dogubako.transports.http.errors import log_problem
 from dogubako.transports.http.readiness import Readiness
 from dogubako.transports.http.request import header, read_body
@@ -77,6 +77,8 @@ ROUTES: Final = (
     ConsoleRoute(path="/tools/{name}/switch", name="tools", act=tools.switch, admin=True),
     ConsoleRoute(path="/calls", name="calls", show=calls.index),
     ConsoleRoute(path="/calls/{id}", name="calls", show=calls.show),
+    ConsoleRoute(path="/tasks", name="tasks", show=tasks.index),
+    ConsoleRoute(path="/tasks/{id}/cancel", name="tasks", act=tasks.cancel),
     ConsoleRoute(path="/services", name="services", show=setup.services, admin=True),
     ConsoleRoute(path="/services/{name}", name="services", show=servers.show, admin=True),
     ConsoleRoute(path="/services/{name}/approve", name="services", act=servers.approve, admin=True),
