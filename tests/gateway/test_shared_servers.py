@@ -188,7 +188,7 @@ async def test_while_redis_is_away_nothing_is_changed_and_a_start_knows_what_it_
         await add(here)
     real = SharedRedis.run
 
-    async def away(self: SharedRedis, work: Any) -> Any:
+    async def away(self: SharedRedis, work: Any, *_: Any) -> Any:
         raise Unavailable
 
     monkeypatch.setattr(SharedRedis, "run", away)
