@@ -45,9 +45,9 @@ process of its own serves it, packed as n8n does, and then as it comes through a
 
 *Our own time* is a call of `get_execution` over REST, less the time in which a bare client fetches the same bytes.
 *Memory* is the highest of a fresh server during its first large answer, less what it had before. *echo* is called
-{echo} times over REST, while {callers} callers always want the next large execution. The *result page* is one of a search
-engine, made larger than any real one. *Lists* are read over REST, executions page by page; what counts is the processor
-time of our server for each megabyte of JSON that the services send.
+{echo} times over REST, while {callers} callers always want the next large execution. The *result page* is one of a
+search engine, made larger than any real one. *Lists* are read over REST, executions page by page; what counts is the
+processor time of our server for each megabyte of JSON that the services send.
 
 ## How it is measured
 
