@@ -23,6 +23,7 @@ Half = Literal[
     "fifth",
     "sixth",
     "outside",
+    "seventh",
 ]
 Role = Literal["source", "culprit", "victim", "merge"]
 

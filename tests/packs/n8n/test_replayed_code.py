@@ -6,7 +6,7 @@ import pytest
 
 from dogubako.packs.n8n.diagnosis.report import Diagnosis
 
-from .made import JsonObject, as_read, failed_run, items, made, node, run
+from .made import JsonObject, as_read, cause_told, failed_run, items, made, node, run
 
 OF_NULL = "Cannot read properties of null (reading '{}') [line {}]"
 OF_UNDEFINED = "Cannot read properties of undefined (reading '{}') [line {}]"
@@ -70,7 +70,7 @@ def test_an_odd_item_is_blamed_where_the_code_took_others() -> None:
         code, OF_UNDEFINED.format("0", 2), {"name": "Ada L"}, {"name": "Plato"}, mode="runOnceForEachItem"
     )
 
-    assert report["origin"]["nodeName"] == "Make"
+    assert cause_told(report)["nodeName"] == "Make"
     assert "Plato" in report["explanation"]
 
 
@@ -78,7 +78,7 @@ def test_a_value_from_outside_is_not_blamed_on_an_item() -> None:
     code = "const r = await this.helpers.httpRequest({ url: 'x' });\nreturn r.rows.map((json) => ({ json }));"
     report = diagnosed(code, OF_UNDEFINED.format("map", 2), {"name": None})
 
-    assert report["origin"]["nodeName"] == "Use"
+    assert cause_told(report)["nodeName"] == "Use"
     assert "r.rows" in report["explanation"]
 
 

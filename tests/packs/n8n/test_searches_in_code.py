@@ -6,7 +6,7 @@ import pytest
 
 from dogubako.packs.n8n.diagnosis.report import Diagnosis
 
-from .made import JsonObject, as_read, failed_run, item, items, made, node, run
+from .made import JsonObject, as_read, cause_told, failed_run, item, items, made, node, run
 
 OF_NULL = "Cannot read properties of null (reading '{}') [line {}]"
 OF_UNDEFINED = "Cannot read properties of undefined (reading '{}') [line {}]"
@@ -68,7 +68,7 @@ def test_a_search_that_found_nothing_is_named_with_what_it_searched(
 ) -> None:
     report = diagnosed(code, message, data)
 
-    assert report["origin"]["nodeName"] == "Use"
+    assert cause_told(report)["nodeName"] == "Use"
     assert [one for one in says if one not in report["explanation"]] == []
 
 
@@ -115,7 +115,7 @@ def test_an_empty_list_that_was_reduced_is_traced_to_its_maker() -> None:
     code = "const best = $json.hits.reduce((a, b) => a.price < b.price ? a : b);\nreturn [{ json: best }];"
     report = diagnosed(code, "Reduce of empty array with no initial value", {"hits": []})
 
-    assert report["origin"]["nodeName"] == "Make"
+    assert cause_told(report)["nodeName"] == "Make"
     assert "hits is []" in report["explanation"]
 
 
@@ -123,7 +123,7 @@ def test_a_list_that_is_read_like_an_object_is_traced_to_its_maker() -> None:
     code = "return [{ json: { n: $input.first().json.patient.name.trim() } }];"
     report = diagnosed(code, OF_UNDEFINED.format("trim", 1), {"patient": [{"name": "Sato"}]})
 
-    assert report["origin"]["nodeName"] == "Make"
+    assert cause_told(report)["nodeName"] == "Make"
     assert "a list, so there is no name in it" in report["explanation"]
 
 
@@ -140,7 +140,7 @@ def test_a_file_under_another_name_is_named() -> None:
     assert "the item has attachment, from 'Make'" in report["explanation"]
 
 
-def test_a_value_that_code_computed_and_a_later_check_refused_is_probably_its_fault() -> None:
+def test_a_value_that_code_computed_and_a_later_check_refused_is_noticed() -> None:
     check = "const s = $json.sum;\nif (Number(s) > 100) throw new Error(`Sum ${s}`);\nreturn $input.all();"
     add = "let s = 0;\nfor (const one of $input.all()) s += one.json.count;\nreturn [{ json: { sum: s } }];"
     runs = {
@@ -150,8 +150,8 @@ def test_a_value_that_code_computed_and_a_later_check_refused_is_probably_its_fa
     }
     report = Diagnosis(as_read(made(runs, node("Add", add), node("Check", check)))).report()
 
-    assert report["origin"]["nodeName"] == "Add"
-    assert "probably" in report["explanation"]
+    assert report["noticed"]["nodeName"] == "Add"
+    assert report["values"] == ["sum is \"0105\" (string), made in 'Add' by { json: { sum: s } }];"]
 
 
 def test_code_that_writes_a_field_from_nothing_is_told_what_it_read() -> None:
@@ -164,7 +164,7 @@ def test_code_that_writes_a_field_from_nothing_is_told_what_it_read() -> None:
     }
     report = Diagnosis(as_read(made(runs, node("Pick", pick), node("Use", use)))).report()
 
-    assert report["origin"]["nodeName"] == "Pick"
+    assert cause_told(report)["nodeName"] == "Pick"
     assert "'Make' gave no customer.address" in report["explanation"]
 
 

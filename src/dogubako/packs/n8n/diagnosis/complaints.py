@@ -165,7 +165,10 @@ def _sent_fields(failure: Failure) -> Iterator[tuple[str, str]]:
     for text in texts(failure.settings.get("jsonBody")):
         yield from written_in(text)
     if sends_item(failure):
-        yield from ((name, f"$json[{json.dumps(name)}]") for name in keys_of(failure.scene.json(failure.places[0])))
+        yield from (
+            (name, f"$json[{json.dumps(name, ensure_ascii=False)}]")
+            for name in keys_of(failure.scene.json(failure.places[0]))
+        )
 
 
 def _first_having(scene: Scene, place: Place, names: tuple[str, ...]) -> Place:
@@ -292,7 +295,7 @@ def _written(failure: Failure, name: str) -> str | None:
         if isinstance(text, str) and len(text) <= _LONGEST_WRITTEN:
             found += islice((value for key, value in written_in(text) if key == name), 2)
     if not found and sends_item(failure) and name in keys_of(failure.scene.json(failure.places[0])):
-        return f"$json[{json.dumps(name)}]"
+        return f"$json[{json.dumps(name, ensure_ascii=False)}]"
     return found[0] if len(found) == 1 else None
 
 

@@ -33,6 +33,28 @@ def handed_down(parent: Scene, child: Scene, cause: Cause) -> Cause | None:
     return _mapped(parent, caller, cause.path)
 
 
+def told_giver(parent: Scene, child: Scene, cause: Cause) -> Cause:
+    """The cause with who in the parent made the items in which the child misses a name: either side can be wrong."""
+    place = cause.read[0] if cause.misread and cause.read else None
+    start = child.walk(place)[-1] if place is not None else None
+    if start is None or place is None or child.kind(start.node) not in _CALLED:
+        return cause
+    if not _keys(child, start) & _keys(child, place):
+        return cause
+    caller = _caller(parent, str(child.execution.id))
+    given = [one for one in parent.input_places(caller.run) if parent.json(one) == child.json(start)] if caller else []
+    if not given:
+        return cause
+    giver = next((one for one in parent.walk(given[0]) if parent.kind(one.node) not in PASSES), given[0])
+    problem = f"{cause.problem}; in the calling workflow '{giver.node}' gave it this item, so either side may be wrong"
+    return replace(cause, problem=problem, certain=False)
+
+
+def _keys(scene: Scene, place: Place) -> set[str]:
+    data = scene.json(place)
+    return set(data) if isinstance(data, Mapping) else set()
+
+
 def _mapped(parent: Scene, caller: RunPlace, path: tuple[str, ...]) -> Cause | None:
     """The expression by which the calling node fills this input of the sub-workflow."""
     inputs = parent.settings.get(caller.node, {}).get("workflowInputs")

@@ -19,7 +19,7 @@ _MOST_NAMES: Final = 4
 _MOST_ITEMS: Final = 200
 _MOST_CONDITIONS: Final = 10
 _MOST_KEYS: Final = 3
-_ONLY_FORM: Final = "they differ only in"
+ONLY_FORM: Final = "they differ only in"
 _ASKS_WHETHER_THERE: Final = frozenset({"exists", "notExists", "empty", "notEmpty"})
 
 
@@ -80,6 +80,14 @@ def one_way(scene: Scene) -> Cause | None:
     return None
 
 
+def conditions_read(settings: Mapping[str, Any]) -> list[Reference]:
+    """What the conditions of a branch read."""
+    read = [
+        one for each in conditions_of(settings)[:_MOST_CONDITIONS] for one in references_in(str(each.get("leftValue")))
+    ]
+    return list({(one.node, one.names): one for one in read}.values())
+
+
 def way_of(scene: Scene, name: str, output: int) -> str:
     if scene.kind(name) == "if":
         return "true" if output == 0 else "false"
@@ -102,12 +110,15 @@ def _with_reason(scene: Scene, at: RunPlace, head: str, tail: str) -> Cause:
     place = next(iter(scene.input_places(at.run)), None)
     shown = Place(node=at.node, run=at.index, output=0, item=0)
     plain = Cause(node=at.node, problem=f"{head}{tail}", place=shown, walk=(place,) if place else (), certain=False)
-    tested = [
-        _with_condition(scene, at, plain, condition, reference, where)
+    found = [
+        (condition, reference, where)
         for condition in conditions_of(scene.settings.get(at.node, {}))[:_MOST_CONDITIONS]
         for reference in references_in(str(condition.get("leftValue")))
         for where in scene.places_read(reference, place, at.run)[:1]
     ]
+    # A condition that is met is not the one that decided, where another is not met.
+    unmet = [one for one in found if _is_met(scene.value(one[2], one[1].names), one[0]) is False]
+    tested = [_with_condition(scene, at, plain, *one) for one in (unmet or found)]
     if tested:
         return next((one for one in tested if one.certain), tested[0])
     field = scene.settings.get(at.node, {}).get("fieldToSplitOut")
@@ -117,8 +128,26 @@ def _with_reason(scene: Scene, at: RunPlace, head: str, tail: str) -> Cause:
     if isinstance(field, str) and place is not None and scene.value(place, tuple(field.split("."))) == []:
         maker = trace_value(scene, place, tuple(field.split(".")), "").node
         return plain.with_problem(f"{plain.problem}; it splits {field}, an empty list, from '{maker}'")
-    reason = _merge_reason(scene, at)
-    return replace(plain, problem=f"{plain.problem}{reason}", certain=_ONLY_FORM in reason)
+    reason = unpaired_keys(scene, at)
+    return replace(plain, problem=f"{plain.problem}{reason}", certain=ONLY_FORM in reason)
+
+
+def _is_met(value: Any, condition: Mapping[str, Any]) -> bool | None:
+    """Whether a plain condition is met; None where that is not known here."""
+    operator, right = condition.get("operator"), condition.get("rightValue")
+    operation = operator.get("operation") if isinstance(operator, Mapping) else None
+    if only_reference(condition.get("leftValue")) is None or (isinstance(right, str) and right.startswith("=")):
+        return None
+    there = not is_absent(value) and value is not None
+    known = {
+        "exists": there,
+        "notExists": not there,
+        "empty": not there or value in ("", [], {}),
+        "notEmpty": there and value not in ("", [], {}),
+        "contains": right in value if isinstance(value, str) and isinstance(right, str) else None,
+        "equals": value == right if isinstance(value, str) and isinstance(right, str) else None,
+    }
+    return known.get(str(operation))
 
 
 def _with_condition(
@@ -143,7 +172,7 @@ def _with_condition(
     if right is not None and found:
         condition = {**condition, "rightValue": scene.value(found[0], right.names)}
     compared = _compared(reference, value, condition)
-    return replace(plain, problem=f"{plain.problem}; {compared}", certain=_ONLY_FORM in compared)
+    return replace(plain, problem=f"{plain.problem}; {compared}", certain=ONLY_FORM in compared)
 
 
 def _tested_value(scene: Scene, where: Place, names: tuple[str, ...]) -> Any:
@@ -182,13 +211,13 @@ def _compared(reference: Reference, value: Any, condition: Mapping[str, Any]) ->
 
 def _small_difference(value: Any, right: Any) -> str:
     if type(value) is not type(right):
-        return f": {_ONLY_FORM} type" if str(value) == str(right) else ""
+        return f": {ONLY_FORM} type" if str(value) == str(right) else ""
     if not isinstance(value, str) or value == right:
         return ""
     if value.strip().casefold() == right.strip().casefold():
-        return f": {_ONLY_FORM} case or spaces"
+        return f": {ONLY_FORM} case or spaces"
     if value.strip() and _bare(value) == _bare(right):
-        return f": {_ONLY_FORM} accents, or characters that do not show"
+        return f": {ONLY_FORM} accents, or characters that do not show"
     return ""
 
 
@@ -198,9 +227,9 @@ def _bare(text: str) -> str:
     return "".join(sign for sign in signs if not combining(sign) and sign.isprintable() and not sign.isspace())
 
 
-def _merge_reason(scene: Scene, at: RunPlace) -> str:
-    """The keys of both sides of a merge that found no pair."""
-    sides = scene.inputs(at.run) if scene.kind(at.node) == "merge" else []
+def unpaired_keys(scene: Scene, at: RunPlace) -> str:
+    """The keys of both sides of a merge or a comparison that found no pair."""
+    sides = scene.inputs(at.run) if scene.kind(at.node) in ("merge", "compareDatasets") else []
     keys = _merge_keys(scene.settings.get(at.node, {}))
     if keys is not None and len(sides) > 1:
         values = [_key_values(scene, side, key) for side, key in zip(sides, keys, strict=False)]
@@ -299,7 +328,7 @@ def field_not_there(scene: Scene) -> Cause | None:
             near = near_names([str(key) for key in data], named[1]) if isinstance(data, Mapping) else []
             there = f"; they have {near[0]}" if near else ""
             problem = f"it reads {named[1]}, which no item has{there}"
-            return Cause(node=at.node, problem=problem, place=place, walk=(place,))
+            return Cause(node=at.node, problem=problem, place=place, walk=(place,), certain=bool(near))
     return None
 
 

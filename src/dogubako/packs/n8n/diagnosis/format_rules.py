@@ -58,7 +58,7 @@ def body_broken(failure: Failure) -> Cause | None:
         if len(text) >= _LONGEST_TEMPLATE or _EXPRESSION.fullmatch(text[1:].strip()):
             continue
         if not _is_json(_filled(text[1:])):
-            return Cause(node=failure.node, problem=f"the JSON in its parameter {key} is written wrongly")
+            return Cause(node=failure.node, problem=f"the JSON in its parameter {key} is written wrongly", own=True)
         return _breaking_value(failure, key, text[1:])
     return None
 
@@ -85,7 +85,10 @@ def _explained(failure: Failure, key: str, reference: Reference, place: Place, v
     if isinstance(value, (list, dict)):
         return failure.trace(reference, place, "which is no text; JSON.stringify() would write it as JSON")
     if quoted or not isinstance(value, str):
-        return failure.trace(reference, place, "whose quotes or line breaks make the JSON invalid")
+        told = (
+            f"whose quotes or line breaks make the JSON of '{failure.node}' invalid: JSON.stringify() would escape it"
+        )
+        return replace(failure.trace(reference, place, told), certain=False)
     others = [one for at, one in failure.values(reference) if at != place] or [
         failure.scene.value(one, reference.names) for one in failure.scene.siblings(place)
     ]

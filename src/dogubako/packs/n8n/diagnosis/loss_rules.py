@@ -8,7 +8,7 @@ from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.references import Reference, references_in, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.spelling import near_names
-from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, is_numeric, shown_value, trace_missing
+from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, is_numeric, shown_value, trace_missing, trace_value
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
 _MOST_ITEMS: Final = 200
@@ -41,7 +41,7 @@ def only_one_item(scene: Scene) -> Cause | None:
         node, given = scene.nodes.get(at.node), scene.execution.items_given_to(at.run)
         if node is None or given < 2 or len(at.run.outputs[0] or () if at.run.outputs else ()) != 1:
             continue
-        if node.execute_once:
+        if node.execute_once and _ONE_ITEM.search(repr(scene.settings.get(at.node, {}))):
             problem = f"it is set to execute once, so it worked on the first of its {given} items only"
             return Cause(node=at.node, problem=problem, certain=False)
         settings = scene.settings.get(at.node, {})
@@ -79,7 +79,10 @@ def unpaired_dropped(scene: Scene) -> Cause | None:
         counts = {len(one.items) for one in sides}
         if len(sides) > 1 and len(counts) > 1 and 0 not in counts:
             told = " and ".join(f"{len(one.items)} from '{one.node}'" for one in sides)
-            problem = f"it joins items by their position and was given {told}: those without a partner are dropped"
+            problem = (
+                f"it joins items by their position and was given {told}: those without a partner are dropped, "
+                "and behind one that is missing the others do not belong together"
+            )
             return Cause(node=at.node, problem=problem, certain=False)
     return None
 
@@ -114,7 +117,9 @@ def split_no_list(scene: Scene) -> Cause | None:
         for place in scene.input_places(at.run)[:_MOST_ITEMS] if isinstance(field, str) else ():
             value = scene.value(place, tuple(str(field).split(".")))
             if isinstance(value, str):
+                maker = trace_value(scene, place, tuple(str(field).split(".")), "").node
                 problem = f"it splits {field}, which is {shown_value(value)} and no list, so the item stays one"
+                problem = f"{problem}; it comes so from '{maker}'"
                 return Cause(node=at.node, problem=problem, place=place, walk=(place,))
     return None
 
@@ -143,8 +148,13 @@ def summarized_otherwise(scene: Scene) -> Cause | None:
         for place, row in [(place, row) for row in _summed(settings) for place in places]:
             value = scene.value(place, tuple(str(row.get("field")).split(".")))
             if row.get("aggregation") in _CALCULATES and isinstance(value, str) and not is_numeric(value):
+                path = tuple(str(row["field"]).split("."))
+                maker = trace_value(scene, place, path, "").node
                 problem = f"its {row['aggregation']} of {row['field']} leaves out {shown_value(value)}, no number"
-                return Cause(node=at.node, problem=problem, place=place, walk=(place,))
+                # Among numbers, a text may be left out on purpose.
+                alone = all(isinstance(scene.value(one, path), str) for one in places)
+                problem = f"{problem}; it comes so from '{maker}'"
+                return Cause(node=at.node, problem=problem, place=place, walk=(place,), certain=alone)
         grouped = str(settings.get("fieldsToSplitBy") or "")
         for name in [one.strip() for one in grouped.split(",") if one.strip()]:
             if places and all(is_absent(scene.value(one, tuple(name.split(".")))) for one in places):

@@ -184,7 +184,7 @@ def _not_split(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
         return None
     having = list(takewhile(lambda place: not is_absent(scene.value(place, (whole,))), walk))
     problem = f"it gives out one field called {visible(whole)}: the columns of the table were not taken apart"
-    return Cause(node=having[-1].node, problem=problem, place=having[-1], walk=tuple(having))
+    return Cause(node=having[-1].node, problem=problem, place=having[-1], walk=tuple(having), own=True)
 
 
 def _meant(scene: Scene, reader: str, path: Path, data: Any) -> str | None:
@@ -244,7 +244,8 @@ def _switched_off(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
         node = scene.nodes.get(place.node)
         if node is not None and node.disabled and path[0] in written_names(scene, place.node):
             problem = f"it is disabled, so it does not make {'.'.join(path)}"
-            return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk[: walk.index(place) + 1]))
+            way = tuple(walk[: walk.index(place) + 1])
+            return Cause(node=place.node, problem=problem, place=place, walk=way, own=True)
     return None
 
 
@@ -271,7 +272,8 @@ def _calculated_without(scene: Scene, path: Path, walk: list[Place]) -> Cause | 
             near = next((one for parent in given if (one := near_name(scene.json(parent), named[1]))), None)
             there = f"; they have {near}" if near else ""
             problem = f"it reads {named[1]}, which no item has{there}"
-            return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk[: walk.index(place) + 1]))
+            way = tuple(walk[: walk.index(place) + 1])
+            return Cause(node=place.node, problem=problem, place=place, walk=way, own=near is not None)
     return None
 
 
@@ -286,7 +288,7 @@ def _not_renamed(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
             hint = f"; there is {visible(near)}" if near else ""
             problem = f"it renames {visible(old)} to {path[0]}, but the item has no {visible(old)}{hint}"
             way = tuple(walk[: walk.index(place) + 1])
-            return Cause(node=place.node, problem=problem, place=place, walk=way)
+            return Cause(node=place.node, problem=problem, place=place, walk=way, own=near is not None)
     return None
 
 
@@ -304,7 +306,8 @@ def _not_waited(scene: Scene, name: str, walk: list[Place]) -> Cause | None:
         options = scene.settings.get(place.node, {}).get("options")
         if isinstance(options, Mapping) and options.get("waitForSubWorkflow") is False:
             problem = f"it does not wait for its sub-workflow (waitForSubWorkflow), so there is no {name} from it"
-            return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk[: walk.index(place) + 1]))
+            way = tuple(walk[: walk.index(place) + 1])
+            return Cause(node=place.node, problem=problem, place=place, walk=way, own=True)
     return None
 
 
@@ -324,7 +327,9 @@ def _misnamed(scene: Scene, reader: str, path: Path, near: str, walk: list[Place
     made_up = near in written_names(scene, writer.node) and writer != _source(scene, walk)
     if made_up and not _is_read_elsewhere(scene, other, reader):
         problem = f"there is no {name}, but a field called {'.'.join(other)}, first written here"
-        return Cause(node=writer.node, problem=problem, place=writer, walk=tuple(having))
+        # Either side may have the wrong name, unless others read it as the failing node does.
+        meant = _is_read_elsewhere(scene, path, reader)
+        return Cause(node=writer.node, problem=problem, place=writer, walk=tuple(having), own=meant)
     has = visible(".".join(other))
     unseen = ", whose name has characters that do not show" if has != ".".join(other) else ""
     if normalize("NFC", near) == normalize("NFC", path[-1]):

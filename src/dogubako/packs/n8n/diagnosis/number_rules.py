@@ -8,7 +8,7 @@ from dogubako.packs.n8n.diagnosis.references import references_in, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, is_number_text, is_numeric, shown_value, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
-from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
+from dogubako.packs.n8n.formatters.truncation import shortened
 
 _MOST_ITEMS: Final = 200
 _LONGEST_WRITTEN: Final = 12_000
@@ -18,7 +18,6 @@ _PARSES = re.compile(r"parse(?:Float|Int)\b|\.toNumber\(|\.toFloat\(|\.toInt\(")
 _PARTLY = re.compile(r"\s*+([+-]?\d++(?:\.\d++)?)[.,' \u00a0\u202f]\d")
 _BRACES = re.compile(r"\{\{([^{}]{1,300}+)\}\}")
 _CALCULATES = re.compile(r"[\w$)\]]\s*[*/%-]\s*[\w$(]")
-_NEXT: Final = ("next", "nextPage", "next_page", "nextPageToken", "next_cursor", "nextCursor", "next_url", "nextLink")
 
 
 def cut_number(scene: Scene) -> Cause | None:
@@ -43,7 +42,9 @@ def _cut(scene: Scene, at: RunPlace, place: Place, source: Place, made: Mapping[
         name = next((one for one, value in made.items() if read and value == float(read[1])), None)
         if name is not None and read is not None:
             problem = f"{name} is {read[1]}, made from {key}, which is {shown_value(text)}: it reads only the beginning"
-            return Cause(node=at.node, problem=problem, place=place, walk=(source,))
+            # A whole number may be what is wanted of it, or the first part of a version.
+            whole = text.strip().replace(".", "", 1).isdecimal() or text.count(".") > 1
+            return Cause(node=at.node, problem=problem, place=place, walk=(source,), certain=not whole)
     return None
 
 
@@ -96,25 +97,8 @@ def _calculations(scene: Scene, at: RunPlace) -> Iterator[str]:
                     yield body
 
 
-def more_pages(scene: Scene) -> Cause | None:
-    """A request whose answer names a further page, and that was made once and without paging."""
-    for at in scene.first_runs:
-        settings = scene.settings.get(at.node, {}) if scene.kind(at.node) == "httpRequest" else None
-        if settings is None or "pagination" in repr(settings.get("options")) or len(scene.execution.runs[at.node]) > 1:
-            continue
-        for place in list(scene.outputs(at))[:1]:
-            data = scene.json(place)
-            held = [(key, data[key]) for key in _NEXT if data.get(key)] if isinstance(data, Mapping) else []
-            if held and not is_absent(held[0][1]):
-                key, value = held[0]
-                problem = f"its answer names a further page ({key}: {shown_value(value)}), and it does not ask for it"
-                return Cause(node=at.node, problem=problem, place=place, certain=False)
-    return None
-
-
 NUMBER_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
     cut_number,
     sorted_as_texts,
     no_number_in_text,
-    more_pages,
 )

@@ -45,6 +45,13 @@ class Cause:
     """The item and the field that the failing node read, where a value was traced from there."""
     misread: bool = False
     """Whether the item has under another name what the node reads: then the reader is wrong for sure."""
+    own: bool = False
+    """Whether the node cannot work as it is, whatever the data are: a name that does not exist, broken syntax."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it needs no look at the values that were read."""
+        return self.certain and (self.own or self.misread)
 
     def with_problem(self, problem: str) -> "Cause":
         return replace(self, problem=problem)
@@ -205,6 +212,16 @@ class Scene:
     def leading_to(self, name: str) -> list[str]:
         """The nodes that lead directly to this one."""
         return [source for source in self._targets if name in self.behind(source)]
+
+    def leading_from(self, name: str) -> set[str]:
+        """All nodes that lead to this one, near and far; not the node itself."""
+        waiting, seen = [name], set[str]()
+        while waiting:
+            for source in self.leading_to(waiting.pop()):
+                if source not in seen:
+                    seen.add(source)
+                    waiting.append(source)
+        return seen - {name}
 
     def left_out(self, name: str) -> list[str]:
         """Merges behind this node that ran without any item of it."""

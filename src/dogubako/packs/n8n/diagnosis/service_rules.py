@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from dogubako.packs.n8n.diagnosis.complaints import made_there, sent_as, told_by
@@ -29,7 +30,7 @@ def service_failed(failure: Failure) -> Cause | None:
         return _request_from_nothing(failure) or value_quoted(failure) or _no_scheme(failure)
     if code is None or not (_NETWORK.fullmatch(code) or (code.isdecimal() and 400 <= int(code) <= 599)):
         return None
-    words = f"{_service_words(code)}{_said(failure)}"
+    words = f"{_service_words(code)}{_said(failure)}{_own_limit(failure, code)}"
     cause = (_request_from_nothing(failure) or _address_with_hole(failure)) if code in _BAD_REQUEST else None
     if cause is None and code.startswith("4"):
         cause = refused_request(failure, words)
@@ -38,16 +39,23 @@ def service_failed(failure: Failure) -> Cause | None:
     return Cause(node=failure.node, problem=f"{words}{_address_made_from(failure, code) or sent_as(failure)}")
 
 
+def _own_limit(failure: Failure, code: str) -> str:
+    """The time that the node itself gives to the service."""
+    options = failure.settings.get("options")
+    limit = options.get("timeout") if isinstance(options, Mapping) and code in ("ECONNABORTED", "ETIMEDOUT") else None
+    return f"; its own option timeout allows {limit} ms" if isinstance(limit, (int, float)) else ""
+
+
 def _said(failure: Failure) -> str:
     """The service's own words, where n8n gives them beside its own."""
     told = failure.raw.get("description")
     worth = isinstance(told, str) and told not in failure.message and "<" not in told and not told.endswith("Error")
     said = told_by(str(told)) if worth else ""
-    if isinstance(said, str) and " " not in said.strip():
-        # A code; the sentence may be in the whole answer.
-        whole = next(
-            (one for one in map(told_by, texts(failure.raw.get("messages"))) if isinstance(one, (dict, list))), None
-        )
+    whole = next(
+        (one for one in map(told_by, texts(failure.raw.get("messages"))) if isinstance(one, (dict, list))), None
+    )
+    if isinstance(said, str) and (" " not in said.strip() or (isinstance(whole, dict) and len(whole) > 1)):
+        # A code, or one sentence of several.
         said = whole or said
     shown = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
     return f' and says "{shortened(shown, _LONGEST_SAID)}"' if shown.strip() else ""

@@ -15,6 +15,7 @@ from dogubako.packs.n8n.diagnosis.trace import (
     CHOOSES_NULL,
     is_numeric,
     joined_texts,
+    shown_value,
     trace_missing,
     trace_value,
     type_name,
@@ -35,7 +36,10 @@ _IS_JSON = re.compile(r"=\s*+[\[{](?!\{)")
 _BRACES = re.compile(r"\{\{[^{}]{1,300}+\}\}")
 # Code has no texts of this kind; conditions may ask for what is not there.
 _NO_TEXTS: Final = frozenset({"code", "function", "functionItem", "if", "filter", "switch", "stickyNote"})
+# Fields that tell how a request went.
+_TELLS: Final = frozenset({"ok", "success", "status", "error", "errors", "message", "reason", "detail"})
 _MOST_ITEMS: Final = 200
+_MOST_TOLD: Final = 2
 _MOST_FIELDS: Final = 20
 # The settings of a Date & Time node that take a date.
 _DATES: Final = ("date", "startDate", "endDate", "magnitude")
@@ -87,7 +91,11 @@ def refused_in_data(scene: Scene) -> Cause | None:
 
 
 def _is_tested(scene: Scene, node: str) -> bool:
-    return any(scene.kind(one) in ("if", "switch", "filter") for one in scene.behind(node))
+    """Whether a later node looks at how the answer went."""
+    if any(scene.kind(one) in ("if", "switch", "filter") for one in scene.behind(node)):
+        return True
+    later = scene.reached(scene.behind(node))
+    return any(one.names[-1:] and one.names[-1] in _TELLS for name in later for one in references(scene.settings[name]))
 
 
 def _refusal(data: Mapping[str, Any]) -> str | None:
@@ -138,8 +146,10 @@ def _broken_in(data: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[st
 def _was_there(scene: Scene, at: RunPlace, text: str, word: str) -> bool:
     """Whether the word came in with the items, or stands as it is in the parameters, perhaps in quotes."""
     quoted = [f"{sign}{word}{sign}" for sign in "'\"`"]
-    if any(one in written for written in texts(scene.settings.get(at.node, {})) for one in (text, *quoted)):
-        return True
+    for written in texts(scene.settings.get(at.node, {})):
+        plain = _BRACES.sub("", written) if written.startswith("=") else written
+        if any(one in written for one in (text, *quoted)) or (scene.kind(at.node) == "set" and word in plain):
+            return True
     return any(word.encode() in bytes(item) for one in scene.inputs(at.run) for item in one.items[:_MOST_ITEMS])
 
 
@@ -162,7 +172,15 @@ def _explain_text(scene: Scene, at: RunPlace, place: Place, path: tuple[str, ...
         if word == "NaN":
             return trace_value(scene, where, reference.names, f"no number, so '{at.node}' writes {shortened(text, 60)}")
         return _made(at, place, f"{told}: {reference.written} is an {type_name(value)}, so name one of its fields")
+    if word.startswith("Invalid Date"):
+        shown = [_told(scene, one, source, at) for one in read if not one.called]
+        told = f"{told}: it reads {' and '.join(shown[:_MOST_TOLD])}" if any(shown) else told
     return _made(at, place, told)
+
+
+def _told(scene: Scene, reference: Reference, source: Place | None, at: RunPlace) -> str:
+    values = [scene.value(one, reference.names) for one in scene.places_read(reference, source, at.run)[:1]]
+    return f"{reference.written}, which is {shown_value(values[0])}" if values else reference.written
 
 
 def _bad_values(
@@ -210,8 +228,8 @@ def _why_null(scene: Scene, at: RunPlace, place: Place, field: str, written: str
             cause = trace_missing(scene, at.node, reference, where, path)
             if not cause.misread and not cause.lost:
                 problem = f"{field} is null: its expression reads {'.'.join(path)}, and {cause.problem}"
-                # A field that is only copied may be optional.
-                return replace(_made(at, place, problem), certain=whole is None)
+                # The field may be optional, and null what is wanted.
+                return replace(_made(at, place, problem), certain=False)
             return cause.with_problem(f"{cause.problem}, so {field} becomes null in '{at.node}'")
     if whole is not None:
         return None

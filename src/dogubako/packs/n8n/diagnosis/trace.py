@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from dogubako.contract.redaction import visible
+from dogubako.packs.n8n.diagnosis.answers import what_it_says
 from dogubako.packs.n8n.diagnosis.assignments import assigned, declared
 from dogubako.packs.n8n.diagnosis.gaps import missing_in
 from dogubako.packs.n8n.diagnosis.names import CODE_TYPES, NO_FIELD_HINT, Path, never_set
@@ -76,7 +77,7 @@ def trace_value(scene: Scene, place: Place, path: Path, described: str, depth: i
 
 def _trace_value(scene: Scene, place: Place, path: Path, described: str, depth: int) -> Cause:
     value = scene.value(place, path)
-    walk = _walk_while(scene, place, lambda one: _same(scene.value(one, path), value))
+    walk = value_walk(scene, place, path)
     if is_number_text(value) and _WANTS_NUMBER.search(described):
         # A Set node that declares a text makes one of a number, too.
         texts = (at for at, one in enumerate(walk) if declared(scene, one.node).get(path[0]) == "string")
@@ -89,7 +90,11 @@ def _trace_value(scene: Scene, place: Place, path: Path, described: str, depth: 
     if value is None and depth < _DEEPEST_FOLLOW and (emptied := _from_empty(scene, made_at, path, depth)) is not None:
         return _extended(emptied, walk)
     name = ".".join(path)
-    problem = f"{name} is null" if value is None else f"{name} is {shown_value(value)}, {described}"
+    problem = (
+        f"{name} is null{what_it_says(scene, made_at)}"
+        if value is None
+        else f"{name} is {shown_value(value)}, {described}"
+    )
     run = scene.run_of(made_at)
     missed = next((one for one in run.hints if NO_FIELD_HINT.search(one)), None) if run is not None else None
     told = f"{problem}; n8n says of this node: {shortened(missed, _LONGEST_HINT)}" if missed else problem
@@ -155,7 +160,7 @@ def joined_texts(scene: Scene, place: Place, path: Path) -> Cause | None:
         return None
     shown = " and ".join(f"{one.written} {text!r}" for one, text in zip(read, texts, strict=True))
     problem = f"{path[0]} is {value}, because {shown} are texts: + joins them and does not add"
-    return Cause(node=place.node, problem=problem, place=place, walk=(place,), path=path)
+    return Cause(node=place.node, problem=problem, place=place, walk=(place,), path=path, own=True)
 
 
 def swallowed_before(scene: Scene, place: Place) -> Cause | None:
@@ -221,6 +226,12 @@ def _walk_while(scene: Scene, place: Place, holds: Callable[[Place], bool]) -> l
             break
         walk.append(further)
     return walk
+
+
+def value_walk(scene: Scene, place: Place, path: Path) -> list[Place]:
+    """This item and its ancestors for as long as they have the same value there."""
+    value = scene.value(place, path)
+    return _walk_while(scene, place, lambda one: _same(scene.value(one, path), value))
 
 
 def _same(one: Any, other: Any) -> bool:

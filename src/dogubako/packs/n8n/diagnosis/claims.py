@@ -1,0 +1,105 @@
+"""Which causes are claimed. A claim is made only where the evidence excludes the innocent explanations.
+
+Anything else is told as a fact that was noticed: the value, the item and the node that it comes from, without blame.
+"""
+
+import re
+from dataclasses import replace
+from typing import Any, Final
+
+from dogubako.packs.n8n.diagnosis.failures import Failure
+from dogubako.packs.n8n.diagnosis.references import references, texts
+from dogubako.packs.n8n.diagnosis.scene import Cause, Scene, conditions_of
+from dogubako.packs.n8n.diagnosis.trace import type_name
+from dogubako.packs.n8n.formatters.flow import Place
+from dogubako.packs.n8n.formatters.truncation import is_absent
+
+# Nodes that shape items by their own settings. Others give out what a service, a trigger or a table has.
+_SHAPES: Final = frozenset(
+    "set code function functionItem aggregate summarize merge splitOut itemLists renameKeys markdown html xml".split()  # noqa: SIM905
+)
+_MOST_OTHERS: Final = 200
+_LONGEST_WRITTEN: Final = 20_000
+_ASKS_WHETHER_THERE: Final = frozenset({"exists", "notExists", "empty", "notEmpty"})
+
+
+def claimed(failure: Failure, cause: Cause) -> Cause:
+    """The cause as a claim if its evidence is enough for one, else as something that was noticed."""
+    return cause if cause.certain and _is_proven(failure, cause) else replace(cause, certain=False)
+
+
+def _is_proven(failure: Failure, cause: Cause) -> bool:
+    if cause.own or cause.misread:
+        return True
+    if cause.node == failure.node:
+        # That it fails here is no proof that it is at fault.
+        return False
+    if cause.lost:
+        return failure.scene.kind(cause.node) in _SHAPES
+    if cause.read is None or cause.place is None or _is_anticipated(failure.scene, cause.read[1], failure.node):
+        return False
+    return _was_spoilt(failure.scene, cause) or _is_exception(failure, cause)
+
+
+def _was_spoilt(scene: Scene, cause: Cause) -> bool:
+    """Whether the node made nothing of a field that it received with a value."""
+    if cause.place is None or not cause.path or not _is_nothing(scene.value(cause.place, cause.path)):
+        return False
+    before = [scene.value(one, cause.path) for one in scene.parents(cause.place)]
+    return bool(before) and not any(_is_nothing(one) for one in before)
+
+
+def _is_exception(failure: Failure, cause: Cause) -> bool:
+    """Whether other items have a value of another form there, and the failing node took those before this one."""
+    scene, place, (read, path) = failure.scene, cause.place, cause.read or (None, ())
+    if place is None or read is None or not cause.path:
+        return False
+    bad = scene.value(read, path)
+    others = [scene.value(one, cause.path) for one in scene.siblings(place)[:_MOST_OTHERS]]
+    if others and all(_form(one) != _form(bad) for one in others):
+        return True
+    before = _before(failure, read)
+    return bool(before) and all(_form(scene.value(one, path)) != _form(bad) for one in before)
+
+
+def _before(failure: Failure, read: Place) -> list[Place]:
+    """The items that the failing node took before this one."""
+    places = failure.scene.input_places(failure.run)
+    if read in places:
+        return places[: places.index(read)][:_MOST_OTHERS]
+    return []
+
+
+def _form(value: Any) -> str:
+    """What kind of value it is; a text by the signs that it is made of."""
+    if value == "":
+        return "empty"
+    if isinstance(value, str):
+        return re.sub(r"\d+", "0", re.sub(r"[^\W\d_]+", "a", value[:100]))
+    return type_name(value)
+
+
+def _is_anticipated(scene: Scene, path: tuple[str, ...], reader: str) -> bool:
+    """Whether the workflow expects elsewhere that this field may be missing: then it is optional by intent."""
+    for name, settings in scene.settings.items():
+        if name == reader:
+            continue
+        for condition in conditions_of(settings):
+            operator = condition.get("operator")
+            asked = isinstance(operator, dict) and operator.get("operation") in _ASKS_WHETHER_THERE
+            if asked and any(one.names == path for one in references(condition.get("leftValue"))):
+                return True
+        if any(_is_guarded(text[:_LONGEST_WRITTEN], path[-1]) for text in texts(settings)):
+            return True
+    return False
+
+
+def _is_guarded(written: str, name: str) -> bool:
+    """Whether a text reads the name by `?.`, or with a default."""
+    if name not in written:
+        return False
+    return re.search(rf"(?<![\w$]){re.escape(name)}['\"\]\s]{{0,5}}(?:\?\.|\?\?|\|\|)", written) is not None
+
+
+def _is_nothing(value: Any) -> bool:
+    return value is None or value == "" or is_absent(value)

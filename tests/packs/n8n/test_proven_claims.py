@@ -1,0 +1,242 @@
+"""An origin is claimed only with proof. Everything else is noticed, with the values that were read and their makers."""
+
+from base64 import b64encode
+from typing import Any
+
+import pytest
+
+from dogubako.packs.n8n.diagnosis.report import Diagnosis
+
+from .made import JsonObject, as_read, failed_run, item, items, made, node, run, wires
+
+NULL = "Cannot read properties of null (reading 'trim') [line 1]"
+READS_MAIL = "return $input.all().map(i => ({ json: { m: i.json.mail.trim() } }));"
+HTTP = "n8n-nodes-base.httpRequest"
+BODY = {"sendBody": True, "specifyBody": "json", "jsonBody": "={{ JSON.stringify($json) }}", "options": {}}
+
+
+def told(runs: JsonObject, *nodes: JsonObject, **options: Any) -> JsonObject:
+    return Diagnosis(as_read(made(runs, *nodes, **options))).report()
+
+
+def wired(runs: JsonObject, *nodes: JsonObject, **options: Any) -> JsonObject:
+    """The diagnosis of nodes that are connected in a row."""
+    execution = made(runs, *nodes, **options)
+    execution["workflowData"]["connections"] = wires(*runs)
+    return Diagnosis(as_read(execution)).report()
+
+
+def field(name: str, fields: JsonObject) -> JsonObject:
+    rows = [{"name": key, "value": value, "type": "string"} for key, value in fields.items()]
+    return node(name, type="n8n-nodes-base.set", parameters={"assignments": {"assignments": rows}})
+
+
+@pytest.mark.parametrize(("others", "claimed"), [([], False), ([{"mail": "a@b.c"}], True), ([{"mail": None}], False)])
+def test_a_null_is_claimed_only_where_it_is_the_exception(others: list[JsonObject], claimed: bool) -> None:
+    runs = {
+        "Rows": [run(items(*others, {"mail": None}))],
+        "Use": [failed_run(NULL, after="Rows", description="TypeError")],
+    }
+    report = told(runs, node("Use", READS_MAIL))
+
+    assert ("origin" in report, "noticed" in report) == (claimed, not claimed)
+    assert ("is not known" in report["explanation"]) is not claimed
+
+
+def test_a_field_that_another_node_guards_is_optional() -> None:
+    runs = {
+        "Rows": [run(items({"mail": "a@b.c"}, {"mail": None}))],
+        "Use": [failed_run(NULL, after="Rows", description="TypeError")],
+    }
+    report = told(runs, node("Use", READS_MAIL), node("Other", "return { json: { to: $json.mail ?? 'nobody' } };"))
+
+    assert "origin" not in report
+    assert report["noticed"]["nodeName"] == "Rows"
+
+
+def test_a_node_that_made_nothing_of_a_value_is_claimed() -> None:
+    runs = {
+        "Rows": [run(items({"mail": "a@b.c"}))],
+        "Clear": [run(items({"mail": None}), after="Rows")],
+        "Use": [failed_run(NULL, after="Clear", description="TypeError")],
+    }
+
+    assert told(runs, node("Use", READS_MAIL))["origin"]["nodeName"] == "Clear"
+
+
+def test_that_a_service_refuses_is_no_proof_against_the_node_that_asks() -> None:
+    error = {"httpCode": "400", "description": "'from' must not be after 'to'", "context": {"itemIndex": 0}}
+    runs = {
+        "Day": [run(items({"day": "2026-11-17"}))],
+        "Range": [run(items({"from": "2026-11-24", "to": "2026-11-17"}), after="Day")],
+        "Ask": [failed_run("Bad request", after="Range", **error)],
+    }
+    ask = node("Ask", type=HTTP, parameters={"url": "=http://a.test/{{ $json.from }}/{{ $json.to }}"})
+    report = told(runs, field("Range", {"from": "={{ $json.day.plus(7) }}", "to": "={{ $json.day }}"}), ask)
+
+    assert report["noticed"]["nodeName"] == "Ask"
+    assert report["values"] == [
+        "from is \"2026-11-24\" (string), made in 'Range' by {{ $json.day.plus(7) }}"
+        " (day is \"2026-11-17\" (string), made in 'Day')",
+        "to is \"2026-11-17\" (string), made in 'Range' by {{ $json.day }}"
+        " (day is \"2026-11-17\" (string), made in 'Day')",
+    ]
+
+
+def test_a_value_is_followed_through_lists_to_the_line_that_made_it() -> None:
+    error = {"httpCode": "400", "description": "lines[1].price must be positive", "context": {"itemIndex": 0}}
+    runs = {
+        "Rows": [run(items({"list": 9, "off": 0}, {"list": 9, "off": 9}))],
+        "Cut": [run(items({"price": 9}, {"price": -72}), after="Rows")],
+        "Pack": [run([item({"lines": [{"price": 9}, {"price": -72}]}, [{"item": 0}, {"item": 1}])], after="Cut")],
+        "Post": [failed_run("Bad request", after="Pack", **error)],
+    }
+    cut = node("Cut", "return $input.all().map(i => ({ json: {\n  price: i.json.list * (1 - i.json.off),\n} }));")
+    report = told(runs, cut, node("Post", type=HTTP, parameters={"url": "http://a.test", **BODY}))
+
+    assert "lines.1.price is -72 (number), made in 'Cut' by price: i.json.list * (1 - i.json.off)," in report["values"]
+
+
+def test_a_login_is_told_without_its_value() -> None:
+    header = {"parameters": [{"name": "Authorization", "value": "={{ $json.auth }}"}]}
+    ask = node("Ask", type=HTTP, parameters={"url": "http://a.test", "sendHeaders": True, "headerParameters": header})
+    error = {"httpCode": "401", "context": {"itemIndex": 0}}
+    runs = {
+        "Config": [run(items({"auth": "secret-token"}))],
+        "Ask": [failed_run("Authorization failed", after="Config", **error)],
+    }
+
+    assert told(runs, ask)["values"] == ["auth is a text of 12 characters, made in 'Config'"]
+
+
+def test_a_parameter_and_a_number_that_the_message_names_are_told() -> None:
+    paging = {"nextURL": "={{ $response.body.next }}", "paginationCompleteWhen": "responseIsEmpty"}
+    ask = node("Ask", type=HTTP, parameters={"url": "http://a.test", "options": {"pagination": {"pagination": paging}}})
+    error = {"description": 'Make sure the "Next URL" parameter is valid.', "context": {"itemIndex": 0}}
+    paged = wired({"Start": [run(items({}))], "Ask": [failed_run("'null' is no URL", after="Start", **error)]}, ask)
+    loop = node("Loop", type="n8n-nodes-base.splitInBatches", parameters={"batchSize": 250})
+    post = node("Post", type=HTTP, parameters={"url": "http://a.test", **BODY})
+    refused = {"httpCode": "400", "description": "At most 200 rows, got 250", "context": {"itemIndex": 0}}
+    sent = {"Loop": [run(items({"n": 1}))], "Post": [failed_run("Bad request", after="Loop", **refused)]}
+
+    assert "its parameter nextURL is {{ $response.body.next }}" in paged["values"][0]
+    assert wired(sent, loop, post)["values"] == ["batchSize of 'Loop' is 250, a number that the service names"]
+
+
+def test_an_error_that_an_error_output_takes_is_told_with_how_many_items_took_it() -> None:
+    error = {"error": {"message": "404 - no such id"}}
+    ask = node("Look up", type=HTTP, parameters={"url": "http://a.test"}, onError="continueErrorOutput")
+    runs = {
+        "Ids": [run(items({"id": 1}, {"id": 2}))],
+        "Look up": [run([], [item(error, 0), item(error, 1)], after="Ids")],
+        "Create": [run(items({}), after=[{"previousNode": "Look up", "previousNodeOutput": 1}])],
+    }
+    execution = made(runs, ask, node("Update"), status="success")
+    ways = [[{"node": name, "type": "main", "index": 0}] for name in ("Update", "Create")]
+    execution["workflowData"]["connections"] = {**wires("Ids", "Look up"), "Look up": {"main": ways}}
+    report = Diagnosis(as_read(execution)).report()
+
+    assert "origin" not in report
+    assert (
+        "2 of its 2 items went to its error output, which leads to 'Create'; 'Update' never ran"
+        in (report["explanation"])
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters", "rows", "outputs", "problem"),
+    [
+        pytest.param(
+            "switch",
+            {
+                "rules": {
+                    "values": [
+                        {
+                            "conditions": {
+                                "conditions": [
+                                    {"leftValue": "={{ $json.level }}", "rightValue": "high", "operator": {}}
+                                ]
+                            }
+                        }
+                    ]
+                }
+            },
+            [{"level": "high"}, {"level": "urgent"}],
+            [item({"level": "high"}, 0)],
+            '1 of its 2 items meet none of its rules and go nowhere: level is "urgent" (string)',
+            id="no rule of a switch",
+        ),
+        pytest.param(
+            "removeDuplicates",
+            {"compare": "selectedFields", "fieldsToCompare": "firm"},
+            [{"firm": ""}, {"firm": ""}],
+            [item({"firm": ""}, 0)],
+            "firm, by which it compares, is empty in all 2 items, so 1 is left over",
+            id="duplicates of nothing",
+        ),
+        pytest.param(
+            "httpRequest",
+            {"url": "http://a.test"},
+            [{}],
+            [item({"rows": [1], "meta": {"hasMore": True}}, 0)],
+            "its answer says that there is more (hasMore: true), and it does not ask for more",
+            id="further pages",
+        ),
+    ],
+)
+def test_items_that_leave_without_a_word_are_noticed(
+    kind: str, parameters: JsonObject, rows: list[JsonObject], outputs: list[JsonObject], problem: str
+) -> None:
+    step = node("Step", type=f"n8n-nodes-base.{kind}", parameters=parameters)
+    runs = {"Rows": [run(items(*rows))], "Step": [run(outputs, after="Rows")], "End": [run(outputs, after="Step")]}
+    report = wired(runs, step, status="success")
+
+    assert problem in report["explanation"]
+
+
+def test_a_comparison_without_any_partner_is_noticed_with_its_keys() -> None:
+    keys = {"mergeByFields": {"values": [{"field1": "sku", "field2": "sku"}]}}
+    shop, stock = items({"sku": "A-1"}), items({"sku": ""})
+    runs = {
+        "Shop": [run(shop)],
+        "Stock": [run(stock)],
+        "Both": [run(shop, [], [], stock, after=["Shop", "Stock"])],
+    }
+    both = node("Both", type="n8n-nodes-base.compareDatasets", parameters=keys)
+    report = told(runs, both, status="success")
+
+    assert report["noticed"]["nodeName"] == "Both"
+    assert "not one of them has a partner; no keys match: sku from 'Shop': \"A-1\" (string)" in report["explanation"]
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        pytest.param(b64encode(b"Tag;Betrag\n1;2,5\n").decode(), "where the file has ';'", id="in the item"),
+        pytest.param("filesystem-v2", "its first line has 1 column(s), and another has 2", id="kept elsewhere"),
+    ],
+)
+def test_a_table_that_is_cut_at_the_wrong_sign_is_told(data: str, words: str) -> None:
+    held = {"data": {"mimeType": "text/csv", "data": data}}
+    read = node("Read", type="n8n-nodes-base.extractFromFile", parameters={"operation": "csv", "options": {}})
+    message = "Invalid Record Length: columns length is 1, got 2 on line 2"
+    runs = {"Get": [run([item({}, 0, binary=held)])], "Read": [failed_run(message, after="Get")]}
+    report = told(runs, read)
+
+    assert words in report["explanation"]
+    assert "Get" in report["explanation"]
+
+
+def test_the_condition_that_is_not_met_is_told() -> None:
+    conditions = [
+        {"leftValue": "={{ $json.mail }}", "rightValue": "@", "operator": {"type": "string", "operation": "contains"}},
+        {"leftValue": "={{ $json.text }}", "rightValue": "", "operator": {"type": "string", "operation": "notEmpty"}},
+    ]
+    test = node("Valid?", type="n8n-nodes-base.if", parameters={"conditions": {"conditions": conditions}})
+    row = items({"mail": "a@b.c", "text": None})
+    runs = {"Form": [run(row)], "Valid?": [run([], row, after="Form")], "Refuse": [run(row, after="Valid?")]}
+    execution = made(runs, test, node("Save"), status="success")
+    ways = [[{"node": name, "type": "main", "index": 0}] for name in ("Save", "Refuse")]
+    execution["workflowData"]["connections"] = {**wires("Form", "Valid?"), "Valid?": {"main": ways}}
+
+    assert "text is null (null), tested by 'notEmpty'" in Diagnosis(as_read(execution)).report()["explanation"]
