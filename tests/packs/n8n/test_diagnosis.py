@@ -234,7 +234,7 @@ def test_a_failing_node_with_several_inputs_is_asked_for_each_of_them() -> None:
         "Right": [run(items({"email": "b"}, {"email": None}))],
         "Use": [failed_run(reading("trim", "null"), after=["Left", "Right"])],
     }
-    origin = diagnosed(runs, node("Use", READS_EMAIL))["origin"]
+    origin = cause_told(diagnosed(runs, node("Use", READS_EMAIL)))
 
     assert (origin["nodeName"], origin["itemIndex"]) == ("Right", 1)
 

@@ -31,11 +31,23 @@ def field(name: str, fields: JsonObject) -> JsonObject:
     return node(name, type="n8n-nodes-base.set", parameters={"assignments": {"assignments": rows}})
 
 
-@pytest.mark.parametrize(("others", "claimed"), [([], False), ([{"mail": "a@b.c"}], True), ([{"mail": None}], False)])
-def test_a_null_is_claimed_only_where_it_is_the_exception(others: list[JsonObject], claimed: bool) -> None:
+@pytest.mark.parametrize(
+    ("others", "id_before", "claimed"),
+    [
+        pytest.param([], True, False, id="the only item"),
+        pytest.param([{"mail": "a@b.c"}], True, True, id="others got one"),
+        pytest.param([{"mail": "a@b.c"}], False, False, id="it came in so, and may be optional"),
+        pytest.param([{"mail": None}], True, False, id="all are so"),
+    ],
+)
+def test_a_null_is_claimed_only_of_a_node_that_makes_the_field(
+    others: list[JsonObject], id_before: bool, claimed: bool
+) -> None:
+    rows = [*others, {"mail": None}]
     runs = {
-        "Rows": [run(items(*others, {"mail": None}))],
-        "Use": [failed_run(NULL, after="Rows", description="TypeError")],
+        "Ids": [run(items(*({"id": number} if id_before else row for number, row in enumerate(rows))))],
+        "Look up": [run(items(*rows), after="Ids")],
+        "Use": [failed_run(NULL, after="Look up", description="TypeError")],
     }
     report = told(runs, node("Use", READS_MAIL))
 
@@ -239,4 +251,7 @@ def test_the_condition_that_is_not_met_is_told() -> None:
     ways = [[{"node": name, "type": "main", "index": 0}] for name in ("Save", "Refuse")]
     execution["workflowData"]["connections"] = {**wires("Form", "Valid?"), "Valid?": {"main": ways}}
 
-    assert "text is null (null), tested by 'notEmpty'" in Diagnosis(as_read(execution)).report()["explanation"]
+    assert (
+        "text is null (null), made in 'Form', tested by 'notEmpty'"
+        in Diagnosis(as_read(execution)).report()["explanation"]
+    )

@@ -59,8 +59,8 @@ def diagnosed(code: str, message: str, *data: Any, mode: str | None = None, **er
 def test_the_field_is_found_through_the_code(code: str, message: str) -> None:
     report = diagnosed(code, message, {"name": "Ada L"}, {"name": None})
 
-    assert report["origin"]["nodeName"] == "Make"
-    assert report["origin"]["itemIndex"] == 1
+    assert cause_told(report)["nodeName"] == "Make"
+    assert cause_told(report)["itemIndex"] == 1
     assert "name is null" in report["explanation"]
 
 

@@ -107,8 +107,8 @@ def test_a_numbered_item_of_another_node_is_not_taken_for_its_first() -> None:
     code = "return [{ json: { n: $('Make').all()[1].json.name.trim() } }];"
     report = diagnosed(code, OF_NULL.format("trim", 1), {"name": "a"}, {"name": None})
 
-    assert report["origin"]["nodeName"] == "Make"
-    assert report["origin"]["itemIndex"] == 1
+    assert cause_told(report)["nodeName"] == "Make"
+    assert cause_told(report)["itemIndex"] == 1
 
 
 def test_an_empty_list_that_was_reduced_is_traced_to_its_maker() -> None:
@@ -151,7 +151,7 @@ def test_a_value_that_code_computed_and_a_later_check_refused_is_noticed() -> No
     report = Diagnosis(as_read(made(runs, node("Add", add), node("Check", check)))).report()
 
     assert report["noticed"]["nodeName"] == "Add"
-    assert report["values"] == ["sum is \"0105\" (string), made in 'Add' by { json: { sum: s } }];"]
+    assert report["values"] == ["sum is \"0105\" (string), made in 'Add' by sum: s } }]; with s += one.json.count;"]
 
 
 def test_code_that_writes_a_field_from_nothing_is_told_what_it_read() -> None:

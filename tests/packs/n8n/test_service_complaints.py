@@ -133,5 +133,5 @@ def test_an_empty_token_explains_a_refused_login() -> None:
     bills = [{"token": "a"}, {"token": ""}]
     report = diagnosed({"error": "invalid"}, code="401", bills=bills, body="", headerParameters=rows)
 
-    assert report["origin"]["nodeName"] == "Bills"
+    assert cause_told(report)["nodeName"] == "Bills"
     assert "token is" in report["explanation"]

@@ -10,14 +10,13 @@ from typing import Any, Final
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.references import references, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene, conditions_of
+from dogubako.packs.n8n.diagnosis.spelling import is_slip
 from dogubako.packs.n8n.diagnosis.trace import type_name
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
 
-# Nodes that shape items by their own settings. Others give out what a service, a trigger or a table has.
-_SHAPES: Final = frozenset(
-    "set code function functionItem aggregate summarize merge splitOut itemLists renameKeys markdown html xml".split()  # noqa: SIM905
-)
+# Nodes that keep or drop a field as their author says. Others give out what a service has, or another kind of item.
+_SHAPES: Final = frozenset({"set", "code", "function", "functionItem", "merge", "renameKeys"})
 _MOST_OTHERS: Final = 200
 _LONGEST_WRITTEN: Final = 20_000
 _ASKS_WHETHER_THERE: Final = frozenset({"exists", "notExists", "empty", "notEmpty"})
@@ -46,20 +45,44 @@ def _was_spoilt(scene: Scene, cause: Cause) -> bool:
     if cause.place is None or not cause.path or not _is_nothing(scene.value(cause.place, cause.path)):
         return False
     before = [scene.value(one, cause.path) for one in scene.parents(cause.place)]
-    return bool(before) and not any(_is_nothing(one) for one in before)
+    emptied = re.compile(rf"(?<![\w$]){re.escape(cause.path[-1])}['\"]?\s*[:=]\s*(?:null|undefined|''|\"\")")
+    meant = any(emptied.search(text[:_LONGEST_WRITTEN]) for text in texts(scene.settings.get(cause.node, {})))
+    return bool(before) and not any(_is_nothing(one) for one in before) and not meant
 
 
 def _is_exception(failure: Failure, cause: Cause) -> bool:
-    """Whether other items have a value of another form there, and the failing node took those before this one."""
+    """Whether other items have a value of another form there, and the failing node took those before this one.
+
+    That a value is missing in some items of a source is no exception, because it may be optional: only in those of a
+    node that makes it, or where the item has it misspelt.
+    """
     scene, place, (read, path) = failure.scene, cause.place, cause.read or (None, ())
     if place is None or read is None or not cause.path:
         return False
     bad = scene.value(read, path)
+    if _is_nothing(bad) and not (_is_misspelt(scene, place, cause.path) or _is_made_there(scene, place, cause.path)):
+        return False
     others = [scene.value(one, cause.path) for one in scene.siblings(place)[:_MOST_OTHERS]]
     if others and all(_form(one) != _form(bad) for one in others):
         return True
     before = _before(failure, read)
     return bool(before) and all(_form(scene.value(one, path)) != _form(bad) for one in before)
+
+
+def _is_misspelt(scene: Scene, place: Place, path: tuple[str, ...]) -> bool:
+    """Whether this item has the field under a name that is a slip of the right one."""
+    held = scene.value(place, path[:-1]) if path[1:] else scene.json(place)
+    return isinstance(held, dict) and any(name != path[-1] and is_slip(str(name), path[-1]) for name in held)
+
+
+def _is_made_there(scene: Scene, place: Place, path: tuple[str, ...]) -> bool:
+    """Whether the node makes this field out of items that do not have it."""
+    parents = scene.parents(place)
+    return (
+        bool(parents)
+        and scene.kind(place.node) in _SHAPES
+        and not any(scene.json(one) == {} or not is_absent(scene.value(one, path[:1])) for one in parents)
+    )
 
 
 def _before(failure: Failure, read: Place) -> list[Place]:

@@ -52,7 +52,7 @@ def compared_by_nothing(scene: Scene) -> Cause | None:
         if all(one is None or one == "" or is_absent(one) for one in held):
             what = "there in no item" if all(map(is_absent, held)) else f"empty in all {len(places)} items"
             problem = f"{', '.join(fields)}, by which it compares, is {what}, so {at.run.items_out} is left over"
-            return Cause(node=at.node, problem=problem, place=places[0], walk=(places[0],))
+            return Cause(node=at.node, problem=problem, place=places[0], walk=(places[0],), certain=False)
     return None
 
 

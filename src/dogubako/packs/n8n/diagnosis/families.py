@@ -29,13 +29,13 @@ def handed_down(parent: Scene, child: Scene, cause: Cause) -> Cause | None:
     if given:
         traced = _traced(parent, caller.node, given[0], cause.path)
         shaped = next((one for one in parent.walk(given[0]) if parent.kind(one.node) not in PASSES), given[0])
-        return _not_given(traced, shaped, cause.path) if traced.node == caller.node else traced
+        return _not_given(traced, shaped, cause.path) if traced.node == caller.node else _unproven(traced)
     return _mapped(parent, caller, cause.path)
 
 
 def told_giver(parent: Scene, child: Scene, cause: Cause) -> Cause:
     """The cause with who in the parent made the items in which the child misses a name: either side can be wrong."""
-    place = cause.read[0] if cause.misread and cause.read else None
+    place = cause.read[0] if cause.read and is_absent(child.value(*cause.read)) and not cause.lost else None
     start = child.walk(place)[-1] if place is not None else None
     if start is None or place is None or child.kind(start.node) not in _CALLED:
         return cause
@@ -63,8 +63,13 @@ def _mapped(parent: Scene, caller: RunPlace, path: tuple[str, ...]) -> Cause | N
     places = parent.input_places(caller.run)
     for reference in references_in(written) if isinstance(written, str) else ():
         for place, missing in missing_in(parent, reference, places[0] if len(places) == 1 else None, caller.run):
-            return trace_missing(parent, caller.node, reference, place, missing)
+            return _unproven(trace_missing(parent, caller.node, reference, place, missing))
     return None
+
+
+def _unproven(cause: Cause) -> Cause:
+    """A value that crossed a border: whether it is wrong there is known only if it was lost or misread."""
+    return cause if cause.lost or cause.misread else replace(cause, certain=False)
 
 
 def given_back(parent: Scene, child: Scene, cause: Cause) -> Cause | None:
@@ -82,7 +87,11 @@ def given_back(parent: Scene, child: Scene, cause: Cause) -> Cause | None:
         same = [one for one in child.outputs(at) if at.node == last and child.json(one) == wanted]
         if same:
             traced = _traced(child, place.node, same[0], cause.path)
-            return _not_given(traced, same[0], cause.path) if traced.node in (place.node, *_triggers(child)) else traced
+            return (
+                _not_given(traced, same[0], cause.path)
+                if traced.node in (place.node, *_triggers(child))
+                else _unproven(traced)
+            )
     return None
 
 
@@ -93,7 +102,7 @@ def _triggers(scene: Scene) -> list[str]:
 def _not_given(traced: Cause, giver: Place, path: tuple[str, ...]) -> Cause:
     """Who gave out the item, for a field that nobody sets on this side and that is read on the other."""
     problem = f"it gives out no {'.'.join(path)}, which is read from its items"
-    return replace(traced, node=giver.node, problem=problem, place=giver)
+    return replace(traced, node=giver.node, problem=problem, place=giver, certain=False)
 
 
 def _traced(scene: Scene, reader: str, place: Place, path: tuple[str, ...]) -> Cause:

@@ -6,8 +6,9 @@ from typing import Any, Final
 from unicodedata import combining, normalize
 
 from dogubako.packs.n8n.diagnosis.gaps import gap
+from dogubako.packs.n8n.diagnosis.lineage import lineage
 from dogubako.packs.n8n.diagnosis.names import NO_FIELD_HINT
-from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references_in
+from dogubako.packs.n8n.diagnosis.references import Reference, Step, only_reference, references_in
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene, conditions_of
 from dogubako.packs.n8n.diagnosis.spelling import near_names
 from dogubako.packs.n8n.diagnosis.trace import shown_value, trace_missing, trace_value, type_name
@@ -52,6 +53,12 @@ def ended_empty(scene: Scene) -> Cause | None:
         return None
     head = f"it was given {count} item{'s' if count > 1 else ''} and gave out none"
     return _with_reason(scene, at, head, ", and it is the last node")
+
+
+def last_is_empty(scene: Scene) -> Cause | None:
+    """The same, where no other workflow gets the answer: a caller tells of it itself."""
+    called = any(scene.kind(name) == "executeWorkflowTrigger" for name in scene.execution.runs)
+    return None if called else ended_empty(scene)
 
 
 def one_way(scene: Scene) -> Cause | None:
@@ -124,6 +131,11 @@ def _with_reason(scene: Scene, at: RunPlace, head: str, tail: str) -> Cause:
     field = scene.settings.get(at.node, {}).get("fieldToSplitOut")
     if isinstance(field, str) and place is not None and is_absent(scene.value(place, tuple(field.split(".")))):
         told = f"{plain.problem}; it splits {field}, which the items do not have"
+        path = tuple(field.split("."))
+        reference = Reference(node=None, pick="item", path=tuple(Step(name) for name in path))
+        cause = trace_missing(scene, at.node, reference, place, path)
+        if cause.lost:
+            return cause.with_problem(f"{cause.problem}; '{at.node}' splits it: {plain.problem}")
         return replace(plain, problem=told, certain=True)
     if isinstance(field, str) and place is not None and scene.value(place, tuple(field.split("."))) == []:
         maker = trace_value(scene, place, tuple(field.split(".")), "").node
@@ -172,6 +184,9 @@ def _with_condition(
     if right is not None and found:
         condition = {**condition, "rightValue": scene.value(found[0], right.names)}
     compared = _compared(reference, value, condition)
+    if ONLY_FORM not in compared and reference.names[-1:] != ("length",):
+        made = lineage(scene, where, reference.names)
+        compared = compared.replace(", tested by", f", {made}, tested by", 1)
     return replace(plain, problem=f"{plain.problem}; {compared}", certain=ONLY_FORM in compared)
 
 

@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.assignments import assigned
-from dogubako.packs.n8n.diagnosis.references import Reference, references_in, texts
+from dogubako.packs.n8n.diagnosis.references import Reference, Step, references_in, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.spelling import near_names
 from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, is_numeric, shown_value, trace_missing, trace_value
+from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
 _MOST_ITEMS: Final = 200
@@ -41,7 +42,7 @@ def only_one_item(scene: Scene) -> Cause | None:
         node, given = scene.nodes.get(at.node), scene.execution.items_given_to(at.run)
         if node is None or given < 2 or len(at.run.outputs[0] or () if at.run.outputs else ()) != 1:
             continue
-        if node.execute_once and _ONE_ITEM.search(repr(scene.settings.get(at.node, {}))):
+        if node.execute_once:
             problem = f"it is set to execute once, so it worked on the first of its {given} items only"
             return Cause(node=at.node, problem=problem, certain=False)
         settings = scene.settings.get(at.node, {})
@@ -55,8 +56,11 @@ def only_one_item(scene: Scene) -> Cause | None:
 def same_for_all(scene: Scene) -> Cause | None:
     """An expression that takes the first item of a node for each of several items."""
     for at in scene.first_runs:
-        given = scene.execution.items_given_to(at.run)
-        if scene.kind(at.node) in ("code", "function") or given < 2:
+        given = sum(scene.execution.items_given_to(one) for one in scene.execution.runs[at.node])
+        at_once = scene.kind(at.node) == "function" or (
+            scene.kind(at.node) == "code" and scene.settings[at.node].get("mode") != "runOnceForEachItem"
+        )
+        if at_once or given < 2:
             continue
         for reference in _read_by(scene, at):
             runs = scene.execution.runs.get(reference.node or "", [])
@@ -87,8 +91,17 @@ def unpaired_dropped(scene: Scene) -> Cause | None:
     return None
 
 
+def switched_off(scene: Scene) -> Cause | None:
+    """A disabled node that items passed by."""
+    for at in scene.first_runs:
+        node = scene.nodes.get(at.node)
+        if node is not None and node.disabled and scene.execution.items_given_to(at.run):
+            return Cause(node=at.node, problem="it is disabled, so items pass it as they are", certain=False)
+    return None
+
+
 def few_left(scene: Scene) -> Cause | None:
-    """A Limit node that left items out. That is what it is for, so it is told only beside a failure."""
+    """A Limit node that left items out, which is what it is for."""
     for at in scene.first_runs:
         given, passed = scene.execution.items_given_to(at.run), at.run.items_out
         if scene.kind(at.node) == "limit" and passed < given:
@@ -97,7 +110,7 @@ def few_left(scene: Scene) -> Cause | None:
 
 
 def fallback_taken(scene: Scene) -> Cause | None:
-    """A Set node that takes its fallback for all items, because no node sets what it reads; told beside failures."""
+    """A Set node that takes its fallback for all items, because no node sets what it reads."""
     for at in scene.first_runs:
         for field, written in assigned(scene, at.node).items():
             places = scene.input_places(at.run)[:_MOST_ITEMS] if CHOOSES_NULL.search(written) else []
@@ -161,8 +174,18 @@ def summarized_otherwise(scene: Scene) -> Cause | None:
                 data = scene.json(places[0])
                 names = [str(key) for key in data] if isinstance(data, Mapping) else []
                 there = f"; they have {', '.join((near_names(names, name) or names)[:5])}"
-                return Cause(node=at.node, problem=f"it splits by {name}, which no item has{there}", place=places[0])
+                problem = f"it splits by {name}, which no item has{there}"
+                return not_there(scene, at.node, places[0], tuple(name.split(".")), problem)
     return None
+
+
+def not_there(scene: Scene, node: str, place: Place, path: tuple[str, ...], problem: str) -> Cause:
+    """A field that a node reads in vain: who lost it, or the reader, who is wrong for sure only if it is misspelt."""
+    reference = Reference(node=None, pick="item", path=tuple(Step(name) for name in path))
+    cause = trace_missing(scene, node, reference, place, path)
+    if cause.lost:
+        return cause.with_problem(f"{cause.problem}; '{node}' reads it: {problem}")
+    return Cause(node=node, problem=problem, place=place, walk=(place,), certain=cause.misread)
 
 
 def _summed(settings: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -203,8 +226,13 @@ def misread_setting(scene: Scene) -> Cause | None:
 
 def _read_by(scene: Scene, at: RunPlace) -> Iterator[Reference]:
     """What the expressions of a node read; not those that choose what to do without it."""
+    is_code = scene.kind(at.node) == "code"
     for written in texts(scene.settings.get(at.node, {})):
-        if written.startswith("=") and len(written) <= _LONGEST_READ and CHOOSES_NULL.search(written) is None:
+        if (
+            (is_code or written.startswith("="))
+            and len(written) <= _LONGEST_READ
+            and CHOOSES_NULL.search(written) is None
+        ):
             yield from references_in(written)
 
 

@@ -12,7 +12,7 @@ from dogubako.packs.n8n.diagnosis.answers import odd_answer
 from dogubako.packs.n8n.diagnosis.assignments import assigned, declared
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
-from dogubako.packs.n8n.diagnosis.spelling import names_alike, near_name, near_names
+from dogubako.packs.n8n.diagnosis.spelling import is_slip, names_alike, near_name, near_names
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened, value_at
 
@@ -337,7 +337,8 @@ def _misnamed(scene: Scene, reader: str, path: Path, near: str, walk: list[Place
     unseen = unseen or (", whose name begins or ends with a space" if near != near.strip() else "")
     problem = f"it reads {name}, which no node sets; the item has {has}{_others_alike(scene, path, near, walk)}"
     problem = f"{problem}, from '{writer.node}'{unseen}"
-    return Cause(node=reader, problem=problem, place=walk[0], walk=(walk[0],), misread=True)
+    sure = bool(unseen) or is_slip(near, path[-1])
+    return Cause(node=reader, problem=problem, place=walk[0], walk=(walk[0],), misread=sure)
 
 
 def _others_alike(scene: Scene, path: Path, near: str, walk: list[Place]) -> str:

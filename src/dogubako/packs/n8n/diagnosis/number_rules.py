@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.references import references_in, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, is_number_text, is_numeric, shown_value, trace_value
@@ -13,11 +14,29 @@ from dogubako.packs.n8n.formatters.truncation import shortened
 _MOST_ITEMS: Final = 200
 _LONGEST_WRITTEN: Final = 12_000
 _LONGEST_SHOWN: Final = 80
+_ADDS = re.compile(r"=\s*+\{\{[^{}+]{1,200}+(?:\+[^{}+]{1,200}+){1,9}+\}\}\s*+")
 _PARSES = re.compile(r"parse(?:Float|Int)\b|\.toNumber\(|\.toFloat\(|\.toInt\(")
 # What parseFloat reads of a text, and the digits that it leaves.
 _PARTLY = re.compile(r"\s*+([+-]?\d++(?:\.\d++)?)[.,' \u00a0\u202f]\d")
 _BRACES = re.compile(r"\{\{([^{}]{1,300}+)\}\}")
 _CALCULATES = re.compile(r"[\w$)\]]\s*[*/%-]\s*[\w$(]")
+
+
+def joined_texts(scene: Scene, place: Place, path: tuple[str, ...]) -> Cause | None:
+    """A number that a Set node's `a + b` made of texts: they were joined, not added."""
+    value, run = scene.value(place, path), scene.run_of(place)
+    if run is None or len(path) != 1 or isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    written = assigned(scene, place.node).get(path[0], "")
+    read = references_in(written) if _ADDS.fullmatch(written) else []
+    source = next(iter(scene.parents(place)), None)
+    found = [scene.value(at, one.names) for one in read for at in scene.places_read(one, source, run)[:1]]
+    texts = [one for one in found if isinstance(one, str) and is_numeric(one)]
+    if len(found) < 2 or len(texts) != len(found) or "".join(texts) != str(value):
+        return None
+    shown = " and ".join(f"{one.written} {text!r}" for one, text in zip(read, texts, strict=True))
+    problem = f"{path[0]} is {value}, because {shown} are texts: + joins them and does not add"
+    return Cause(node=place.node, problem=problem, place=place, walk=(place,), path=path, own=True)
 
 
 def cut_number(scene: Scene) -> Cause | None:

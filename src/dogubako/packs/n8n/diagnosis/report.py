@@ -9,8 +9,8 @@ from dogubako.packs.n8n.diagnosis.explanations import cut, failure_words, is_han
 from dogubako.packs.n8n.diagnosis.failure_rules import cause_of, error_behind
 from dogubako.packs.n8n.diagnosis.failures import Failure, failure_of, failure_of_item
 from dogubako.packs.n8n.diagnosis.families import given_back, handed_down, told_giver
-from dogubako.packs.n8n.diagnosis.flow_rules import FLOW_RULES, ended_empty
-from dogubako.packs.n8n.diagnosis.loss_rules import LOSS_RULES, fallback_taken, few_left
+from dogubako.packs.n8n.diagnosis.flow_rules import FLOW_RULES, ended_empty, last_is_empty
+from dogubako.packs.n8n.diagnosis.loss_rules import LOSS_RULES, fallback_taken, few_left, switched_off
 from dogubako.packs.n8n.diagnosis.number_rules import NUMBER_RULES
 from dogubako.packs.n8n.diagnosis.readings import readings
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
@@ -23,8 +23,10 @@ from dogubako.packs.n8n.models import Execution
 _ITEM_TOKENS: Final = 400
 _PATH_END: Final = 8
 _MOST_OTHERS: Final = 2
-_QUIET_RULES: Final = (*TEXT_RULES, *FLOW_RULES, *LOSS_RULES, *NUMBER_RULES, *DROPPED_RULES)
-_BEFORE_CHECKS: Final = (*DROPPED_RULES, *LOSS_RULES, *NUMBER_RULES, few_left, fallback_taken, *TEXT_RULES)
+# What is only there to be looked at comes last.
+_LAST_RULES: Final = (switched_off, few_left, fallback_taken, last_is_empty)
+_QUIET_RULES: Final = (*TEXT_RULES, *FLOW_RULES, *LOSS_RULES, *NUMBER_RULES, *DROPPED_RULES, *_LAST_RULES)
+_BEFORE_CHECKS: Final = (*DROPPED_RULES, *LOSS_RULES, *NUMBER_RULES, *_LAST_RULES, *TEXT_RULES)
 _NOTHING_WRONG: Final = "nothing is known to be wrong"
 
 

@@ -5,14 +5,15 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from dogubako.packs.n8n.diagnosis.complaints import made_there, sent_as, told_by
+from dogubako.packs.n8n.diagnosis.complaints import sent_as, told_by
 from dogubako.packs.n8n.diagnosis.contrast import is_contradicted
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.format_rules import value_quoted
+from dogubako.packs.n8n.diagnosis.lineage import lineage
 from dogubako.packs.n8n.diagnosis.references import references_in, texts
 from dogubako.packs.n8n.diagnosis.requests import refused_request
 from dogubako.packs.n8n.diagnosis.scene import Cause
-from dogubako.packs.n8n.diagnosis.trace import built_from_hole, shown_value, trace_missing, trace_value
+from dogubako.packs.n8n.diagnosis.trace import built_from_hole, shown_value, trace_missing
 from dogubako.packs.n8n.formatters.truncation import shortened
 
 # ERR_… are mistakes of a program, but for this one.
@@ -73,11 +74,10 @@ def _address_made_from(failure: Failure, code: str) -> str:
         for place in failure.read(reference)[:1]:
             value = failure.scene.value(place, names)
             if isinstance(value, (str, int, float)):
-                made = trace_value(failure.scene, place, names, "")
                 large = str(value).isdecimal() and int(value) >= _LARGEST_EXACT
                 exact = ", too large to be exact where it was read as a number" if large else ""
-                there = made_there(failure.scene, made)
-                told.append(f"{'.'.join(names)}, which is {shown_value(value)}{exact}, from '{made.node}'{there}")
+                made = lineage(failure.scene, place, names)
+                told.append(f"{'.'.join(names)}, which is {shown_value(value)}{exact}, {made}")
     return f"; the address is made from {' and '.join(told[:3])}" if told else ""
 
 

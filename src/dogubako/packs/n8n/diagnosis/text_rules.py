@@ -8,13 +8,13 @@ from typing import Any, Final
 from dogubako.packs.n8n.diagnosis.answers import is_html
 from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.gaps import gap, missing_in
+from dogubako.packs.n8n.diagnosis.number_rules import joined_texts
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references, references_in, texts
 from dogubako.packs.n8n.diagnosis.replay_quiet import no_number_again
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.trace import (
     CHOOSES_NULL,
     is_numeric,
-    joined_texts,
     shown_value,
     trace_missing,
     trace_value,
@@ -27,6 +27,8 @@ _BROKEN = re.compile(
     r"\[object Object\]|(?<![A-Za-z_])(?:NaN|undefined|Infinity)(?![A-Za-z0-9_])|Invalid Date(?:Time)?"
 )
 _BROKEN_BYTES = re.compile(rb"\[object Object\]|NaN|undefined|Infinity|Invalid Date")
+_MISREAD_LETTERS = re.compile(r"Ã[\x80-\xbf]|â€[™œž“”¦]|Â[°§£©®]|\ufffd")
+_MISREAD_BYTES = re.compile("Ã|â€|Â|\ufffd".encode())
 _MAKERS: Final = frozenset(
     {"set", "code", "function", "functionItem", "dateTime", "html", "markdown", "summarize", "aggregate", "itemLists"}
 )
@@ -314,6 +316,20 @@ def texts_joined(scene: Scene) -> Cause | None:
     return None
 
 
+def broken_letters(scene: Scene) -> Cause | None:
+    """A text whose letters were read in another encoding than they were written in: `MÃ¼ller`."""
+    for at in scene.first_runs:
+        for place in _some(scene.outputs(at)):
+            if _MISREAD_BYTES.search(bytes(at.run.outputs[place.output][place.item])) is None:  # type: ignore[index]
+                continue
+            data = scene.json(place)
+            for key, value in data.items() if isinstance(data, Mapping) else ():
+                if isinstance(value, str) and _MISREAD_LETTERS.search(value):
+                    told = "whose letters were read in another encoding than they were written in"
+                    return replace(trace_value(scene, place, (str(key),), told), certain=False)
+    return None
+
+
 def hole_in_text(scene: Scene) -> Cause | None:
     """A text around a field that no item has: n8n writes nothing in its place."""
     for at in scene.runs:
@@ -374,5 +390,6 @@ TEXT_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
     date_from_nothing,
     texts_joined,
     hole_in_text,
+    broken_letters,
     object_in_text,
 )

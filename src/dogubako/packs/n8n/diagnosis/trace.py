@@ -28,7 +28,6 @@ _DEEPEST_FOLLOW: Final = 6
 _LONGEST_VALUE: Final = 80
 _LONGEST_HINT: Final = 160
 _MOST_ELEMENTS: Final = 500
-_ADDS = re.compile(r"=\s*+\{\{[^{}+]{1,200}+(?:\+[^{}+]{1,200}+){1,9}+\}\}\s*+")
 _OF_TEXTS: Final = frozenset({"length"})
 _WANTS_NUMBER = re.compile(r"number|integer|numeric|decimal|toFixed|calculate", re.IGNORECASE)
 _OF_TYPE = re.compile(r"has no \w{1,60}\(\)|was expected|no list|does not accept$|no date, so")
@@ -59,7 +58,7 @@ def _trace_missing(scene: Scene, reader: str, reference: Reference, place: Place
         known = parents or scene.possible_parents(here)
         having = next((one for one in known if not is_absent(scene.value(one, path))), None)
         if having is not None:
-            return _lost(scene, here, path, walk)
+            return _lost(scene, here, path, walk, having)
         if (alone := _without_partner(scene, here, path, walk) or _without_side(scene, here, path, walk)) is not None:
             return alone
         if not known or known[0] in walk:
@@ -144,23 +143,6 @@ def trace_type(scene: Scene, reader: str, place: Place, path: Path, described: s
         return cause
     problem = f"{cause.problem}; it is of this type in all {len(others) + 1} items, from '{cause.node}'"
     return replace(cause, node=reader, problem=problem, walk=())
-
-
-def joined_texts(scene: Scene, place: Place, path: Path) -> Cause | None:
-    """A number that a Set node's `a + b` made of texts: they were joined, not added."""
-    value, run = scene.value(place, path), scene.run_of(place)
-    if run is None or len(path) != 1 or isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    written = assigned(scene, place.node).get(path[0], "")
-    read = references_in(written) if _ADDS.fullmatch(written) else []
-    source = next(iter(scene.parents(place)), None)
-    found = [scene.value(at, one.names) for one in read for at in scene.places_read(one, source, run)[:1]]
-    texts = [one for one in found if isinstance(one, str) and is_numeric(one)]
-    if len(found) < 2 or len(texts) != len(found) or "".join(texts) != str(value):
-        return None
-    shown = " and ".join(f"{one.written} {text!r}" for one, text in zip(read, texts, strict=True))
-    problem = f"{path[0]} is {value}, because {shown} are texts: + joins them and does not add"
-    return Cause(node=place.node, problem=problem, place=place, walk=(place,), path=path, own=True)
 
 
 def swallowed_before(scene: Scene, place: Place) -> Cause | None:
@@ -380,7 +362,7 @@ def _without_side(scene: Scene, here: Place, path: Path, walk: list[Place]) -> C
     return None
 
 
-def _lost(scene: Scene, here: Place, path: Path, walk: list[Place]) -> Cause:
+def _lost(scene: Scene, here: Place, path: Path, walk: list[Place], having: Place) -> Cause:
     kind, settings = scene.kind(here.node), scene.settings.get(here.node, {})
     why, node = "", scene.nodes.get(here.node)
     if scene.json(here) == {} and node is not None and node.always_output_data:
@@ -391,5 +373,12 @@ def _lost(scene: Scene, here: Place, path: Path, walk: list[Place]) -> Cause:
         why = ": this node keeps only the fields that it sets"
     elif kind in ("httpRequest", "executeWorkflow"):
         why = ": this node puts its own answer in place of the item"
-    problem = f"{'.'.join(path)} is lost here{why}"
+    data, lost = scene.json(here), scene.value(having, path)
+    renamed = [key for key in data if _same(data[key], lost)] if isinstance(data, Mapping) and lost is not None else []
+    if len(renamed) == 1 and not isinstance(lost, bool):
+        problem = f"{'.'.join(path)} is called {renamed[0]} from here on: either this name or the reader's is wrong"
+        return Cause(node=here.node, problem=problem, place=here, walk=tuple(walk), lost=True, path=path, certain=False)
+    # Who reads behind a node that gives out another kind of item may mean the item before.
+    still = "" if kind in ("set", *CODE_TYPES) else f"; '{having.node}' before it still has it"
+    problem = f"{'.'.join(path)} is lost here{why}{still}"
     return Cause(node=here.node, problem=problem, place=here, walk=tuple(walk), lost=True, path=path)
