@@ -147,7 +147,8 @@ def wrong_field(failure: Failure) -> Cause | None:
     for reference in references_in(written) if written else failure.references:
         for place, value in failure.values(reference):
             if isinstance(value, (str, int, float)) and str(value) == message[3]:
-                return failure.trace(reference, place, f"where a {message[2]} was expected")
+                article = "an" if message[2][0] in "aeio" else "a"
+                return failure.trace(reference, place, f"where {article} {message[2]} was expected")
     return _no_number(failure, message[1]) if message[3] == "NaN" else None
 
 

@@ -41,7 +41,7 @@ def _values(scene: Scene, at: RunPlace, lost: list[Place]) -> str:
 
 
 def compared_by_nothing(scene: Scene) -> Cause | None:
-    """A Remove Duplicates node that compares a field which is empty in all items, so that one of them is left."""
+    """A Remove Duplicates node that compares a field which is empty, or the same, in all items: one of them is left."""
     for at in scene.first_runs:
         settings = scene.settings.get(at.node, {}) if scene.kind(at.node) == "removeDuplicates" else {}
         places = scene.input_places(at.run)[:_MOST_ITEMS]
@@ -49,8 +49,12 @@ def compared_by_nothing(scene: Scene) -> Cause | None:
         if not fields or len(places) < 2 or at.run.items_out >= len(places):
             continue
         held = [scene.value(place, tuple(name.split("."))) for name in fields for place in places]
-        if all(one is None or one == "" or is_absent(one) for one in held):
-            what = "there in no item" if all(map(is_absent, held)) else f"empty in all {len(places)} items"
+        empty = all(one is None or one == "" or is_absent(one) for one in held)
+        if empty or (len(fields) == 1 and all(one == held[0] for one in held)):
+            what = (
+                f"empty in all {len(places)} items" if empty else f"{shown_value(held[0])} in all {len(places)} items"
+            )
+            what = "there in no item" if all(map(is_absent, held)) else what
             problem = f"{', '.join(fields)}, by which it compares, is {what}, so {at.run.items_out} is left over"
             return Cause(node=at.node, problem=problem, place=places[0], walk=(places[0],), certain=False)
     return None

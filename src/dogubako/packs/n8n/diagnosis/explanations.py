@@ -29,6 +29,17 @@ def failure_words(failure: Failure, cause: Cause | None) -> str:
     return f"{failed}. Found in what '{cause.node}' gave out: {cut(cause.problem)}. {doubt}."
 
 
+def success_words(cause: Cause) -> str:
+    """What is known of an execution that counts as a success."""
+    told = f"'{cause.node}': {cut(cause.problem)}"
+    if cause.certain:
+        return f"The execution counts as a success, but look at {told}."
+    if cause.wrong:
+        doubt = f"Whether '{cause.node}' or another node has to change is not known"
+        return f"The execution counts as a success, but something is wrong: look at {told}. {doubt}."
+    return f"The execution counts as a success, and nothing is known to be wrong. If more was expected, look at {told}."
+
+
 def is_handled(failure: Failure) -> bool:
     """Whether the error went to an output for errors, behind which a node takes it."""
     place = failure.passed_on

@@ -133,7 +133,7 @@ def split_no_list(scene: Scene) -> Cause | None:
                 maker = trace_value(scene, place, tuple(str(field).split(".")), "").node
                 problem = f"it splits {field}, which is {shown_value(value)} and no list, so the item stays one"
                 problem = f"{problem}; it comes so from '{maker}'"
-                return Cause(node=at.node, problem=problem, place=place, walk=(place,))
+                return Cause(node=at.node, problem=problem, place=place, walk=(place,)).in_doubt()
     return None
 
 
@@ -167,7 +167,8 @@ def summarized_otherwise(scene: Scene) -> Cause | None:
                 # Among numbers, a text may be left out on purpose.
                 alone = all(isinstance(scene.value(one, path), str) for one in places)
                 problem = f"{problem}; it comes so from '{maker}'"
-                return Cause(node=at.node, problem=problem, place=place, walk=(place,), certain=alone)
+                cause = Cause(node=at.node, problem=problem, place=place, walk=(place,), certain=False)
+                return cause.in_doubt() if alone else cause
         grouped = str(settings.get("fieldsToSplitBy") or "")
         for name in [one.strip() for one in grouped.split(",") if one.strip()]:
             if places and all(is_absent(scene.value(one, tuple(name.split(".")))) for one in places):

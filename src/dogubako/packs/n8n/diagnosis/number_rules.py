@@ -100,7 +100,7 @@ def no_number_in_text(scene: Scene) -> Cause | None:
                 if len(bad) == 1 and len(read) > 1 and not bad[0][0].called:
                     reference, where = bad[0]
                     told = f"with which '{at.node}' cannot calculate {shortened(body.strip(), _LONGEST_SHOWN)}"
-                    return trace_value(scene, where, reference.names, told)
+                    return trace_value(scene, where, reference.names, told).in_doubt()
     return None
 
 

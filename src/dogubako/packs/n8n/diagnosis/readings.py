@@ -14,6 +14,8 @@ from dogubako.packs.n8n.diagnosis.trace import shown_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
+_MOST_ITEMS: Final = 200
+_MOST_VALUES: Final = 4
 _MOST_READ: Final = 4
 _MOST_SETTINGS: Final = 2
 _MOST_BESIDE: Final = 3
@@ -33,12 +35,15 @@ def readings(failure: Failure) -> list[str]:
     for reference in (*failure.on_line(), *_sent_whole(failure)):
         places = failure.read(reference)
         names = reference.names[:-1] if reference.called else reference.names
-        # Of several items it is not known which one failed.
-        if len(places) != 1 or not names or ELEMENT in names:
+        if not places or not names or ELEMENT in names or (len(places) > 1 and reference in secret):
             continue
         if any((reference.node or "", *names)[: len(known)] == known for known in told):
             continue
-        told[(reference.node or "", *names)] = _reading(failure.scene, reference, places[0], names, reference in secret)
+        told[(reference.node or "", *names)] = (
+            _reading(failure.scene, reference, places[0], names, reference in secret)
+            if len(places) == 1
+            else _in_all(failure.scene, reference, places, names)
+        )
     return [*list(told.values())[:_MOST_READ], *islice(_settings_named(failure), _MOST_SETTINGS)]
 
 
@@ -95,6 +100,17 @@ def _reading(scene: Scene, reference: Reference, place: Place, names: Path, secr
         # A login is not repeated.
         return f"{field} is a text of {len(value)} characters, {lineage(scene, place, names, DEEPEST)}"
     return f"{field} is {shown_value(value)}, {lineage(scene, place, names)}"
+
+
+def _in_all(scene: Scene, reference: Reference, places: list[Place], names: Path) -> str:
+    """The values of a field in several items, where it is not known which of them failed."""
+    field = ".".join(names) + (f" of '{reference.node}'" if reference.node else "")
+    held = [scene.value(place, names) for place in places[:_MOST_ITEMS]]
+    shown = list(dict.fromkeys("not there" if is_absent(one) else shown_value(one) for one in held))
+    more = " and more" if len(shown) > _MOST_VALUES or len(places) > _MOST_ITEMS else ""
+    first = next((place for place, one in zip(places, held, strict=False) if not is_absent(one)), None)
+    made = f", {lineage(scene, first, names)}" if first is not None else ""
+    return f"{field} is {' or '.join(shown[:_MOST_VALUES])}{more} in its {len(places)} items{made}"
 
 
 def _keys(scene: Scene, place: Place) -> str:

@@ -168,7 +168,7 @@ def _looked_up(failure: Failure, thrown: Thrown, read: Read) -> Cause:
 def _made_by_code(failure: Failure, thrown: Thrown) -> Cause:
     """A value that came from no item: the code made it, or asked for it."""
     what = f"of {thrown.read_from}, which came from no item and is nothing" if thrown.read_from else ""
-    made = what or "of a value that its own code made, and not of one that it received"
+    made = what or "of something that its own code makes or looks up, and that is not there"
     reads = f"reads {thrown.message}" if thrown.kind in ("nothing", "destructure") else "fails because"
     return Cause(node=failure.node, problem=f"its line {thrown.line} {reads} {made}")
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from dogubako.contract.output import Guidance, example_call
 from dogubako.packs.n8n.diagnosis.dropped_rules import DROPPED_RULES
-from dogubako.packs.n8n.diagnosis.explanations import cut, failure_words, is_handled
+from dogubako.packs.n8n.diagnosis.explanations import cut, failure_words, is_handled, success_words
 from dogubako.packs.n8n.diagnosis.failure_rules import cause_of, error_behind
 from dogubako.packs.n8n.diagnosis.failures import Failure, failure_of, failure_of_item
 from dogubako.packs.n8n.diagnosis.families import given_back, handed_down, told_giver
@@ -27,7 +27,6 @@ _MOST_OTHERS: Final = 2
 _LAST_RULES: Final = (switched_off, few_left, fallback_taken, last_is_empty)
 _QUIET_RULES: Final = (*TEXT_RULES, *FLOW_RULES, *LOSS_RULES, *NUMBER_RULES, *DROPPED_RULES, *_LAST_RULES)
 _BEFORE_CHECKS: Final = (*DROPPED_RULES, *LOSS_RULES, *NUMBER_RULES, *_LAST_RULES, *TEXT_RULES)
-_NOTHING_WRONG: Final = "nothing is known to be wrong"
 
 
 class Diagnosis:
@@ -133,7 +132,7 @@ class Diagnosis:
         passed_on = self._passed_on()
         found = [cause for rule in _QUIET_RULES if (cause := rule(self._scene)) is not None]
         # What is known to be wrong comes before what is only unusual.
-        return [*([passed_on] if passed_on else []), *sorted(found, key=lambda one: not one.certain)]
+        return [*([passed_on] if passed_on else []), *sorted(found, key=lambda one: (not one.certain, not one.wrong))]
 
     def _noticed_before(self, failure: Failure, cause: Cause) -> list[Cause]:
         """What is odd in the nodes before, where it is not known what is to blame."""
@@ -234,11 +233,7 @@ class Diagnosis:
             noticed = f" Before it was noticed: {'; '.join(before)}." if before else ""
             return failure_words(failure, cause) + self._inside_words() + noticed
         if cause is not None:
-            known = (
-                "but look at" if cause.certain else "and nothing is known to be wrong. If more was expected, look at"
-            )
-            inside = self._inside_words()
-            return f"The execution counts as a success, {known} '{cause.node}': {cut(cause.problem)}.{inside}"
+            return success_words(cause) + self._inside_words()
         if failure is not None:
             return failure_words(failure, None)
         return self._state_words()

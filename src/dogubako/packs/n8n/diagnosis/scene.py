@@ -45,6 +45,8 @@ class Cause:
     """The item and the field that the failing node read, where a value was traced from there."""
     misread: bool = False
     """Whether the item has under another name what the node reads: then the reader is wrong for sure."""
+    wrong: bool = False
+    """Whether the result is wrong for sure, although it is not known which node has to change."""
     own: bool = False
     """Whether the node cannot work as it is, whatever the data are: a name that does not exist, broken syntax."""
 
@@ -52,6 +54,10 @@ class Cause:
     def is_plain(self) -> bool:
         """Whether it needs no look at the values that were read."""
         return self.certain and (self.own or self.misread)
+
+    def in_doubt(self) -> "Cause":
+        """The same as something that is wrong, of which it is not known who has to change."""
+        return replace(self, certain=False, wrong=True)
 
     def with_problem(self, problem: str) -> "Cause":
         return replace(self, problem=problem)

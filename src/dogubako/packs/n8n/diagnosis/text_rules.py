@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from dogubako.packs.n8n.diagnosis.answers import is_html
+from dogubako.packs.n8n.diagnosis.answer_rules import ANSWER_RULES
 from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.gaps import gap, missing_in
 from dogubako.packs.n8n.diagnosis.number_rules import joined_texts
@@ -32,91 +32,17 @@ _MISREAD_BYTES = re.compile("Ã|â€|Â|\ufffd".encode())
 _MAKERS: Final = frozenset(
     {"set", "code", "function", "functionItem", "dateTime", "html", "markdown", "summarize", "aggregate", "itemLists"}
 )
-_ANSWERS: Final = frozenset({"httpRequest", "graphql"})
 _CALCULATES = re.compile(r"[\w$)\]]\s*[*/%-]\s*[\w$(]")
 _IS_JSON = re.compile(r"=\s*+[\[{](?!\{)")
 _BRACES = re.compile(r"\{\{[^{}]{1,300}+\}\}")
 # Code has no texts of this kind; conditions may ask for what is not there.
 _NO_TEXTS: Final = frozenset({"code", "function", "functionItem", "if", "filter", "switch", "stickyNote"})
-# Fields that tell how a request went.
-_TELLS: Final = frozenset({"ok", "success", "status", "error", "errors", "message", "reason", "detail"})
 _MOST_ITEMS: Final = 200
 _MOST_TOLD: Final = 2
 _MOST_FIELDS: Final = 20
 # The settings of a Date & Time node that take a date.
 _DATES: Final = ("date", "startDate", "endDate", "magnitude")
-_LONGEST_REASON: Final = 200
 _LONGEST_FOLLOWED: Final = 12_000
-
-
-def page_for_data(scene: Scene) -> Cause | None:
-    """A service answered with a page, and a later node reads fields that a page does not have."""
-    for at in scene.runs:
-        if scene.kind(at.node) not in _ANSWERS:
-            continue
-        for place in _some(scene.outputs(at)):
-            data = scene.json(place)
-            if isinstance(data, Mapping) and any(isinstance(one, str) and is_html(one) for one in data.values()):
-                wanted = _read_later(scene, at, data)
-                if wanted is not None:
-                    problem = f"it received an HTML page instead of JSON, so there is no {wanted[1]} for '{wanted[0]}'"
-                    return Cause(node=at.node, problem=problem, place=place)
-    return None
-
-
-def _read_later(scene: Scene, at: RunPlace, data: Mapping[str, Any]) -> tuple[str, str] | None:
-    """A node behind this one, and a field that it reads in vain."""
-    for later in scene.runs:
-        if later.run.execution_index <= at.run.execution_index or later.node == at.node:
-            continue
-        for reference in references(scene.settings.get(later.node, {})):
-            if reference.node not in (None, at.node) or reference.names[0] in data:
-                continue
-            for place in scene.input_places(later.run)[:1]:
-                absent = is_absent(scene.value(place, reference.names[:1]))
-                if absent and any(one.node == at.node for one in scene.walk(place)):
-                    return later.node, reference.names[0]
-    return None
-
-
-def refused_in_data(scene: Scene) -> Cause | None:
-    """An answer that counts as a success and says that it is none: `{ok: false, error: "channel_not_found"}`."""
-    for at in scene.runs:
-        for place in _some(scene.outputs(at)) if scene.kind(at.node) in _ANSWERS else ():
-            data = scene.json(place)
-            said = _refusal(data) if isinstance(data, Mapping) else None
-            if said is not None:
-                problem = f"its answer says {said}{_sent_hole(scene, at, place)}"
-                # A workflow that tests the answer expects it to be either.
-                return Cause(node=at.node, problem=problem, place=place, certain=not _is_tested(scene, at.node))
-    return None
-
-
-def _is_tested(scene: Scene, node: str) -> bool:
-    """Whether a later node looks at how the answer went."""
-    if any(scene.kind(one) in ("if", "switch", "filter") for one in scene.behind(node)):
-        return True
-    later = scene.reached(scene.behind(node))
-    return any(one.names[-1:] and one.names[-1] in _TELLS for name in later for one in references(scene.settings[name]))
-
-
-def _refusal(data: Mapping[str, Any]) -> str | None:
-    sign = next((key for key in ("ok", "success") if data.get(key) is False), None)
-    why = next(((key, data[key]) for key in ("error", "errors", "message", "reason", "detail") if data.get(key)), None)
-    failed = str(data.get("status")).casefold() in ("error", "fail", "failed", "failure")
-    if why is not None and sign is None and (failed or (why[0] == "errors" and "data" in data and not data["data"])):
-        return f"{why[0]}: {shortened(str(why[1]), _LONGEST_REASON)}{', and status: error' if failed else ''}"
-    if sign is None or why is None:
-        return None
-    return f"{sign}: false, {why[0]}: {shortened(str(why[1]), _LONGEST_REASON)}"
-
-
-def _sent_hole(scene: Scene, at: RunPlace, place: Place) -> str:
-    """The only field that the request reads and that its item does not have."""
-    source = next(iter(scene.parents(place)), None)
-    read = [one for one in references(scene.settings.get(at.node, {})) if not one.called]
-    holes = {one.names: one for one in read if missing_in(scene, one, source, at.run)} if source is not None else {}
-    return f"; the request reads {next(iter(holes.values())).written}, which is not there" if len(holes) == 1 else ""
 
 
 def broken_text(scene: Scene) -> Cause | None:
@@ -170,14 +96,21 @@ def _explain_text(scene: Scene, at: RunPlace, place: Place, path: tuple[str, ...
             )
             if cause.lost:
                 return cause.with_problem(f"{cause.problem}, so '{at.node}' writes {shortened(text, 60)}")
-            return _made(at, place, f"{told}: there is no {reference.written}")
+            made = _made(at, place, f"{told}: there is no {reference.written}{_instead(cause, at)}")
+            return made if cause.misread else made.in_doubt()
         if word == "NaN":
-            return trace_value(scene, where, reference.names, f"no number, so '{at.node}' writes {shortened(text, 60)}")
+            described = f"no number, so '{at.node}' writes {shortened(text, 60)}"
+            return trace_value(scene, where, reference.names, described).in_doubt()
         return _made(at, place, f"{told}: {reference.written} is an {type_name(value)}, so name one of its fields")
     if word.startswith("Invalid Date"):
         shown = [_told(scene, one, source, at) for one in read if not one.called]
         told = f"{told}: it reads {' and '.join(shown[:_MOST_TOLD])}" if any(shown) else told
     return _made(at, place, told)
+
+
+def _instead(cause: Cause, at: RunPlace) -> str:
+    """What the item has, as far as the search for the field told it."""
+    return f"; {cause.problem}" if cause.node == at.node else ""
 
 
 def _told(scene: Scene, reference: Reference, source: Place | None, at: RunPlace) -> str:
@@ -272,7 +205,9 @@ def _why_no_number(scene: Scene, at: RunPlace, place: Place, field: str, code: s
                 told = f"so {field} is no number in '{at.node}', and n8n makes null of it"
                 if cause.lost:
                     return cause.with_problem(f"{cause.problem}, {told}")
-                return _made(at, place, f"it calculates {field} with {'.'.join(path)}, which is not there, {told}")
+                problem = f"it calculates {field} with {'.'.join(path)}, which is not there, {told}"
+                made = _made(at, place, problem)
+                return made if cause.misread else made.in_doubt()
     return None
 
 
@@ -289,9 +224,10 @@ def date_from_nothing(scene: Scene) -> Cause | None:
                     if is_absent(value):
                         cause = trace_missing(scene, at.node, reference, where, reference.names)
                         if cause.misread or cause.lost or cause.node != at.node:
-                            return cause.with_problem(f"{cause.problem}; '{at.node}' makes a date of it")
+                            cause = cause.with_problem(f"{cause.problem}; '{at.node}' makes a date of it")
+                            return cause if cause.misread or cause.lost else cause.in_doubt()
                     if value is None or value == "" or is_absent(value):
-                        return _made(at, place, f"it makes a date of {reference.written}, which is empty")
+                        return _made(at, place, f"it makes a date of {reference.written}, which is empty").in_doubt()
     return None
 
 
@@ -381,8 +317,7 @@ def object_in_text(scene: Scene) -> Cause | None:
 
 
 TEXT_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
-    page_for_data,
-    refused_in_data,
+    *ANSWER_RULES,
     broken_text,
     expression_became_null,
     calculated_from_nothing,
