@@ -28,23 +28,23 @@ def diagnosed(
 
 
 @pytest.mark.parametrize(
-    ("answer", "claimed"),
+    "answer",
     [
-        pytest.param(NUMBER, True, id="a path"),
-        pytest.param({"errors": [{"field": "amount", "code": "invalid"}]}, True, id="a list of fields"),
-        pytest.param({"errors": {"amount": ["invalid"]}}, True, id="by field"),
-        pytest.param({"error": {"code": 400, "message": "Bad: amount is not a number"}}, False, id="a sentence"),
-        pytest.param({"message": "Invalid value for 'amount'"}, False, id="another sentence"),
+        pytest.param(NUMBER, id="a path"),
+        pytest.param({"errors": [{"field": "amount", "code": "invalid"}]}, id="a list of fields"),
+        pytest.param({"errors": {"amount": ["invalid"]}}, id="by field"),
+        pytest.param({"error": {"code": 400, "message": "Bad: amount is not a number"}}, id="a sentence"),
+        pytest.param({"message": "Invalid value for 'amount'"}, id="another sentence"),
     ],
 )
-def test_the_value_of_the_field_is_traced_and_another_hole_is_not_blamed(answer: Any, claimed: bool) -> None:
+def test_the_value_of_the_field_is_traced_and_another_hole_is_not_blamed(answer: Any) -> None:
     report = diagnosed(answer)
 
     assert cause_told(report)["nodeName"] == "Bills"
     assert cause_told(report)["itemIndex"] == 1
     assert 'sum is "7,00" (string), which is sent as amount' in report["explanation"]
     assert "nick" not in cause_told(report)["problem"]
-    assert ("origin" in report) is claimed
+    assert "origin" not in report
 
 
 def test_a_field_of_another_name_that_is_not_there_is_found() -> None:

@@ -11,7 +11,7 @@ from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.references import references, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene, conditions_of
 from dogubako.packs.n8n.diagnosis.spelling import is_slip
-from dogubako.packs.n8n.diagnosis.trace import type_name
+from dogubako.packs.n8n.diagnosis.trace import shown_value, type_name
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
 
@@ -24,7 +24,31 @@ _ASKS_WHETHER_THERE: Final = frozenset({"exists", "notExists", "empty", "notEmpt
 
 def claimed(failure: Failure, cause: Cause) -> Cause:
     """The cause as a claim if its evidence is enough for one, else as something that was noticed."""
-    return cause if cause.certain and _is_proven(failure, cause) else replace(cause, certain=False)
+    if cause.certain and _is_proven(failure, cause):
+        return cause
+    return replace(cause, problem=f"{cause.problem}{_contrast(failure.scene, cause)}", certain=False)
+
+
+def _contrast(scene: Scene, cause: Cause) -> str:
+    """What the other items have in place of this value, if that is of another form in all of them."""
+    place, path = cause.place, cause.path
+    if place is None or not path or cause.lost or place.node != cause.node:
+        return ""
+    bad = scene.value(place, path)
+    others = [scene.value(one, path) for one in scene.siblings(place)[:_MOST_OTHERS]] or _elements(scene, place, path)
+    if not others or any(_form(one) == _form(bad) or is_absent(one) for one in others):
+        return ""
+    count = "the other item has" if len(others) == 1 else f"the other {len(others)} items have values such as"
+    return f"; {count} {shown_value(others[0])} there"
+
+
+def _elements(scene: Scene, place: Place, path: tuple[str, ...]) -> list[Any]:
+    """What the other elements of the list have in which this value lies."""
+    at = next((number for number, name in enumerate(path) if name.isdecimal()), None)
+    held = scene.value(place, path[:at]) if at else None
+    count = len(held) if isinstance(held, list) else 0
+    others = [str(number) for number in range(min(count, _MOST_OTHERS)) if at is not None and str(number) != path[at]]
+    return [scene.value(place, (*path[:at], one, *path[(at or 0) + 1 :])) for one in others]
 
 
 def _is_proven(failure: Failure, cause: Cause) -> bool:
@@ -51,16 +75,16 @@ def _was_spoilt(scene: Scene, cause: Cause) -> bool:
 
 
 def _is_exception(failure: Failure, cause: Cause) -> bool:
-    """Whether other items have a value of another form there, and the failing node took those before this one.
+    """Whether other items have a value of another form there, or the failing node took those before this one.
 
-    That a value is missing in some items of a source is no exception, because it may be optional: only in those of a
-    node that makes it, or where the item has it misspelt.
+    It counts only of the node that makes the field, or where the item has it misspelt: of a source it is not known
+    whether a value is wrong, or its reader too strict.
     """
     scene, place, (read, path) = failure.scene, cause.place, cause.read or (None, ())
     if place is None or read is None or not cause.path:
         return False
     bad = scene.value(read, path)
-    if _is_nothing(bad) and not (_is_misspelt(scene, place, cause.path) or _is_made_there(scene, place, cause.path)):
+    if not (_is_misspelt(scene, place, cause.path) or _is_made_there(scene, place, cause.path)):
         return False
     others = [scene.value(one, cause.path) for one in scene.siblings(place)[:_MOST_OTHERS]]
     if others and all(_form(one) != _form(bad) for one in others):
