@@ -98,8 +98,22 @@ def node_missing(failure: Failure) -> Cause | None:
             problem = f"it refers to '{name}', a node that the workflow does not have{hint}"
             return Cause(node=failure.node, problem=problem, own=True)
         if not failure.scene.execution.runs.get(name):
-            return Cause(node=failure.node, problem=f"it reads '{name}', which did not run in this execution")
+            problem = f"it reads '{name}', which did not run in this execution{_not_sent_to(failure, name)}"
+            return Cause(node=failure.node, problem=problem)
     return None
+
+
+def _not_sent_to(failure: Failure, name: str) -> str:
+    """The branch that ran and sent no item on the way to this node."""
+    scene, reached = failure.scene, failure.scene.leading_from(name)
+    for at in reversed(scene.runs):
+        if at.node in reached and scene.kind(at.node) in FORKS:
+            ways = [number for number, items in enumerate(at.run.outputs) if items]
+            if any(name in scene.reached(scene.behind(at.node, way)) for way in ways):
+                return ""
+            sent = f": it sent its items to {way_of(scene, at.node, ways[0])}" if ways else ""
+            return f", because '{at.node}' sent it nothing{sent}"
+    return ""
 
 
 def own_fault(failure: Failure) -> Cause | None:

@@ -120,7 +120,9 @@ class Diagnosis:
         name = cause.node if cause else self._failure.node if self._failure else None
         if name is not None and workflow_id is not None and execution.workflow.node(name) is not None:
             example = example_call("get_workflow_node", id=workflow_id, nodeName=name)
-            return Guidance(message="See how this node is set up; update_workflow can change it.", example=example)
+            known = cause is not None and cause.certain
+            told = "update_workflow can change it" if known else "it is not known that it has to change"
+            return Guidance(message=f"See how this node is set up; {told}.", example=example)
         return Guidance(message="See what ran.", example=example_call("get_execution", id=str(execution.id)))
 
     def _find(self) -> Sequence[Cause]:
