@@ -26,6 +26,7 @@ _LONGEST_ANSWER: Final = 4_000
 _MOST_NAMES: Final = 6
 _MOST_ANSWERS: Final = 20
 _DEEPEST_PATH: Final = 5
+_MOST_PATHS: Final = 2_000
 
 
 def readings(failure: Failure) -> list[str]:
@@ -86,7 +87,7 @@ def _sent_whole(failure: Failure) -> Iterator[Reference]:
     for place in failure.places[:1] if sends_item(failure) else ():
         heard = (text[:_LONGEST_ANSWER] for text in islice(answers(failure), _MOST_ANSWERS))
         said = {word for text in heard for word in re.findall(r"[\w$]+", text)}
-        for path in plain_paths(failure.scene.json(place)):
+        for path in islice(plain_paths(failure.scene.json(place)), _MOST_PATHS):
             if path[-1] in said and (len(path) < 2 or path[0] in said):
                 yield Reference(node=None, pick="item", path=tuple(Step(name) for name in path))
 
