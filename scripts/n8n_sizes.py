@@ -84,7 +84,9 @@ recorded and judged by another hand, and are kept as they were recorded; the fif
 mended, the sixth when the fifth were. The outside ones are of a third hand, who judged the answers while the fifth
 were being mended, and asked what an agent would change that acts on them. The seventh ones are of a fourth hand, in
 three batches: the first score is of the rules before; mended by the batches before it, the second batch was right in
-15 of 20 with 1 misleading, and the third in 16 of 20 with none. What each set showed was mended by kind
+15 of 20 with 1 misleading, and the third in 16 of 20 with none. The eighth ones were written by who mended them, with
+the rules in sight, against claims without proof; the rules before the seventh were right in 85 of them, and misleading
+in 4. What each set showed was mended by kind
 afterwards, so its score *at first contact*, which is not changed any more, is the one that tells how the rules do on
 workflows that nobody has seen; where n8n did something else than the author of a case expected, the case was
 corrected, and the first score left as it was. *Right* means that the guilty node is named and the evidence said;
@@ -128,6 +130,7 @@ _FIRST_CONTACT: Final = {
     "sixth": (26, 0, 2),
     "outside": (55, 19, 7),
     "seventh": (49, 9, 2),
+    "eighth": (94, 13, 2),
 }
 _KIND_COLUMNS: Final = ("kind of fault", "right (tuning)", "right (checking)", "misleading")
 

@@ -24,6 +24,7 @@ Half = Literal[
     "sixth",
     "outside",
     "seventh",
+    "eighth",
 ]
 Role = Literal["source", "culprit", "victim", "merge"]
 

@@ -13,6 +13,7 @@ from dogubako.packs.n8n.diagnosis.report import Diagnosis
 from dogubako.packs.n8n.models import read_execution
 
 from .daily_cases import daily_cases
+from .eighth_cases import eighth_cases
 from .fault import Half, Truth
 from .fifth_cases import fifth_cases
 from .fourth_cases import fourth_cases
@@ -50,9 +51,10 @@ HALVES: Final[tuple[Half, ...]] = (
     "sixth",
     "outside",
     "seventh",
+    "eighth",
 )
 # These were recorded elsewhere, and are not run again.
-TAKEN: Final = frozenset({"strange", "outside", "seventh"})
+TAKEN: Final = frozenset({"strange", "outside", "seventh", "eighth"})
 _FOLDER: Final = Path(__file__).parent / "recordings"
 # Stacks tell of the machine; the rest is of no use to a diagnosis.
 _LEFT_OUT: Final = frozenset(
@@ -73,6 +75,7 @@ _BY_HAND: Final[Mapping[Half, Callable[[], Iterator[Case]]]] = {
     "sixth": sixth_cases,
     "outside": outside_cases,
     "seventh": seventh_cases,
+    "eighth": eighth_cases,
 }
 
 Json = dict[str, Any]
@@ -104,6 +107,8 @@ def judge(report: Json, truth: Truth) -> Verdict:
     One that names no cause where there is one, or leaves out what has to be said, is unhelpful. What was only noticed
     blames nobody, but it is of use where it is about the cause.
     """
+    if truth.cause is None and truth.failing is None and "something is wrong" in report["explanation"]:
+        return "misleading"
     noticed = (report.get("noticed") or {}).get("nodeName")
     named = (report.get("origin") or {}).get("nodeName")
     if named is None and noticed in {truth.cause, *truth.also}:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.flow_rules import ONLY_FORM, conditions_read, unpaired_keys
+from dogubako.packs.n8n.diagnosis.names import CODE_TYPES
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.trace import shown_value
 from dogubako.packs.n8n.formatters.flow import Place
@@ -60,6 +61,20 @@ def compared_by_nothing(scene: Scene) -> Cause | None:
     return None
 
 
+def all_alike(scene: Scene) -> Cause | None:
+    """Code that received items which differ, and gave out as many that are all the same."""
+    for at in scene.first_runs:
+        given = scene.input_places(at.run)[:_MOST_ITEMS] if scene.kind(at.node) in CODE_TYPES else []
+        made = [scene.json(place) for place in scene.outputs(at)][:_MOST_ITEMS]
+        if len(made) < 2 or len(made) != len(given) or not made[0] or any(one != made[0] for one in made):
+            continue
+        if any(scene.json(one) != scene.json(given[0]) for one in given):
+            problem = f"all its {len(made)} items are the same, and those that it received differ"
+            place = Place(node=at.node, run=at.index, output=0, item=0)
+            return Cause(node=at.node, problem=problem, place=place, walk=(given[0],), certain=False)
+    return None
+
+
 def nothing_matched(scene: Scene) -> Cause | None:
     """A comparison of two lists in which no item of one has a partner in the other."""
     for at in scene.first_runs:
@@ -102,6 +117,7 @@ def _says_more(data: Any) -> str | None:
 DROPPED_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
     unmatched,
     compared_by_nothing,
+    all_alike,
     nothing_matched,
     more_pages,
 )
