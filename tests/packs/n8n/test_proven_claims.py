@@ -255,3 +255,57 @@ def test_the_condition_that_is_not_met_is_told() -> None:
         "text is null (null), made in 'Form', tested by 'notEmpty'"
         in Diagnosis(as_read(execution)).report()["explanation"]
     )
+
+
+@pytest.mark.parametrize(
+    ("code", "noticed"),
+    [
+        ("return $input.all().filter(i => i.json.active);", True),
+        ("return $input.all().filter(i => !i.json.active);", True),
+        ("return $input.all().filter(i => i.json.active === 'true');", False),
+    ],
+)
+def test_a_text_that_says_no_and_counts_as_true_is_noticed(code: str, noticed: bool) -> None:
+    rows = items({"active": "false"}, {"active": "true"})
+    runs = {"Rows": [run(rows)], "Only": [run(rows, after="Rows")], "Send": [run(rows, after="Only")]}
+    report = wired(runs, node("Only", code), status="success")
+
+    assert ("a text counts as true" in report["explanation"]) is noticed
+
+
+def test_items_that_became_all_the_same_are_noticed() -> None:
+    same = items({"a": 2}, {"a": 2})
+    runs = {"Rows": [run(items({"a": 1}, {"a": 2}))], "Copy": [run(same, after="Rows")]}
+    report = wired(runs, node("Copy", "return $input.all();"), status="success")
+
+    assert "all its 2 items are the same, and those that it received differ" in report["explanation"]
+
+
+def test_a_child_that_reads_another_name_than_its_caller_gave_tells_both_sides() -> None:
+    called = {"executionId": "2", "workflowId": "made0000made0000"}
+    child = made(
+        {
+            "Called": [run(items({"invoiceNumbr": "7-1"}))],
+            "Year": [
+                failed_run(
+                    "Cannot read properties of undefined (reading 'split') [line 1]",
+                    after="Called",
+                    description="TypeError",
+                )
+            ],
+        },
+        node("Called", type="n8n-nodes-base.executeWorkflowTrigger", parameters={}),
+        node("Year", "return [{ json: { y: $input.first().json.invoiceNumber.split('-')[0] } }];"),
+        id="2",
+    )
+    parent = made(
+        {
+            "Prepare": [run(items({"invoiceNumbr": "7-1"}))],
+            "Call": [failed_run("child failed", after="Prepare", **called)],
+        },
+        node("Call", type="n8n-nodes-base.executeWorkflow", parameters={}),
+    )
+    report = Diagnosis(as_read(parent), [Diagnosis(as_read(child))]).report()
+
+    assert report["noticed"]["nodeName"] == "Year"
+    assert "In the calling workflow 'Prepare' gave it this item, so either side may be wrong." in report["explanation"]

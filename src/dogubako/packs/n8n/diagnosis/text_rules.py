@@ -37,6 +37,7 @@ _IS_JSON = re.compile(r"=\s*+[\[{](?!\{)")
 _BRACES = re.compile(r"\{\{[^{}]{1,300}+\}\}")
 # Code has no texts of this kind; conditions may ask for what is not there.
 _NO_TEXTS: Final = frozenset({"code", "function", "functionItem", "if", "filter", "switch", "stickyNote"})
+_SAY_NO: Final = frozenset({"false", "no", "0", "off", "nein", "null", "undefined"})
 _MOST_ITEMS: Final = 200
 _MOST_TOLD: Final = 2
 _MOST_FIELDS: Final = 20
@@ -266,6 +267,37 @@ def broken_letters(scene: Scene) -> Cause | None:
     return None
 
 
+def text_is_true(scene: Scene) -> Cause | None:
+    """A text such as "false" that code or an expression tests for truth: it counts as true."""
+    for at in scene.first_runs:
+        places = scene.input_places(at.run)[:_MOST_ITEMS]
+        for reference in _tested_for_truth(scene, at.node):
+            values = [(place, scene.value(place, reference.names)) for place in places]
+            for place, value in values:
+                if isinstance(value, str) and value.strip().casefold() in _SAY_NO:
+                    told = f"it tests {reference.written}, which is the text {value!r}: a text counts as true"
+                    return Cause(node=at.node, problem=told, place=place, walk=(place,), certain=False)
+    return None
+
+
+def _tested_for_truth(scene: Scene, node: str) -> Iterator[Reference]:
+    """The fields of its items that a node tests by themselves, without a comparison."""
+    for written in texts(scene.settings.get(node, {})):
+        if (scene.kind(node) == "code" or written.startswith("=")) and len(written) <= _LONGEST_FOLLOWED:
+            for one in references_in(written):
+                if one.node is None and one.names and not one.called and _is_tested_bare(written, one.names[-1]):
+                    yield one
+
+
+def _is_tested_bare(written: str, name: str) -> bool:
+    """Whether the field is tested for truth, and not compared."""
+    field = re.escape(name)
+    return (
+        re.search(rf"\.{field}\s*(?:\)\s*(?:[;,)\]{{?]|$|\n)|&&|\?(?![.?]))", written) is not None
+        or re.search(rf"!\s*[\w$.]{{1,80}}\.{field}\b", written) is not None
+    )
+
+
 def hole_in_text(scene: Scene) -> Cause | None:
     """A text around a field that no item has: n8n writes nothing in its place."""
     for at in scene.runs:
@@ -326,5 +358,6 @@ TEXT_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
     texts_joined,
     hole_in_text,
     broken_letters,
+    text_is_true,
     object_in_text,
 )
