@@ -86,7 +86,8 @@ were being mended, and asked what an agent would change that acts on them. The s
 three batches: the first score is of the rules before; mended by the batches before it, the second batch was right in
 15 of 20 with 1 misleading, and the third in 16 of 20 with none. The eighth ones were written by who mended them, with
 the rules in sight, against claims without proof; the rules before the seventh were right in 85 of them, and misleading
-in 4. What each set showed was mended by kind
+in 4. The ninth ones are of a fifth hand, who judged the answers when the eighth were being mended: the first score is
+of the claims with proof. What each set showed was mended by kind
 afterwards, so its score *at first contact*, which is not changed any more, is the one that tells how the rules do on
 workflows that nobody has seen; where n8n did something else than the author of a case expected, the case was
 corrected, and the first score left as it was. *Right* means that the guilty node is named and the evidence said;
@@ -131,6 +132,7 @@ _FIRST_CONTACT: Final = {
     "outside": (55, 19, 7),
     "seventh": (49, 9, 2),
     "eighth": (94, 13, 2),
+    "ninth": (108, 6, 7),
 }
 _KIND_COLUMNS: Final = ("kind of fault", "right (tuning)", "right (checking)", "misleading")
 

@@ -25,6 +25,7 @@ Half = Literal[
     "outside",
     "seventh",
     "eighth",
+    "ninth",
 ]
 Role = Literal["source", "culprit", "victim", "merge"]
 

@@ -22,6 +22,7 @@ from .fresh_quiet import healthy_cases, quiet_cases
 from .hard_cases import hard_cases
 from .last_cases import last_cases
 from .later_cases import later_cases
+from .ninth_cases import ninth_cases
 from .odd_cases import odd_cases
 from .outside_cases import outside_cases
 from .seventh_cases import seventh_cases
@@ -52,9 +53,10 @@ HALVES: Final[tuple[Half, ...]] = (
     "outside",
     "seventh",
     "eighth",
+    "ninth",
 )
 # These were recorded elsewhere, and are not run again.
-TAKEN: Final = frozenset({"strange", "outside", "seventh", "eighth"})
+TAKEN: Final = frozenset({"strange", "outside", "seventh", "eighth", "ninth"})
 _FOLDER: Final = Path(__file__).parent / "recordings"
 # Stacks tell of the machine; the rest is of no use to a diagnosis.
 _LEFT_OUT: Final = frozenset(
@@ -76,6 +78,7 @@ _BY_HAND: Final[Mapping[Half, Callable[[], Iterator[Case]]]] = {
     "outside": outside_cases,
     "seventh": seventh_cases,
     "eighth": eighth_cases,
+    "ninth": ninth_cases,
 }
 
 Json = dict[str, Any]

@@ -106,7 +106,10 @@ def test_a_value_is_followed_through_lists_to_the_line_that_made_it() -> None:
     cut = node("Cut", "return $input.all().map(i => ({ json: {\n  price: i.json.list * (1 - i.json.off),\n} }));")
     report = told(runs, cut, node("Post", type=HTTP, parameters={"url": "http://a.test", **BODY}))
 
-    assert "lines.1.price is -72 (number), made in 'Cut' by price: i.json.list * (1 - i.json.off)," in report["values"]
+    assert report["values"][1] == (
+        "lines.1.price is -72 (number), made in 'Cut' by price: i.json.list * (1 - i.json.off),"
+        " (list is 9 (number), made in 'Rows'; off is 9 (number), made in 'Rows')"
+    )
 
 
 def test_a_login_is_told_without_its_value() -> None:
@@ -131,7 +134,8 @@ def test_a_parameter_and_a_number_that_the_message_names_are_told() -> None:
     refused = {"httpCode": "400", "description": "At most 200 rows, got 250", "context": {"itemIndex": 0}}
     sent = {"Loop": [run(items({"n": 1}))], "Post": [failed_run("Bad request", after="Loop", **refused)]}
 
-    assert "its parameter nextURL is {{ $response.body.next }}" in paged["values"][0]
+    assert 'its paging is set so: {"nextURL": "={{ $response.body.next }}"' in paged["values"][0]
+    assert "its parameter nextURL is {{ $response.body.next }}" in paged["values"][1]
     assert wired(sent, loop, post)["values"] == ["batchSize of 'Loop' is 250, a number that the service names"]
 
 
@@ -309,3 +313,68 @@ def test_a_child_that_reads_another_name_than_its_caller_gave_tells_both_sides()
 
     assert report["noticed"]["nodeName"] == "Year"
     assert "In the calling workflow 'Prepare' gave it this item, so either side may be wrong." in report["explanation"]
+
+
+def test_a_branch_that_differs_in_case_only_is_told_before_the_null_behind_it() -> None:
+    condition = {
+        "leftValue": "={{ $json.land }}",
+        "rightValue": "kr",
+        "operator": {"type": "string", "operation": "notEquals"},
+    }
+    test = node("Abroad?", type="n8n-nodes-base.if", parameters={"conditions": {"conditions": [condition]}})
+    rows = items({"land": "KR", "mail": None})
+    runs = {
+        "Rows": [run(rows)],
+        "Abroad?": [run(rows, [], after="Rows")],
+        "Use": [failed_run(NULL, after="Abroad?", description="TypeError")],
+    }
+    execution = made(runs, test, node("Use", READS_MAIL), node("At home"))
+    ways = [[{"node": name, "type": "main", "index": 0}] for name in ("Use", "At home")]
+    execution["workflowData"]["connections"] = {**wires("Rows", "Abroad?"), "Abroad?": {"main": ways}}
+    report = Diagnosis(as_read(execution)).report()
+
+    assert report["noticed"]["nodeName"] == "Abroad?"
+    assert "they differ only in case" in report["explanation"]
+    assert "'Rows': mail is null" in report["explanation"]
+
+
+def test_a_name_that_a_node_misspelt_and_its_items_had_right_is_claimed_of_that_node() -> None:
+    shape = node("Shape", "return $input.all().map(i => ({ json: { adresse2: 1, addresse: i.json.adresse } }));")
+    runs = {
+        "Crm": [run(items({"adresse": {"plz": "1"}}))],
+        "Shape": [run(items({"addresse": {"plz": "1"}, "n": 1}), after="Crm")],
+        "Use": [
+            failed_run(
+                "Cannot read properties of undefined (reading 'plz') [line 1]", after="Shape", description="TypeError"
+            )
+        ],
+    }
+    report = told(runs, shape, node("Use", "return [{ json: { p: $input.first().json.adresse.plz } }];"))
+
+    assert (report.get("origin") or report["noticed"])["nodeName"] == "Shape"
+
+
+def test_what_a_request_was_asked_with_is_told_of_a_null_in_its_answer() -> None:
+    ask = node("Ask", type=HTTP, parameters={"url": "=http://a.test/{{ $json.id }}"})
+    runs = {
+        "Order": [run(items({"nr": "Z-1"}))],
+        "Pick": [run(items({"id": "Z-1"}), after="Order")],
+        "Ask": [run(items({"mail": None}), after="Pick")],
+        "Use": [failed_run(NULL, after="Ask", description="TypeError")],
+    }
+    report = told(runs, field("Pick", {"id": "={{ $json.nr }}"}), ask, node("Use", READS_MAIL))
+
+    assert report["values"][-1] == (
+        "'Ask' asked with this: id is \"Z-1\" (string), made in 'Pick' by {{ $json.nr }}"
+        " (nr is \"Z-1\" (string), made in 'Order')"
+    )
+
+
+def test_json_that_is_written_by_hand_and_that_a_value_breaks_is_wrong() -> None:
+    raw = {"mode": "raw", "jsonOutput": '={"note": "{{ $json.note }}"}'}
+    rows = items({"note": 'he said "no"'})
+    runs = {"Rows": [run(rows)], "Card": [run(items({"note": "he said "}), after="Rows")]}
+    report = wired(runs, node("Card", type="n8n-nodes-base.set", parameters=raw), status="success")
+
+    assert report["noticed"]["nodeName"] == "Card"
+    assert "something is wrong" in report["explanation"]

@@ -11,14 +11,17 @@ from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.references import references, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene, conditions_of
 from dogubako.packs.n8n.diagnosis.spelling import is_slip
-from dogubako.packs.n8n.diagnosis.trace import shown_value, type_name
+from dogubako.packs.n8n.diagnosis.trace import is_number_text, shown_value, type_name
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
 
 # Nodes that keep or drop a field as their author says. Others give out what a service has, or another kind of item.
 _SHAPES: Final = frozenset({"set", "code", "function", "functionItem", "merge", "renameKeys"})
 _MOST_OTHERS: Final = 200
+_MOST_FIELDS: Final = 50
 _LONGEST_WRITTEN: Final = 20_000
+_EMPTIED = re.compile(r"(?<![\w$])([\w$]++)['\"]?\s*+[:=]\s*+(?:null|undefined|''|\"\")")
+_GUARDED = re.compile(r"(?<![\w$])([\w$]++)['\"]?\]?\s*+(?:\?\.|\?\?|\|\|)")
 _ASKS_WHETHER_THERE: Final = frozenset({"exists", "notExists", "empty", "notEmpty"})
 
 
@@ -69,8 +72,8 @@ def _was_spoilt(scene: Scene, cause: Cause) -> bool:
     if cause.place is None or not cause.path or not _is_nothing(scene.value(cause.place, cause.path)):
         return False
     before = [scene.value(one, cause.path) for one in scene.parents(cause.place)]
-    emptied = re.compile(rf"(?<![\w$]){re.escape(cause.path[-1])}['\"]?\s*[:=]\s*(?:null|undefined|''|\"\")")
-    meant = any(emptied.search(text[:_LONGEST_WRITTEN]) for text in texts(scene.settings.get(cause.node, {})))
+    written = [text[:_LONGEST_WRITTEN] for text in texts(scene.settings.get(cause.node, {}))]
+    meant = any(one[1] == cause.path[-1] for text in written for one in _EMPTIED.finditer(text))
     return bool(before) and not any(_is_nothing(one) for one in before) and not meant
 
 
@@ -106,7 +109,23 @@ def _is_made_there(scene: Scene, place: Place, path: tuple[str, ...]) -> bool:
         bool(parents)
         and scene.kind(place.node) in _SHAPES
         and not any(scene.json(one) == {} or not is_absent(scene.value(one, path[:1])) for one in parents)
+        and not any(_has_exception(scene, one) for one in parents)
     )
+
+
+def _has_exception(scene: Scene, place: Place) -> bool:
+    """Whether an item has a value of a form that no other item has in that field: then that may be the reason."""
+    data, others = scene.json(place), [scene.json(one) for one in scene.siblings(place)[:_MOST_OTHERS]]
+    fields = list(data.items())[:_MOST_FIELDS] if isinstance(data, dict) and others else []
+    return any(
+        all(isinstance(one, dict) and _kind(one.get(name)) != _kind(value) for one in others) for name, value in fields
+    )
+
+
+def _kind(value: Any) -> str:
+    if _is_nothing(value):
+        return "empty"
+    return "number in a text" if is_number_text(value) else type_name(value)
 
 
 def _before(failure: Failure, read: Place) -> list[Place]:
@@ -145,7 +164,7 @@ def _is_guarded(written: str, name: str) -> bool:
     """Whether a text reads the name by `?.`, or with a default."""
     if name not in written:
         return False
-    return re.search(rf"(?<![\w$]){re.escape(name)}['\"\]\s]{{0,5}}(?:\?\.|\?\?|\|\|)", written) is not None
+    return any(one[1] == name for one in _GUARDED.finditer(written))
 
 
 def _is_nothing(value: Any) -> bool:

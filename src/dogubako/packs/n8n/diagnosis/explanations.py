@@ -25,7 +25,7 @@ def failure_words(failure: Failure, cause: Cause | None) -> str:
         return f"{failed}: {cut(cause.problem)}.{_without_earlier(cause, failure)}"
     if cause.certain:
         return f"{failed} because of what '{cause.node}' gave out: {cut(cause.problem)}."
-    doubt = f"Whether that node, one before it or '{failure.node}' is to be changed is not known"
+    doubt = f"Whether that node, another on the way or '{failure.node}' has to change is not known"
     return f"{failed}. Found in what '{cause.node}' gave out: {cut(cause.problem)}. {doubt}."
 
 

@@ -4,15 +4,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.failures import Failure
+from dogubako.packs.n8n.diagnosis.flow_rules import conditions_read
 from dogubako.packs.n8n.diagnosis.gaps import missing_in
+from dogubako.packs.n8n.diagnosis.lineage import lineage
 from dogubako.packs.n8n.diagnosis.names import PASSES
 from dogubako.packs.n8n.diagnosis.references import Reference, Step, references_in
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
-from dogubako.packs.n8n.diagnosis.trace import trace_missing, trace_value
+from dogubako.packs.n8n.diagnosis.trace import shown_value, trace_missing, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
 
 _CALLED: Final = ("executeWorkflowTrigger",)
+_MOST_TOLD: Final = 4
 _CALLS: Final = ("executeWorkflow", "toolWorkflow")
 
 
@@ -48,6 +52,23 @@ def told_giver(parent: Scene, child: Scene, cause: Cause) -> Cause:
     giver = next((one for one in parent.walk(given[0]) if parent.kind(one.node) not in PASSES), given[0])
     problem = f"{cause.problem}; in the calling workflow '{giver.node}' gave it this item, so either side may be wrong"
     return replace(cause, problem=problem, certain=False)
+
+
+def given_values(parent: Scene, child: Scene, failure: Failure) -> list[str]:
+    """The fields that a failing child read and that its caller gave it, and how they came to be in the caller."""
+    place = next(iter(failure.places), None)
+    start = child.walk(place)[-1] if place is not None else None
+    caller = _caller(parent, str(child.execution.id))
+    if start is None or place is None or caller is None or child.kind(start.node) not in _CALLED:
+        return []
+    given = next((one for one in parent.input_places(caller.run) if parent.json(one) == child.json(start)), None)
+    read = [*failure.references, *conditions_read(child.settings.get(place.node, {}))]
+    told = []
+    for path in dict.fromkeys(one.names for one in read if one.node is None and not one.called) if given else ():
+        value = child.value(start, path)
+        if given is not None and not is_absent(value) and value == child.value(place, path):
+            told.append(f"{'.'.join(path)} is {shown_value(value)}, {lineage(parent, given, path)}")
+    return told[:_MOST_TOLD]
 
 
 def _keys(scene: Scene, place: Place) -> set[str]:

@@ -80,11 +80,18 @@ def one_way(scene: Scene) -> Cause | None:
         ]
         # A stop on purpose is there to be not reached.
         idle = [node for node in idle if scene.kind(node) != "stopAndError"]
-        if len(taken) == 1 and idle and sum(counts):
+        given = sum(scene.execution.items_given_to(run) for run in runs)
+        if len(taken) == 1 and idle and sum(counts) >= given:
             way = way_of(scene, name, taken[0])
             head = f"all {sum(counts)} items went to {way}" if sum(counts) > 1 else f"its only item went to {way}"
             return _with_reason(scene, RunPlace(node=name, index=0, run=runs[0]), head, _consequence(idle, []))
     return None
+
+
+def form_differs(scene: Scene) -> Cause | None:
+    """A branch that sent all items the same way, because two values differ in nothing but their form."""
+    cause = one_way(scene)
+    return cause if cause is not None and cause.certain else None
 
 
 def conditions_read(settings: Mapping[str, Any]) -> list[Reference]:

@@ -1,13 +1,14 @@
 """How a value came to be: the node that made it, and the expression or line of code by which it did."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.names import CODE_TYPES
-from dogubako.packs.n8n.diagnosis.references import references_in, texts
+from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references, references_in, texts
 from dogubako.packs.n8n.diagnosis.scene import Scene
 from dogubako.packs.n8n.diagnosis.trace import shown_value, value_walk
 from dogubako.packs.n8n.formatters.flow import Place
@@ -23,7 +24,16 @@ _MOST_PARENTS: Final = 50
 _MOST_MOVES: Final = 20
 _TRIGGER = re.compile(r"trigger|webhook|cron|interval", re.IGNORECASE)
 # A value that is written out says nothing of how it was made.
-_WRITTEN_OUT = re.compile(r"\s*+(?:['\"`\d\[{-]|null\b|true\b|false\b)[^()$+*]*+$")
+_WRITTEN_OUT = re.compile(
+    r"\s*+(?:\"[^\"]{0,200}+\"|'[^']{0,200}+'|-?[\d.]++|null\b|true\b|false\b)\s*+(?:[,}\]]|$)|\s*+[\[{][^()$+*]*+$"
+)
+# `name: …`, `'name': …` and `row.name = …`; a variable that gets a value.
+_MAKES = re.compile(
+    r"(?<![\w$.])(?:'([^'\n]{1,100}+)'|\"([^\"\n]{1,100}+)\"|([\w$]++))\s*+:"
+    r"|(?<![\w$])[\w$]{0,60}+\.([\w$]++)\s*+[-+*/]?=(?!=)"
+)
+_GIVES = re.compile(r"(?<![\w$.])([\w$]++)\s*+[-+*/]?=(?![=>])")
+_WORD = re.compile(r"[\w$]++")
 _ALONE = re.compile(r"\s*+([\w$]{1,60}+)\s*+[,}\]);]")
 
 Path = tuple[str, ...]
@@ -37,9 +47,22 @@ def lineage(scene: Scene, place: Place, path: Path, depth: int = 0) -> str:
     written = assigned(scene, made.node).get(path[0])
     if written is not None:
         shown = shortened(written.removeprefix("=").strip(), _LONGEST_WRITTEN)
-        return f"made in '{made.node}' by {shown}{_parts(scene, made, written, depth)}"
+        return (
+            f"made in '{made.node}' by {shown}{_parts(scene, made, written, depth)}{_zero(scene, made, path, written)}"
+        )
     line = _line_of(scene, made.node, path)
-    return f"made in '{made.node}'" + (f" by {shortened(line, _LONGEST_WRITTEN)}" if line else "")
+    if line is None:
+        return f"made in '{made.node}'"
+    return f"made in '{made.node}' by {shortened(line[1], _LONGEST_WRITTEN)}{_parts(scene, made, line, depth)}"
+
+
+def _zero(scene: Scene, made: Place, path: Path, written: str) -> str:
+    """That a number has lost the leading zero of the text that it was made from."""
+    value, source = scene.value(made, path), next(iter(scene.parents(made)), None)
+    read = only_reference(written)
+    held = scene.value(source, read.names) if read is not None and read.node is None and source is not None else None
+    lost = isinstance(value, int) and isinstance(held, str) and held.startswith("0") and held.lstrip("0") == str(value)
+    return ", where its leading 0 is lost" if lost else ""
 
 
 def _maker(scene: Scene, place: Place, path: Path) -> tuple[Place, Path]:
@@ -72,17 +95,26 @@ def _is_outside(scene: Scene, place: Place) -> bool:
     return asks or starts
 
 
-def _parts(scene: Scene, made: Place, written: str, depth: int) -> str:
-    """What the expression read."""
+def _parts(scene: Scene, made: Place, written: str | tuple[int, str], depth: int) -> str:
+    """What the expression, or the line of the code, read."""
     run, source = scene.run_of(made), next(iter(scene.parents(made)), None)
     if run is None or depth >= DEEPEST:
         return ""
-    told = list(islice(_read_by(scene, written, source, run, depth), _MOST_PARTS))
+    if isinstance(written, tuple):
+        number, shown = written
+        named = set(_WORD.findall(shown))
+        on_line = [one for one in references(scene.settings.get(made.node, {})) if one.line == number]
+        own = [one for one in on_line if one.node is None and one.names and one.names[-1] in named]
+        # The aliases of items stand for any of them: this one is meant.
+        read = [replace(one, pick="item") for one in own] if source is not None else []
+    else:
+        read = references_in(written)
+    told = list(islice(_read_by(scene, read, source, run, depth), _MOST_PARTS))
     return f" ({'; '.join(told)})" if told else ""
 
 
-def _read_by(scene: Scene, written: str, source: Place | None, run: Any, depth: int) -> Iterator[str]:
-    for reference in references_in(written):
+def _read_by(scene: Scene, read: Sequence[Reference], source: Place | None, run: Any, depth: int) -> Iterator[str]:
+    for reference in read:
         names = reference.names[:-1] if reference.called else reference.names
         for where in scene.places_read(reference, source, run)[:1] if names else ():
             value = scene.value(where, names)
@@ -92,31 +124,27 @@ def _read_by(scene: Scene, written: str, source: Place | None, run: Any, depth: 
                 yield f"{'.'.join(names)} is {shown_value(value)}, {lineage(scene, where, names, depth + 1)}"
 
 
-def _line_of(scene: Scene, node: str, path: Path) -> str | None:
+def _line_of(scene: Scene, node: str, path: Path) -> tuple[int, str] | None:
     """The line of code that gives this field its value, from the name on, and the one of a variable that it takes."""
     name = next((one for one in reversed(path) if not one.isdecimal()), "")
     if scene.kind(node) not in CODE_TYPES or not name:
         return None
-    makes = re.compile(
-        rf"(?<![\w$.])['\"]?{re.escape(name)}['\"]?\s*:|(?:[\w$]{{1,60}})?\.{re.escape(name)}\s*[-+*/]?=(?!=)"
-    )
     for text in texts({key: scene.settings.get(node, {}).get(key) for key in ("jsCode", "functionCode")}):
         lines = text[:_LONGEST_CODE].split("\n")
-        for line in lines:
-            found = makes.search(line)
+        for number, line in enumerate(lines, 1):
+            found = next((one for one in _MAKES.finditer(line) if name in one.groups()), None)
             if found is not None:
                 alone = _ALONE.match(line, found.end())
                 before = _assigned_in(lines, alone[1]) if alone else None
                 shown = f"{line[found.start() :].strip()} with {before}" if before else line[found.start() :].strip()
-                return None if _WRITTEN_OUT.match(line, found.end()) else shown
+                return None if _WRITTEN_OUT.match(line, found.end()) else (number, shown)
     return None
 
 
 def _assigned_in(lines: list[str], name: str) -> str | None:
     """The last line that gives a variable its value."""
-    gives = re.compile(rf"(?<![\w$.]){re.escape(name)}\s*[-+*/]?=(?![=>])")
-    found = [(line, match) for line in lines if (match := gives.search(line)) is not None]
-    return found[-1][0][found[-1][1].start() :].strip() if found else None
+    found = [line[match.start() :] for line in lines for match in _GIVES.finditer(line) if match[1] == name]
+    return found[-1].strip() if found else None
 
 
 def plain_paths(data: Any, before: Path = ()) -> Iterator[Path]:

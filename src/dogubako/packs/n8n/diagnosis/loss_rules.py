@@ -116,7 +116,7 @@ def fallback_taken(scene: Scene) -> Cause | None:
             places = scene.input_places(at.run)[:_MOST_ITEMS] if CHOOSES_NULL.search(written) else []
             for reference in references_in(written) if places else ():
                 names = reference.names
-                if reference.node is None and names and all(is_absent(scene.value(one, names)) for one in places):
+                if reference.node is None and names and all(is_absent(scene.value(one, names[:1])) for one in places):
                     cause = trace_missing(scene, at.node, reference, places[0], names)
                     told = f"{field} is made from {reference.written}, which no item has: {cause.problem}"
                     return Cause(node=at.node, problem=told, place=places[0], certain=False)

@@ -1,5 +1,6 @@
 """What a failing node read: each value, and by which nodes and expressions it came to be so. Facts, without blame."""
 
+import json
 import re
 from collections.abc import Iterator
 from itertools import islice
@@ -8,7 +9,7 @@ from typing import Any, Final
 from dogubako.packs.n8n.diagnosis.complaints import answers, rows, sends_item
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.lineage import DEEPEST, Path, lineage, plain_paths
-from dogubako.packs.n8n.diagnosis.references import ELEMENT, Reference, Step, references_in
+from dogubako.packs.n8n.diagnosis.references import ELEMENT, Reference, Step, references, references_in
 from dogubako.packs.n8n.diagnosis.scene import Scene
 from dogubako.packs.n8n.diagnosis.trace import shown_value
 from dogubako.packs.n8n.formatters.flow import Place
@@ -18,7 +19,9 @@ _MOST_ITEMS: Final = 200
 _MOST_VALUES: Final = 4
 _MOST_READ: Final = 4
 _MOST_SETTINGS: Final = 2
+_ASKS: Final = ("url", "queryParameters", "jsonQuery", "bodyParameters", "jsonBody", "body")
 _MOST_BESIDE: Final = 3
+_LONGEST_PAGING: Final = 240
 _LONGEST_BESIDE: Final = 40
 _ABOUT_DATA: Final = ("400", "409", "413", "422")
 _LONGEST_WRITTEN: Final = 90
@@ -29,12 +32,13 @@ _DEEPEST_PATH: Final = 5
 _MOST_PATHS: Final = 2_000
 
 
-def readings(failure: Failure) -> list[str]:
-    """The values that the failing line or expressions read."""
+def readings(failure: Failure, at: Place | None = None) -> list[str]:
+    """The values that the failing line or expressions read; in the item at which it failed, if that is known."""
     told: dict[Path, str] = {}
     secret = {one for _, written in rows(failure, "headerParameters") for one in references_in(written)}
     for reference in (*failure.on_line(), *_sent_whole(failure)):
         places = failure.read(reference)
+        places = [at] if at is not None and at in places else places
         names = reference.names[:-1] if reference.called else reference.names
         if not places or not names or ELEMENT in names or (len(places) > 1 and reference in secret):
             continue
@@ -45,11 +49,32 @@ def readings(failure: Failure) -> list[str]:
             if len(places) == 1
             else _in_all(failure.scene, reference, places, names)
         )
+    if not told and failure.is_code and len(failure.places) == 1:
+        place = failure.places[0]
+        return [f"its item comes from '{place.node}' and has {_keys(failure.scene, place)}"]
     return [*list(told.values())[:_MOST_READ], *islice(_settings_named(failure), _MOST_SETTINGS)]
+
+
+def asked_with(scene: Scene, place: Place) -> list[str]:
+    """What a request was made from whose answer is in doubt."""
+    run, source = scene.run_of(place), next(iter(scene.parents(place)), None)
+    if run is None or source is None or scene.kind(place.node) != "httpRequest":
+        return []
+    settings = scene.settings.get(place.node, {})
+    told = []
+    for reference in references({key: settings.get(key) for key in _ASKS}):
+        names = reference.names[:-1] if reference.called else reference.names
+        for where in scene.places_read(reference, source, run)[:1] if names else ():
+            told.append(f"'{place.node}' asked with this: {_reading(scene, reference, where, names, False)}")
+    return told[:_MOST_SETTINGS]
 
 
 def _settings_named(failure: Failure) -> Iterator[str]:
     """Settings that the message names, and those of nodes before that have a number which a service complains about."""
+    options = failure.settings.get("options")
+    paging = options.get("pagination") if isinstance(options, dict) else None
+    if paging:
+        yield f"its paging is set so: {shortened(json.dumps(_filled_in(paging), ensure_ascii=False), _LONGEST_PAGING)}"
     said = f"{failure.message} {failure.raw.get('description') or ''}"[:_LONGEST_ANSWER]
     quoted = {_plain(one) for one in re.findall(r"[\"']([^\"'\n]{3,60})[\"']", said)}
     for path, value, holder in _settings(failure.settings):
@@ -62,6 +87,14 @@ def _settings_named(failure: Failure) -> Iterator[str]:
         for path, value, _ in _settings(failure.scene.settings.get(name, {})):
             if isinstance(value, int) and not isinstance(value, bool) and str(value) in numbers:
                 yield f"{path[-1]} of '{name}' is {value}, a number that the service names"
+
+
+def _filled_in(data: Any) -> Any:
+    """Settings without those that say nothing."""
+    if isinstance(data, dict):
+        kept = {key: _filled_in(value) for key, value in data.items() if value not in ("", None, False, 0)}
+        return kept["pagination"] if list(kept) == ["pagination"] else kept
+    return [_filled_in(one) for one in data] if isinstance(data, list) else data
 
 
 def _settings(data: Any, path: Path = ()) -> Iterator[tuple[Path, Any, dict[str, Any]]]:

@@ -1,6 +1,7 @@
 """`Diagnosis`: the small answer of `diagnose_execution`."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from dogubako.contract.output import Guidance, example_call
@@ -8,15 +9,16 @@ from dogubako.packs.n8n.diagnosis.dropped_rules import DROPPED_RULES
 from dogubako.packs.n8n.diagnosis.explanations import cut, failure_words, is_handled, success_words
 from dogubako.packs.n8n.diagnosis.failure_rules import cause_of, error_behind
 from dogubako.packs.n8n.diagnosis.failures import Failure, failure_of, failure_of_item
-from dogubako.packs.n8n.diagnosis.families import given_back, handed_down, told_giver
-from dogubako.packs.n8n.diagnosis.flow_rules import FLOW_RULES, ended_empty, last_is_empty
+from dogubako.packs.n8n.diagnosis.families import given_back, given_values, handed_down, told_giver
+from dogubako.packs.n8n.diagnosis.flow_rules import FLOW_RULES, ended_empty, form_differs, last_is_empty
+from dogubako.packs.n8n.diagnosis.format_rules import repaired_json
 from dogubako.packs.n8n.diagnosis.loss_rules import LOSS_RULES, fallback_taken, few_left, switched_off
 from dogubako.packs.n8n.diagnosis.number_rules import NUMBER_RULES
-from dogubako.packs.n8n.diagnosis.readings import readings
+from dogubako.packs.n8n.diagnosis.readings import asked_with, readings
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
 from dogubako.packs.n8n.diagnosis.text_rules import TEXT_RULES
 from dogubako.packs.n8n.diagnosis.trace import went_on
-from dogubako.packs.n8n.formatters.truncation import small_json, smaller, tokens_of
+from dogubako.packs.n8n.formatters.truncation import is_absent, small_json, smaller, tokens_of
 from dogubako.packs.n8n.models import Execution
 
 # Limits, so that the answer is small for any items and messages.
@@ -25,8 +27,16 @@ _PATH_END: Final = 8
 _MOST_OTHERS: Final = 2
 # What is only there to be looked at comes last.
 _LAST_RULES: Final = (switched_off, few_left, fallback_taken, last_is_empty)
-_QUIET_RULES: Final = (*TEXT_RULES, *FLOW_RULES, *LOSS_RULES, *NUMBER_RULES, *DROPPED_RULES, *_LAST_RULES)
-_BEFORE_CHECKS: Final = (*DROPPED_RULES, *LOSS_RULES, *NUMBER_RULES, *_LAST_RULES, *TEXT_RULES)
+_QUIET_RULES: Final = (
+    repaired_json,
+    *TEXT_RULES,
+    *FLOW_RULES,
+    *LOSS_RULES,
+    *NUMBER_RULES,
+    *DROPPED_RULES,
+    *_LAST_RULES,
+)
+_BEFORE_CHECKS: Final = (form_differs, *DROPPED_RULES, *LOSS_RULES, *NUMBER_RULES, *_LAST_RULES, *TEXT_RULES)
 
 
 class Diagnosis:
@@ -128,7 +138,7 @@ class Diagnosis:
     def _find(self) -> Sequence[Cause]:
         if self._failure is not None and self._execution.status != "success":
             cause = cause_of(self._failure)
-            return [cause, *self._noticed_before(self._failure, cause)] if cause else []
+            return _known_first(self._failure, cause, self._noticed_before(self._failure, cause)) if cause else []
         if self._execution.status != "success":
             return []
         passed_on = self._passed_on()
@@ -138,11 +148,11 @@ class Diagnosis:
 
     def _noticed_before(self, failure: Failure, cause: Cause) -> list[Cause]:
         """What is odd in the nodes before, where it is not known what is to blame."""
-        if cause.certain or cause.node != failure.node:
+        if cause.certain:
             return []
         found = [one for rule in _BEFORE_CHECKS if (one := rule(self._scene)) is not None]
         before = self._scene.leading_from(failure.node)
-        return [one for one in found if one.node in before]
+        return [one for one in found if one.node in before and one.node != cause.node]
 
     def _passed_on(self) -> Cause | None:
         """The first error that was passed on as data, traced to its cause."""
@@ -212,9 +222,15 @@ class Diagnosis:
 
     def _values(self) -> list[str]:
         """What the failing node read, where the cause does not tell everything about it."""
-        if self._failure is None or self._child is not None or (self.cause is not None and self.cause.is_plain):
+        if self._failure is None or (self.cause is not None and self.cause.is_plain):
             return []
-        return readings(error_behind(self._failure, self.cause) or self._failure)
+        if self._child is not None:
+            below = self._child._failure
+            return given_values(self._scene, self._child._scene, below) if below is not None else []
+        at = self.cause.read[0] if self.cause is not None and self.cause.read else None
+        told = readings(error_behind(self._failure, self.cause) or self._failure, at)
+        place = self.cause.place if self.cause is not None else None
+        return [*told, *(asked_with(self._scene, place) if place is not None else ())]
 
     def _path(self) -> list[str] | None:
         """The nodes from the origin to the failing node."""
@@ -274,6 +290,19 @@ def _told_child(child: Diagnosis) -> dict[str, Any]:
     report = child.report()
     kept = ("executionId", "workflowId", "workflowName", "status", "failure", "path")
     return {key: report[key] for key in kept if key in report}
+
+
+def _known_first(failure: Failure, cause: Cause, before: list[Cause]) -> list[Cause]:
+    """What is known to be wrong on the way of the failing item comes before a finding without proof."""
+    way = {one.node for place in failure.places[:1] for one in failure.scene.walk(place)}
+    # A service may complain about something else than the text that is broken.
+    sure = [one for one in before if one.certain or (one.wrong and failure.http_code is not None)]
+    known = next((one for one in sure if one.node in way), None)
+    value = failure.scene.value(*cause.read) if cause.read is not None else None
+    # A value that is there, and that the failing node does not take, is nearer than anything before it.
+    if known is None or cause.certain or (cause.node != failure.node and not (value is None or is_absent(value))):
+        return [cause, *before]
+    return [replace(known, certain=False), cause, *(one for one in before if one is not known)]
 
 
 def _sentence(added: str) -> str:

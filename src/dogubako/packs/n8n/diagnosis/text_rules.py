@@ -37,8 +37,11 @@ _IS_JSON = re.compile(r"=\s*+[\[{](?!\{)")
 _BRACES = re.compile(r"\{\{[^{}]{1,300}+\}\}")
 # Code has no texts of this kind; conditions may ask for what is not there.
 _NO_TEXTS: Final = frozenset({"code", "function", "functionItem", "if", "filter", "switch", "stickyNote"})
+_BARE = re.compile(r"\.([^\W\d][\w$]*+)\s*+(?:\)\s*+(?:[;,)\]{?]|$|\n)|&&|\?(?![.?]))")
+_NEGATED = re.compile(r"!\s*+([\w$.]{1,80}+)")
 _SAY_NO: Final = frozenset({"false", "no", "0", "off", "nein", "null", "undefined"})
 _MOST_ITEMS: Final = 200
+_MOST_ABSENT: Final = 4
 _MOST_TOLD: Final = 2
 _MOST_FIELDS: Final = 20
 # The settings of a Date & Time node that take a date.
@@ -103,6 +106,9 @@ def _explain_text(scene: Scene, at: RunPlace, place: Place, path: tuple[str, ...
             described = f"no number, so '{at.node}' writes {shortened(text, 60)}"
             return trace_value(scene, where, reference.names, described).in_doubt()
         return _made(at, place, f"{told}: {reference.written} is an {type_name(value)}, so name one of its fields")
+    absent = dict.fromkeys(one.written for one, (_, value) in bad if is_absent(value))
+    if len(absent) > 1 and len(absent) <= _MOST_ABSENT:
+        return _made(at, place, f"{told}: there is no {' and no '.join(absent)}").in_doubt()
     if word.startswith("Invalid Date"):
         shown = [_told(scene, one, source, at) for one in read if not one.called]
         told = f"{told}: it reads {' and '.join(shown[:_MOST_TOLD])}" if any(shown) else told
@@ -291,11 +297,8 @@ def _tested_for_truth(scene: Scene, node: str) -> Iterator[Reference]:
 
 def _is_tested_bare(written: str, name: str) -> bool:
     """Whether the field is tested for truth, and not compared."""
-    field = re.escape(name)
-    return (
-        re.search(rf"\.{field}\s*(?:\)\s*(?:[;,)\]{{?]|$|\n)|&&|\?(?![.?]))", written) is not None
-        or re.search(rf"!\s*[\w$.]{{1,80}}\.{field}\b", written) is not None
-    )
+    tested = {one[1] for one in _BARE.finditer(written)}
+    return name in tested or any(one[1].rpartition(".")[2] == name for one in _NEGATED.finditer(written))
 
 
 def hole_in_text(scene: Scene) -> Cause | None:

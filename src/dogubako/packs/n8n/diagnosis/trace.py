@@ -28,6 +28,8 @@ _DEEPEST_FOLLOW: Final = 6
 _LONGEST_VALUE: Final = 80
 _LONGEST_HINT: Final = 160
 _MOST_ELEMENTS: Final = 500
+# Python reads `nan`, `inf` and `1_000` as numbers; JavaScript does not.
+_NO_DIGIT = re.compile(r"[a-df-zA-DF-Z_]")
 _OF_TEXTS: Final = frozenset({"length"})
 _WANTS_NUMBER = re.compile(r"number|integer|numeric|decimal|toFixed|calculate", re.IGNORECASE)
 _OF_TYPE = re.compile(r"has no \w{1,60}\(\)|was expected|no list|does not accept$|no date, so")
@@ -165,7 +167,7 @@ def went_on(message: str) -> str:
 def is_numeric(value: Any) -> bool:
     """Whether JavaScript can calculate with it."""
     if isinstance(value, str):
-        if not value.isascii():
+        if not value.isascii() or _NO_DIGIT.search(value):
             return False
         try:
             float(value.strip() or "0")
