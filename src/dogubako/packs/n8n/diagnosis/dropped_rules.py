@@ -3,7 +3,14 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from dogubako.packs.n8n.diagnosis.flow_rules import ONLY_FORM, conditions_read, unpaired_keys
+from dogubako.packs.n8n.diagnosis.flow_rules import (
+    ONLY_FORM,
+    conditions_read,
+    key_values,
+    merge_keys,
+    small_difference,
+    unpaired_keys,
+)
 from dogubako.packs.n8n.diagnosis.names import CODE_TYPES
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.trace import shown_value
@@ -75,6 +82,43 @@ def all_alike(scene: Scene) -> Cause | None:
     return None
 
 
+def some_unpaired(scene: Scene) -> Cause | None:
+    """A merge that keeps only matching items, and in which some items of its first input found no partner."""
+    for at in scene.first_runs:
+        settings = scene.settings.get(at.node, {}) if scene.kind(at.node) == "merge" else {}
+        keys, sides = merge_keys(settings), scene.inputs(at.run)
+        if keys is None or len(sides) != 2 or settings.get("joinMode", "keepMatches") != "keepMatches":
+            continue
+        held, others = (key_values(scene, side, key, _MOST_ITEMS) for side, key in zip(sides, keys, strict=True))
+        alone = [one for one in held if one not in others]
+        if not alone or len(alone) == len(held) or max(len(one.items) for one in sides) > _MOST_ITEMS:
+            continue
+        pairs = ((other, told) for one in alone for other in others if (told := small_difference(one, other)))
+        alike = next((f", and there is {shown_value(other)}{told}" for other, told in pairs), "")
+        shown = f"{keys[0]} is {', '.join(map(_shown, alone[:_MOST_SHOWN]))}{alike}"
+        told = f"{len(alone)} of {len(held)} items from '{sides[0].node}' found no partner and are dropped"
+        cause = Cause(node=at.node, problem=f"{told}: {shown}", certain=False)
+        return cause.in_doubt() if alike else cause
+    return None
+
+
+def _shown(value: Any) -> str:
+    return "missing" if is_absent(value) else shown_value(value)
+
+
+def runs_for_each_branch(scene: Scene) -> Cause | None:
+    """A node that ran several times outside of a loop, once for each node that leads to it."""
+    for name, runs in scene.execution.runs.items():
+        given = [one.node for run in runs for one in scene.inputs(run) if one.items]
+        once_each = len(runs) > 1 and len(given) == len(runs) == len(set(given))
+        if not once_each or name in scene.leading_from(name, itself=True):
+            continue
+        nodes = " and ".join(f"'{one}'" for one in given[:_MOST_SHOWN])
+        problem = f"it ran {len(runs)} times, once for the items of each of {nodes}; a Merge before it would join them"
+        return Cause(node=name, problem=problem, certain=False)
+    return None
+
+
 def nothing_matched(scene: Scene) -> Cause | None:
     """A comparison of two lists in which no item of one has a partner in the other."""
     for at in scene.first_runs:
@@ -118,6 +162,7 @@ DROPPED_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
     unmatched,
     compared_by_nothing,
     all_alike,
+    some_unpaired,
     nothing_matched,
     more_pages,
 )

@@ -228,10 +228,10 @@ def _compared(reference: Reference, value: Any, condition: Mapping[str, Any]) ->
         # Not the field is compared, but what the expression makes of it.
         told = f"it tests {shortened(str(written), 80)} by '{operation}' with {shown_value(right)}"
         return f"{told}, and {reference.written} is {shown_value(value)}"
-    return words if right in ("", None) else f"{words} with {shown_value(right)}{_small_difference(value, right)}"
+    return words if right in ("", None) else f"{words} with {shown_value(right)}{small_difference(value, right)}"
 
 
-def _small_difference(value: Any, right: Any) -> str:
+def small_difference(value: Any, right: Any) -> str:
     if type(value) is not type(right):
         return f": {ONLY_FORM} type" if str(value) == str(right) else ""
     if not isinstance(value, str) or value == right:
@@ -252,20 +252,20 @@ def _bare(text: str) -> str:
 def unpaired_keys(scene: Scene, at: RunPlace) -> str:
     """The keys of both sides of a merge or a comparison that found no pair."""
     sides = scene.inputs(at.run) if scene.kind(at.node) in ("merge", "compareDatasets") else []
-    keys = _merge_keys(scene.settings.get(at.node, {}))
+    keys = merge_keys(scene.settings.get(at.node, {}))
     if keys is not None and len(sides) > 1:
-        values = [_key_values(scene, side, key) for side, key in zip(sides, keys, strict=False)]
+        values = [key_values(scene, side, key) for side, key in zip(sides, keys, strict=False)]
         shown = [
             f"{key} from '{side.node}': {', '.join(map(_shown, held))}"
             for side, key, held in zip(sides, keys, values, strict=False)
         ]
-        alike = next((told for one in values[0] for other in values[1] if (told := _small_difference(one, other))), "")
+        alike = next((told for one in values[0] for other in values[1] if (told := small_difference(one, other))), "")
         match = any(one == other for one in values[0] for other in values[1] if not is_absent(one))
         return f"; {'its keys are' if match else 'no keys match'}: {shortened('; '.join(shown), 300)}{alike}"
     return "".join(f"; input {one.number + 1} from '{one.node}' had {len(one.items)} items" for one in sides)
 
 
-def _merge_keys(settings: Mapping[str, Any]) -> tuple[str, str] | None:
+def merge_keys(settings: Mapping[str, Any]) -> tuple[str, str] | None:
     """The first field by which the two sides are matched."""
     fields = settings.get("fieldsToMatchString")
     if isinstance(fields, str) and fields:
@@ -277,9 +277,9 @@ def _merge_keys(settings: Mapping[str, Any]) -> tuple[str, str] | None:
     return (str(pair.get("field1")), str(pair.get("field2"))) if pair is not None else None
 
 
-def _key_values(scene: Scene, side: Input, key: str) -> list[Any]:
+def key_values(scene: Scene, side: Input, key: str, most: int = _MOST_KEYS) -> list[Any]:
     """Some values of the key on one side."""
-    numbers = range(min(_MOST_KEYS, len(side.items)))
+    numbers = range(min(most, len(side.items)))
     places = (Place(node=side.node, run=side.run, output=side.output, item=number) for number in numbers)
     return [scene.value(place, tuple(key.split("."))) for place in places]
 

@@ -109,8 +109,11 @@ def _only_this_item(scene: Scene, path: Path, walk: list[Place]) -> Cause | None
             if number != place.item and not is_absent(scene.value(other, path)):
                 if (apart := _other_branch(scene, path, place, other, walk)) is not None:
                     return apart
+                way, given = tuple(walk[: walk.index(place) + 1]), next(iter(scene.parents(place)), None)
+                if scene.kind(place.node) == "splitOut" and given is not None:
+                    told = f"what '{place.node}' makes its item {place.item} of has no {'.'.join(path)}"
+                    return Cause(node=given.node, problem=f"{told}; item {number} has one", place=given, walk=way)
                 problem = f"item {place.item} of it has no {'.'.join(path)}; item {number} has one"
-                way = tuple(walk[: walk.index(place) + 1])
                 return Cause(node=place.node, problem=problem, place=place, walk=way, path=path)
     return None
 

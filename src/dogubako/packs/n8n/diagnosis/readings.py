@@ -19,6 +19,7 @@ _MOST_ITEMS: Final = 200
 _MOST_VALUES: Final = 4
 _MOST_READ: Final = 4
 _MOST_SETTINGS: Final = 2
+_PLAIN_NAME = re.compile(r"[^\[\](){}'\"`]++")
 _ASKS: Final = ("url", "queryParameters", "jsonQuery", "bodyParameters", "jsonBody", "body")
 _MOST_BESIDE: Final = 3
 _LONGEST_PAGING: Final = 240
@@ -128,6 +129,8 @@ def _sent_whole(failure: Failure) -> Iterator[Reference]:
 def _reading(scene: Scene, reference: Reference, place: Place, names: Path, secret: bool) -> str:
     field = ".".join(names) + (f" of '{reference.node}'" if reference.node else "")
     value = scene.value(place, names)
+    if is_absent(value) and not all(map(_PLAIN_NAME.fullmatch, names)):
+        return f"{field} was not understood; the item comes from '{place.node}' and has {_keys(scene, place)}"
     if is_absent(value):
         return f"{field} is not there; the item comes from '{place.node}' and has {_keys(scene, place)}"
     if secret and isinstance(value, str):

@@ -5,12 +5,17 @@ from dataclasses import replace
 from typing import Any, Final
 
 from dogubako.contract.output import Guidance, example_call
-from dogubako.packs.n8n.diagnosis.dropped_rules import DROPPED_RULES
+from dogubako.packs.n8n.diagnosis.dropped_rules import DROPPED_RULES, runs_for_each_branch
 from dogubako.packs.n8n.diagnosis.explanations import cut, failure_words, is_handled, success_words
 from dogubako.packs.n8n.diagnosis.failure_rules import cause_of, error_behind
 from dogubako.packs.n8n.diagnosis.failures import Failure, failure_of, failure_of_item
 from dogubako.packs.n8n.diagnosis.families import given_back, given_values, handed_down, told_giver
-from dogubako.packs.n8n.diagnosis.flow_rules import FLOW_RULES, ended_empty, form_differs, last_is_empty
+from dogubako.packs.n8n.diagnosis.flow_rules import (
+    FLOW_RULES,
+    ended_empty,
+    form_differs,
+    last_is_empty,
+)
 from dogubako.packs.n8n.diagnosis.format_rules import repaired_json
 from dogubako.packs.n8n.diagnosis.loss_rules import LOSS_RULES, fallback_taken, few_left, switched_off
 from dogubako.packs.n8n.diagnosis.number_rules import NUMBER_RULES
@@ -26,7 +31,7 @@ _ITEM_TOKENS: Final = 400
 _PATH_END: Final = 8
 _MOST_OTHERS: Final = 2
 # What is only there to be looked at comes last.
-_LAST_RULES: Final = (switched_off, few_left, fallback_taken, last_is_empty)
+_LAST_RULES: Final = (switched_off, few_left, fallback_taken, last_is_empty, runs_for_each_branch)
 _QUIET_RULES: Final = (
     repaired_json,
     *TEXT_RULES,

@@ -219,15 +219,15 @@ class Scene:
         """The nodes that lead directly to this one."""
         return [source for source in self._targets if name in self.behind(source)]
 
-    def leading_from(self, name: str) -> set[str]:
-        """All nodes that lead to this one, near and far; not the node itself."""
+    def leading_from(self, name: str, itself: bool = False) -> set[str]:
+        """All nodes that lead to this one, near and far; the node itself only if it is asked for and in a loop."""
         waiting, seen = [name], set[str]()
         while waiting:
             for source in self.leading_to(waiting.pop()):
                 if source not in seen:
                     seen.add(source)
                     waiting.append(source)
-        return seen - {name}
+        return seen if itself else seen - {name}
 
     def left_out(self, name: str) -> list[str]:
         """Merges behind this node that ran without any item of it."""

@@ -168,6 +168,8 @@ def _why_null(scene: Scene, at: RunPlace, place: Place, field: str, written: str
             if whole is not None and not is_absent(value):
                 return None
             cause = trace_missing(scene, at.node, reference, where, path)
+            if cause.own and cause.node != at.node:
+                return cause.with_problem(f"{cause.problem}, so {field} becomes null in '{at.node}'")
             if not cause.misread and not cause.lost:
                 problem = f"{field} is null: its expression reads {'.'.join(path)}, and {cause.problem}"
                 # The field may be optional, and null what is wanted.
