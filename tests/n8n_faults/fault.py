@@ -23,6 +23,9 @@ Half = Literal[
     "fifth",
     "sixth",
     "outside",
+    "seventh",
+    "eighth",
+    "ninth",
 ]
 Role = Literal["source", "culprit", "victim", "merge"]
 

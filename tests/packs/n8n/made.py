@@ -105,3 +105,8 @@ class _MadePack(N8nPack):
         if body is None:
             return Response(b'{"message":"Not Found"}', status_code=404, media_type="application/json")
         return Response(body, media_type="application/json")
+
+
+def cause_told(report: JsonObject) -> JsonObject:
+    """What a diagnosis claims, or what it has noticed where it claims nothing."""
+    return dict(report.get("origin") or report["noticed"])

@@ -7,7 +7,7 @@ import pytest
 from dogubako.packs.n8n.diagnosis.report import Diagnosis
 from dogubako.packs.n8n.diagnosis.spelling import near_names
 
-from .made import as_read, failed_run, item, items, made, node, run, wires
+from .made import as_read, cause_told, failed_run, item, items, made, node, run, wires
 
 NULL = "Cannot read properties of null (reading 'trim') [line 1]"
 READS_MAIL = "return $input.all().map(i => ({ json: { m: i.json.mail.trim() } }));"
@@ -28,7 +28,7 @@ def test_a_hole_that_the_item_before_had_too_is_not_blamed(before: Any, guilty: 
     failed = failed_run("not found", after="Rows", httpCode="404", context={"itemIndex": 1})
     report = told({"Rows": [run(rows)], "Get": [failed]}, asked("/{{ $json.team }}"))
 
-    assert report["origin"]["nodeName"] == guilty
+    assert cause_told(report)["nodeName"] == guilty
 
 
 @pytest.mark.parametrize(("path", "guilty"), [("/{{ $json.team }}", "Rows"), ("/x?team={{ $json.team }}", "Get")])
@@ -36,7 +36,7 @@ def test_an_empty_part_of_the_query_does_not_explain_that_nothing_is_there(path:
     failed = failed_run("not found", after="Rows", httpCode="404", context={"itemIndex": 0})
     report = told({"Rows": [run(items({"team": None}))], "Get": [failed]}, asked(path))
 
-    assert report["origin"]["nodeName"] == guilty
+    assert cause_told(report)["nodeName"] == guilty
 
 
 @pytest.mark.parametrize(("disabled", "guilty"), [(True, "Clean"), (False, "Rows")])
@@ -50,7 +50,7 @@ def test_a_disabled_node_that_would_make_the_field_is_blamed(disabled: bool, gui
     }
     report = told(runs, clean, node("Use", READS_MAIL))
 
-    assert report["origin"]["nodeName"] == guilty
+    assert cause_told(report)["nodeName"] == guilty
     assert ("disabled" in report["explanation"]) is disabled
 
 
@@ -64,7 +64,7 @@ def test_a_branch_that_sends_every_item_with_the_field_elsewhere_is_named(other:
     }
     report = told(runs, node("New?", type="n8n-nodes-base.if"), node("Use", READS_MAIL))
 
-    assert report["origin"]["nodeName"] == guilty
+    assert cause_told(report)["nodeName"] == guilty
     assert ("swapped" in report["explanation"]) is (guilty == "New?")
 
 
@@ -90,7 +90,7 @@ def test_words_that_the_code_throws_itself_are_not_taken_for_those_of_others(wor
     failed = failed_run(f"{words} [line 2]", after="Rows", lineNumber=2, description=None)
     report = told({"Rows": [run(items({"name": "Ann", "day": None}))], "Use": [failed]}, node("Use", code))
 
-    assert report["origin"]["nodeName"] == "Use"
+    assert cause_told(report)["nodeName"] == "Use"
     assert "its code throws this itself in line 2" in report["explanation"]
 
 

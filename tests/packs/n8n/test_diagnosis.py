@@ -6,7 +6,7 @@ import pytest
 
 from dogubako.packs.n8n.diagnosis.report import Diagnosis
 
-from .made import JsonObject, as_read, failed_run, item, items, made, node, run, wires
+from .made import JsonObject, as_read, cause_told, failed_run, item, items, made, node, run, wires
 from .recorded import Told
 
 READS_EMAIL = "return $json.email.trim();"
@@ -67,8 +67,8 @@ def test_the_origin_of_a_failure_is_named_with_the_item(
 ) -> None:
     data = told.diagnosis(key)
 
-    assert (data["origin"]["nodeName"], data["origin"]["problem"]) == (origin, problem)
-    assert data["origin"]["item"] == shown
+    assert (cause_told(data)["nodeName"], cause_told(data)["problem"]) == (origin, problem)
+    assert cause_told(data)["item"] == shown
     assert data["path"] == path
     assert data["explanation"].startswith(f"'{path[-1]}' failed (")
     assert data["_guidance"]["example"].endswith(f"nodeName: '{origin}')")
@@ -126,8 +126,8 @@ def test_where_no_origin_can_be_known_none_is_told(told: Told, key: str, explana
 def test_a_failure_that_is_known_to_start_in_its_node_is_told_so(told: Told, key: str, node: str, problem: str) -> None:
     data = told.diagnosis(key)
 
-    assert data["origin"]["nodeName"] == node
-    assert problem in data["origin"]["problem"]
+    assert cause_told(data)["nodeName"] == node
+    assert problem in cause_told(data)["problem"]
     assert data["explanation"].count("No earlier cause was found in the data") == 1
 
 
@@ -152,15 +152,15 @@ def test_a_null_that_came_in_with_the_trigger_is_the_triggers() -> None:
     }
     data = diagnosed(runs, node("Use", READS_EMAIL))
 
-    assert (data["origin"]["nodeName"], data["origin"]["problem"]) == ("Webhook", "email is null")
-    assert "madeFrom" not in data["origin"]
+    assert (cause_told(data)["nodeName"], cause_told(data)["problem"]) == ("Webhook", "email is null")
+    assert "madeFrom" not in cause_told(data)
     assert data["path"] == ["Webhook", "Pass", "Use"]
 
 
 def test_a_field_that_nobody_ever_sets_is_told_so() -> None:
     runs = {"Start": [run(items({"id": 1}))], "Use": [failed_run(reading("trim"), after="Start")]}
 
-    origin = diagnosed(runs, node("Use", READS_EMAIL))["origin"]
+    origin = cause_told(diagnosed(runs, node("Use", READS_EMAIL)))
 
     assert origin["nodeName"] == "Use"
     assert origin["problem"] == "it reads email, which no node sets; the item comes from 'Start' and has id"
@@ -181,7 +181,7 @@ def test_a_field_that_nobody_ever_sets_is_told_so() -> None:
 def test_what_a_node_reads_is_understood(code: str, data: Any, step: str, problem: str) -> None:
     runs = {"Start": [run(items(data))], "Use": [failed_run(reading(step, "null"), after="Start")]}
 
-    assert diagnosed(runs, node("Use", code))["origin"]["problem"] == problem
+    assert cause_told(diagnosed(runs, node("Use", code)))["problem"] == problem
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_a_gap_that_the_error_does_not_speak_of_is_no_evidence() -> None:
 
     assert "origin" not in other
     assert other["failure"]["item"] == {"url": None}
-    assert named["origin"]["problem"] == "url is null"
+    assert cause_told(named)["problem"] == "url is null"
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_a_failing_node_with_several_inputs_is_asked_for_each_of_them() -> None:
         "Right": [run(items({"email": "b"}, {"email": None}))],
         "Use": [failed_run(reading("trim", "null"), after=["Left", "Right"])],
     }
-    origin = diagnosed(runs, node("Use", READS_EMAIL))["origin"]
+    origin = cause_told(diagnosed(runs, node("Use", READS_EMAIL)))
 
     assert (origin["nodeName"], origin["itemIndex"]) == ("Right", 1)
 
@@ -243,7 +243,7 @@ def test_the_item_that_the_error_names_is_the_one_that_is_looked_at() -> None:
     start = run(items({"email": None, "n": 0}, {"email": None, "n": 1}))
     broken = failed_run(reading("trim", "null"), after="Start", context={"itemIndex": 1})
 
-    assert diagnosed({"Start": [start], "Use": [broken]}, node("Use", READS_EMAIL))["origin"]["itemIndex"] == 1
+    assert cause_told(diagnosed({"Start": [start], "Use": [broken]}, node("Use", READS_EMAIL)))["itemIndex"] == 1
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_an_error_that_travels_on_as_an_item_is_traced_to_who_swallowed_it(
         "Pass": [run(items(failure), after="Soft")],
         "Use": [failed_run(reading("trim"), after="Pass")],
     }
-    origin = diagnosed(runs, node("Soft", **goes_on), node("Use", READS_EMAIL))["origin"]
+    origin = cause_told(diagnosed(runs, node("Soft", **goes_on), node("Use", READS_EMAIL)))
 
     assert origin["problem"].endswith(problem)
     assert origin["nodeName"] == blamed
@@ -300,7 +300,7 @@ def test_a_success_with_a_swallowed_error_is_not_called_clean() -> None:
     runs = {"Soft": [run(items({"id": 1}, {"error": {"message": "no such id"}}))]}
     data = diagnosed(runs, node("Soft", onError="continueRegularOutput"), status="success")
 
-    assert data["origin"]["itemIndex"] == 1
+    assert cause_told(data)["itemIndex"] == 1
     assert data["explanation"].startswith("The execution counts as a success, but 'Soft' failed")
 
 

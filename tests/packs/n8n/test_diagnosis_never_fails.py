@@ -15,7 +15,7 @@ from dogubako.packs.n8n.formatters.summary import ExecutionFormatter
 from tests.hypothesis_profiles import examples
 from tests.real_tokenizers import claude_tokens, mistral_tokens
 
-from .made import JsonObject, as_read, box_with, failed_run, items, made, node, run
+from .made import JsonObject, as_read, box_with, cause_told, failed_run, items, made, node, run
 from .recorded import Told, execution_ids, text_of
 
 NAMES = ["Start", "Code", "Use", "顧客"]
@@ -142,5 +142,5 @@ async def test_a_diagnosis_stays_small_whatever_it_is_about(execution: JsonObjec
         result = await box.call("diagnose_execution", {"id": "1"})
 
     assert max(claude_tokens(text_of(result)), mistral_tokens(text_of(result))) <= MOST_TOKENS
-    assert result.value["data"]["origin"]["problem"] == "a is null"
+    assert cause_told(result.value["data"])["problem"] == "a is null"
     assert not result.trimmed

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from .made import JsonObject, box_with, failed_run, items, made, node, run
+from .made import JsonObject, box_with, cause_told, failed_run, items, made, node, run
 
 NOTHING = "Cannot read properties of null (reading 'trim')"
 
@@ -71,5 +71,5 @@ async def test_a_success_is_explained_by_a_child_that_shows_a_fault() -> None:
     texts = {"Called": [run(items({"a": 1}))], "Write": [run(items({"text": "Total: NaN"}), after="Called")]}
     data = await diagnosis(main, made(texts, node("Write", "`Total: ${$json.b * 2}`"), id="2", status="success"))
 
-    assert data["origin"]["nodeName"] == "Write"
-    assert "NaN" in data["origin"]["problem"]
+    assert cause_told(data)["nodeName"] == "Write"
+    assert "NaN" in cause_told(data)["problem"]

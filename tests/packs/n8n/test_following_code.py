@@ -6,7 +6,7 @@ import pytest
 
 from dogubako.packs.n8n.diagnosis.report import Diagnosis
 
-from .made import as_read, failed_run, items, made, node, run
+from .made import as_read, cause_told, failed_run, items, made, node, run
 
 NOTHING = "Cannot read properties of undefined (reading '{}') [line {}]"
 
@@ -57,9 +57,9 @@ def diagnosed(code: str, *rows: Any, line: int = 1, message: str = "refused", ea
 def test_the_field_that_a_guard_tested_is_named(code: str, rows: list[Any], field: str) -> None:
     report = diagnosed(code, *rows)
 
-    assert report["origin"]["nodeName"] == "Map"
-    assert report["origin"]["problem"].startswith(f"{field} is ")
-    assert report["origin"]["itemIndex"] == len(rows) - 1
+    assert cause_told(report)["nodeName"] == "Map"
+    assert cause_told(report)["problem"].startswith(f"{field} is ")
+    assert cause_told(report)["itemIndex"] == len(rows) - 1
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_what_a_line_read_from_nothing_is_found_through_functions_and_loops(
     rows = [{"meta": {"src": 1}, "list": [{"x": 1}]}, {"id": 2, "list": []}]
     report = diagnosed(code, *rows, line=line, message=NOTHING.format(read, line), each=False)
 
-    assert field in report["origin"]["problem"]
+    assert field in cause_told(report)["problem"]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 from dogubako.packs.n8n.diagnosis.report import Diagnosis
 
-from .made import as_read, box_with, failed_run, item, items, made, node, run, wires
+from .made import as_read, box_with, cause_told, failed_run, item, items, made, node, run, wires
 from .test_searches_in_code import OF_UNDEFINED, diagnosed
 
 
@@ -44,7 +44,7 @@ def test_an_empty_answer_is_not_blamed_on_the_empty_item_of_the_trigger() -> Non
     use = node("Use", "return [{ json: { s: $input.first().json.data.status } }];")
     report = Diagnosis(as_read(made(runs, status, wait, use))).report()
 
-    assert report["origin"]["nodeName"] == "Status"
+    assert cause_told(report)["nodeName"] == "Status"
     assert "empty item" in report["explanation"]
 
 
@@ -77,7 +77,7 @@ async def test_credentials_in_a_sub_workflow_are_not_those_of_the_call() -> None
     async with box_with(main).running() as box:
         alone = (await box.call("diagnose_execution", {"id": "1"})).value["data"]
 
-    assert told["origin"]["nodeName"] == "Api"
+    assert cause_told(told)["nodeName"] == "Api"
     assert told["childExecution"]["executionId"] == "2"
     assert "its credentials" not in alone["explanation"]
 
@@ -110,7 +110,7 @@ def test_a_merge_that_only_appends_is_not_blamed_for_what_one_branch_does_not_gi
     use = node("Use", "return $input.all().map(i => ({ json: { n: i.json.adr.length } }));")
     report = Diagnosis(as_read(made(runs, both, use))).report()
 
-    assert report["origin"]["nodeName"] == "Mail"
+    assert cause_told(report)["nodeName"] == "Mail"
     assert "it gives no adr; 'Letter' does" in report["explanation"]
 
 
@@ -187,6 +187,6 @@ def test_a_field_of_a_neighbour_is_not_told_as_the_field_that_is_missing() -> No
     rates = {"USD": {"buy": 1.1}, "GBP": {"sell": 1.2}}
     report = diagnosed(code, OF_UNDEFINED.format("toFixed", 2), {"rates": rates})
 
-    assert report["origin"]["nodeName"] == "Make"
+    assert cause_told(report)["nodeName"] == "Make"
     assert "rates.GBP has no buy; rates.USD has one" in report["explanation"]
     assert "rates.USD.buy" not in report["explanation"]

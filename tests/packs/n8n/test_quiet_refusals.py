@@ -128,4 +128,4 @@ def test_an_address_that_is_made_by_a_method_tells_its_field() -> None:
     runs = {"Ids": [run(items({"id": 7}))], "Get": [failed_run("not found", after="Ids", httpCode="404")]}
     report = Diagnosis(as_read(made(runs, get))).report()
 
-    assert "the address is made from id, which is 7 (number), from 'Ids'" in report["explanation"]
+    assert "the address is made from id, which is 7 (number), made in 'Ids'" in report["explanation"]

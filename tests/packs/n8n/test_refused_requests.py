@@ -7,7 +7,7 @@ import pytest
 
 from dogubako.packs.n8n.diagnosis.report import Diagnosis
 
-from .made import JsonObject, as_read, failed_run, items, made, node, run
+from .made import JsonObject, as_read, cause_told, failed_run, items, made, node, run
 
 MESSAGE = "Your request is invalid or could not be processed by the service"
 WHOLE = "={{ JSON.stringify($json) }}"
@@ -43,7 +43,7 @@ def diagnosed(answer: Any, sent: JsonObject, body: str = WHOLE, code: str = "422
 def test_the_maker_of_an_item_that_is_sent_as_it_is_left_the_field_out(answer: Any) -> None:
     report = diagnosed(answer, {"birthday": "1980-01-02"})
 
-    assert report["origin"]["nodeName"] == "Form"
+    assert cause_told(report)["nodeName"] == "Form"
     assert "no birthdate, which the service asks for" in report["explanation"]
     assert "there is birthday" in report["explanation"]
 
@@ -51,7 +51,7 @@ def test_the_maker_of_an_item_that_is_sent_as_it_is_left_the_field_out(answer: A
 def test_a_request_with_a_body_of_its_own_left_the_field_out_itself() -> None:
     report = diagnosed({"errors": {"birthdate": ["is required"]}}, {"day": "x"}, '={ "day": "{{ $json.birthday }}" }')
 
-    assert report["origin"]["nodeName"] == "Send"
+    assert cause_told(report)["nodeName"] == "Send"
     assert "does not send birthdate" in report["explanation"]
 
 
@@ -74,4 +74,4 @@ def test_a_body_that_happens_to_be_like_the_item_is_still_its_own() -> None:
     body = '={ "birthday": "{{ $json.birthday }}" }'
     report = diagnosed({"errors": {"birthdate": ["is required"]}}, {"birthday": "1980-01-02"}, body)
 
-    assert report["origin"]["nodeName"] == "Send"
+    assert cause_told(report)["nodeName"] == "Send"

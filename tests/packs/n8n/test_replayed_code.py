@@ -6,7 +6,7 @@ import pytest
 
 from dogubako.packs.n8n.diagnosis.report import Diagnosis
 
-from .made import JsonObject, as_read, failed_run, items, made, node, run
+from .made import JsonObject, as_read, cause_told, failed_run, items, made, node, run
 
 OF_NULL = "Cannot read properties of null (reading '{}') [line {}]"
 OF_UNDEFINED = "Cannot read properties of undefined (reading '{}') [line {}]"
@@ -59,8 +59,8 @@ def diagnosed(code: str, message: str, *data: Any, mode: str | None = None, **er
 def test_the_field_is_found_through_the_code(code: str, message: str) -> None:
     report = diagnosed(code, message, {"name": "Ada L"}, {"name": None})
 
-    assert report["origin"]["nodeName"] == "Make"
-    assert report["origin"]["itemIndex"] == 1
+    assert cause_told(report)["nodeName"] == "Make"
+    assert cause_told(report)["itemIndex"] == 1
     assert "name is null" in report["explanation"]
 
 
@@ -70,7 +70,7 @@ def test_an_odd_item_is_blamed_where_the_code_took_others() -> None:
         code, OF_UNDEFINED.format("0", 2), {"name": "Ada L"}, {"name": "Plato"}, mode="runOnceForEachItem"
     )
 
-    assert report["origin"]["nodeName"] == "Make"
+    assert cause_told(report)["nodeName"] == "Make"
     assert "Plato" in report["explanation"]
 
 
@@ -78,7 +78,7 @@ def test_a_value_from_outside_is_not_blamed_on_an_item() -> None:
     code = "const r = await this.helpers.httpRequest({ url: 'x' });\nreturn r.rows.map((json) => ({ json }));"
     report = diagnosed(code, OF_UNDEFINED.format("map", 2), {"name": None})
 
-    assert report["origin"]["nodeName"] == "Use"
+    assert cause_told(report)["nodeName"] == "Use"
     assert "r.rows" in report["explanation"]
 
 
@@ -108,5 +108,5 @@ def test_a_null_that_was_no_number_is_traced_to_the_text() -> None:
     runs = {"Make": [run(items({"p": "5"}, {"p": "7 EUR"}))], "Use": [run(items({"s": None}), after="Make")]}
     report = Diagnosis(as_read(made(runs, node("Use", code), status="success"))).report()
 
-    assert report["origin"]["nodeName"] == "Make"
+    assert cause_told(report)["nodeName"] == "Make"
     assert "7 EUR" in report["explanation"]

@@ -7,7 +7,7 @@ import pytest
 
 from dogubako.packs.n8n.diagnosis.report import Diagnosis
 
-from .made import JsonObject, as_read, failed_run, items, made, node, run
+from .made import JsonObject, as_read, cause_told, failed_run, items, made, node, run
 
 MESSAGE = "Bad request - please check your parameters"
 NUMBER = {"message": "amount must be a number", "path": ["amount"]}
@@ -28,23 +28,23 @@ def diagnosed(
 
 
 @pytest.mark.parametrize(
-    ("answer", "probably"),
+    "answer",
     [
-        pytest.param(NUMBER, False, id="a path"),
-        pytest.param({"errors": [{"field": "amount", "code": "invalid"}]}, False, id="a list of fields"),
-        pytest.param({"errors": {"amount": ["invalid"]}}, False, id="by field"),
-        pytest.param({"error": {"code": 400, "message": "Bad: amount is not a number"}}, True, id="a sentence"),
-        pytest.param({"message": "Invalid value for 'amount'"}, True, id="another sentence"),
+        pytest.param(NUMBER, id="a path"),
+        pytest.param({"errors": [{"field": "amount", "code": "invalid"}]}, id="a list of fields"),
+        pytest.param({"errors": {"amount": ["invalid"]}}, id="by field"),
+        pytest.param({"error": {"code": 400, "message": "Bad: amount is not a number"}}, id="a sentence"),
+        pytest.param({"message": "Invalid value for 'amount'"}, id="another sentence"),
     ],
 )
-def test_the_value_of_the_field_is_traced_and_another_hole_is_not_blamed(answer: Any, probably: bool) -> None:
+def test_the_value_of_the_field_is_traced_and_another_hole_is_not_blamed(answer: Any) -> None:
     report = diagnosed(answer)
 
-    assert report["origin"]["nodeName"] == "Bills"
-    assert report["origin"]["itemIndex"] == 1
+    assert cause_told(report)["nodeName"] == "Bills"
+    assert cause_told(report)["itemIndex"] == 1
     assert 'sum is "7,00" (string), which is sent as amount' in report["explanation"]
-    assert "nick" not in report["origin"]["problem"]
-    assert ("probably" in report["explanation"]) is probably
+    assert "nick" not in cause_told(report)["problem"]
+    assert "origin" not in report
 
 
 def test_a_field_of_another_name_that_is_not_there_is_found() -> None:
@@ -63,7 +63,7 @@ def test_a_row_of_the_body_is_found() -> None:
 def test_a_value_that_the_request_makes_itself_is_told_as_it_was_sent() -> None:
     report = diagnosed(NUMBER, body="={{ { amount: $json.sum + $json.nick } }}", sent={"amount": "7,00null"})
 
-    assert report["origin"]["nodeName"] == "Book"
+    assert cause_told(report)["nodeName"] == "Book"
     made = """made from sum, which is "7,00" (string), from 'Bills' and nick, which is null (null), from 'Bills'"""
     assert f'it sends amount as "7,00null" (string), {made}' in report["explanation"]
 
@@ -91,21 +91,21 @@ def test_an_element_that_a_list_does_not_have_is_told() -> None:
 def test_nothing_is_blamed_where_the_answer_does_not_name_a_field(answer: Any, code: str) -> None:
     report = diagnosed(answer, code=code)
 
-    assert report["origin"]["nodeName"] == "Book"
+    assert cause_told(report)["nodeName"] == "Book"
     assert "complains about" not in report["explanation"]
 
 
 def test_two_fields_are_told_as_they_were_sent() -> None:
     report = diagnosed({"errors": {"amount": ["x"], "nick": ["y"]}})
 
-    assert report["origin"]["nodeName"] == "Book"
+    assert cause_told(report)["nodeName"] == "Book"
     assert 'amount as "7,00" (string) and nick as null (null)' in report["explanation"]
 
 
 def test_a_value_that_exists_already_is_told() -> None:
     report = diagnosed({"message": "amount already exists"}, code="409")
 
-    assert report["origin"]["nodeName"] == "Book"
+    assert cause_told(report)["nodeName"] == "Book"
     assert """it sends amount as "7,00" (string), from 'Bills'""" in report["explanation"]
 
 
@@ -133,5 +133,5 @@ def test_an_empty_token_explains_a_refused_login() -> None:
     bills = [{"token": "a"}, {"token": ""}]
     report = diagnosed({"error": "invalid"}, code="401", bills=bills, body="", headerParameters=rows)
 
-    assert report["origin"]["nodeName"] == "Bills"
+    assert cause_told(report)["nodeName"] == "Bills"
     assert "token is" in report["explanation"]

@@ -11,7 +11,7 @@ from dogubako.packs.n8n.formatters.truncation import shortened
 
 _ASK: Final = ("httpRequest", "graphql")
 _FIRST_REFUSAL: Final = 400
-_LONGEST_SAID: Final = 80
+_LONGEST_SAID: Final = 160
 # An answer of more fields has data beside its message.
 _MOST_WITHOUT_DATA: Final = 4
 _HTML = re.compile(r"\s*+<(?:!doctype html|html|head|body)\b", re.IGNORECASE)
@@ -30,7 +30,9 @@ def odd_answer(scene: Scene, path: tuple[str, ...], walk: list[Place]) -> Cause 
     if problem is None:
         return None
     way = tuple(walk[: walk.index(place) + 1])
-    return Cause(node=place.node, problem=problem, place=place, walk=way, lost=True)
+    # A page or a text in place of data is odd whatever was asked for; a refusal may be due to what was sent.
+    odd = "HTML page" in problem or "came as text" in problem
+    return Cause(node=place.node, problem=problem, place=place, walk=way, lost=True, own=odd)
 
 
 def _is_as_it_came(scene: Scene, nearest: Place, place: Place) -> bool:
@@ -54,6 +56,18 @@ def _oddities(scene: Scene, place: Place, data: Mapping[str, Any], name: str) ->
     if (said := _said(data)) is not None:
         shown = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
         yield f"its answer has no {name}, but says: {shortened(shown, _LONGEST_SAID)}"
+
+
+def what_it_says(scene: Scene, place: Place) -> str:
+    """The words of an answer that tell why a field of it has no value."""
+    data = scene.json(place) if scene.kind(place.node) in _ASK else None
+    said = _said(data) if isinstance(data, Mapping) else None
+    if said is None:
+        return ""
+    if isinstance(said, list) and said and isinstance(said[0], Mapping):
+        said = said[0].get("message") or said
+    shown = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+    return f"; its answer says: {shortened(shown, _LONGEST_SAID)}"
 
 
 def _said(data: Mapping[str, Any]) -> Any:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from dogubako.packs.n8n.diagnosis.scene import Scene
+from dogubako.packs.n8n.formatters.flow import Place
 
 _LONGEST_RAW: Final = 20_000
 _IN_RAW_JSON = re.compile(r'"([^"\\]{1,100})"\s*+:\s*+("?)\{\{([^{}]{1,500})\}\}\2\s*+[,}]')
@@ -38,3 +39,10 @@ def declared(scene: Scene, node: str) -> dict[str, str]:
     listed = holder.get("assignments") if isinstance(holder, Mapping) else None
     rows = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
     return {str(one.get("name")): str(one.get("type", "string")) for one in rows}
+
+
+def elsewhere_set(scene: Scene, path: tuple[str, ...], walk: list[Place], reader: str) -> str:
+    """The Set nodes that would give the field, on a way that the item did not take."""
+    passed = {reader, *(place.node for place in walk)}
+    makers = [f"'{name}'" for name in scene.nodes if name not in passed and path[0] in declared(scene, name)]
+    return f" ({', '.join(makers[:3])} would, but the item did not come that way)" if makers else ""

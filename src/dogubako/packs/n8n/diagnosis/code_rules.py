@@ -12,9 +12,10 @@ from dogubako.packs.n8n.diagnosis.guards import Block, Guard, blocks_around, dec
 from dogubako.packs.n8n.diagnosis.javascript import ParseError, parse_whole
 from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT, UNKNOWN
 from dogubako.packs.n8n.diagnosis.names import CODE_TYPES
+from dogubako.packs.n8n.diagnosis.number_rules import joined_texts
 from dogubako.packs.n8n.diagnosis.references import Reference, Step, references
 from dogubako.packs.n8n.diagnosis.scene import Cause
-from dogubako.packs.n8n.diagnosis.trace import joined_texts, shown_value, swallowed_before, trace_missing, trace_value
+from dogubako.packs.n8n.diagnosis.trace import shown_value, swallowed_before, trace_missing, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
 

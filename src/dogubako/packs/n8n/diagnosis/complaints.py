@@ -7,12 +7,11 @@ from dataclasses import replace
 from itertools import islice, takewhile
 from typing import Any, Final
 
-from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references_in, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
-from dogubako.packs.n8n.diagnosis.trace import shown_value, trace_value
+from dogubako.packs.n8n.diagnosis.trace import shown_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
 
@@ -45,6 +44,8 @@ _NOT_WRONG = re.compile(
     re.IGNORECASE,
 )
 _KEY = re.compile(r"['\"]([^'\"\n]{1,100}+)['\"]\s*+:|(?<![\w$.?])([^\W\d][\w$]{0,100}+)\s*+:")
+_MISSED = re.compile(r"is required|is missing|are required|missing (?:field|param|required)|必須|fehlt", re.IGNORECASE)
+_NOTHING: Final[tuple[Any, ...]] = (None, "", "undefined", "null", "NaN", [], {})
 _OPENS: Final = "([{"
 _CLOSES: Final = ")]}"
 
@@ -89,6 +90,9 @@ def complained_about(failure: Failure, words: str) -> Cause | None:
     traced = _traced(failure, name, next(iter(read.values())), tail) if len(read) == 1 else None
     if traced is not None and _is_otherwise(failure, name, written, traced):
         traced = None
+    if traced is not None and traced.node != failure.node and _is_there(failure, name):
+        shown = f"{name} as {shown_value(_sent(failure, name))}, from '{traced.node}'{_sent_how(failure)}"
+        return Cause(node=failure.node, problem=f"it does send {shown}, {tail}")
     if traced is not None and traced.node != failure.node and _is_good(failure):
         shown = f"{name} as {shown_value(_sent(failure, name))}, from '{traced.node}'"
         return Cause(node=failure.node, problem=f"it sends {shown}, {tail}")
@@ -104,6 +108,19 @@ def complained_about(failure: Failure, words: str) -> Cause | None:
         return None
     made = _made_from(failure, list(read.values()))
     return Cause(node=failure.node, problem=f"it sends {name} as {shown_value(value)}{made}, {tail}")
+
+
+def _is_there(failure: Failure, name: str) -> bool:
+    """Whether the service misses a field that it was sent with a value."""
+    said = " ".join(text[:LONGEST_ANSWER] for text in islice(answers(failure), _MOST_ANSWERS))
+    sent = _sent(failure, name)
+    return _MISSED.search(said) is not None and not is_absent(sent) and sent not in _NOTHING
+
+
+def _sent_how(failure: Failure) -> str:
+    """The form of the body, where it is not JSON."""
+    kind = failure.settings.get("contentType", "json")
+    return f"; its body is sent as {kind}, not as JSON" if kind != "json" else ""
 
 
 def _is_otherwise(failure: Failure, name: str, written: str, traced: Cause) -> bool:
@@ -165,28 +182,15 @@ def _sent_fields(failure: Failure) -> Iterator[tuple[str, str]]:
     for text in texts(failure.settings.get("jsonBody")):
         yield from written_in(text)
     if sends_item(failure):
-        yield from ((name, f"$json[{json.dumps(name)}]") for name in keys_of(failure.scene.json(failure.places[0])))
+        yield from (
+            (name, f"$json[{json.dumps(name, ensure_ascii=False)}]")
+            for name in keys_of(failure.scene.json(failure.places[0]))
+        )
 
 
 def _first_having(scene: Scene, place: Place, names: tuple[str, ...]) -> Place:
     """The earliest item of the way that has the field under this name."""
     return list(takewhile(lambda one: one == place or not is_absent(scene.value(one, names)), scene.walk(place)))[-1]
-
-
-def made_there(scene: Scene, made: Cause) -> str:
-    """What the expression of the Set node read that built a value, and where that comes from."""
-    written = assigned(scene, made.node).get(made.path[0]) if made.place is not None and made.path else None
-    run = scene.run_of(made.place) if made.place is not None else None
-    if written is None or made.place is None or run is None:
-        return ""
-    source = next(iter(scene.parents(made.place)), None)
-    found = [(one, where) for one in references_in(written) for where in scene.places_read(one, source, run)[:1]]
-    told = [
-        f"{one.written} from '{trace_value(scene, where, one.names, '').node}'"
-        for one, where in found[:_MOST_SHOWN]
-        if not one.called
-    ]
-    return f" (built there from {' and '.join(told)})" if told else ""
 
 
 def _several(failure: Failure, names: list[str], words: str) -> Cause | None:
@@ -292,7 +296,7 @@ def _written(failure: Failure, name: str) -> str | None:
         if isinstance(text, str) and len(text) <= _LONGEST_WRITTEN:
             found += islice((value for key, value in written_in(text) if key == name), 2)
     if not found and sends_item(failure) and name in keys_of(failure.scene.json(failure.places[0])):
-        return f"$json[{json.dumps(name)}]"
+        return f"$json[{json.dumps(name, ensure_ascii=False)}]"
     return found[0] if len(found) == 1 else None
 
 

@@ -69,7 +69,7 @@ def _switched_off(failure: Failure, cause: Cause) -> Cause | None:
             continue
         if _makes(failure, one.node, path[0]):
             problem = f"it is disabled, so it does not make {'.'.join(path)}: {cause.problem}, from '{cause.node}'"
-            return replace(cause, node=one.node, problem=problem)
+            return replace(cause, node=one.node, problem=problem, own=True)
         if failure.scene.kind(one.node) in _DROPS:
             problem = f"it is disabled, so it drops no items: {cause.problem}, from '{cause.node}'"
             return replace(cause, node=one.node, problem=problem, certain=False)

@@ -9,6 +9,7 @@ from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.code_rules import read_from_nothing, refused_by_guard
 from dogubako.packs.n8n.diagnosis.counts import too_few
 from dogubako.packs.n8n.diagnosis.failures import OF_NOTHING, Failure
+from dogubako.packs.n8n.diagnosis.file_rules import FILE_RULES
 from dogubako.packs.n8n.diagnosis.format_rules import FORMAT_RULES, parsed_and_caught
 from dogubako.packs.n8n.diagnosis.methods import METHODS, without_method
 from dogubako.packs.n8n.diagnosis.references import Reference, Step, references_in
@@ -16,7 +17,6 @@ from dogubako.packs.n8n.diagnosis.replay_rules import failed_again, thrown_again
 from dogubako.packs.n8n.diagnosis.scene import Cause, conditions_of
 from dogubako.packs.n8n.diagnosis.searches import found_nothing, reduced_nothing
 from dogubako.packs.n8n.diagnosis.trace import is_numeric, shown_value, trace_missing, trace_type, type_name
-from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
 
 _DESTRUCTURED = re.compile(r"Cannot destructure property '([^']+)' of '([^']+)'")
@@ -39,11 +39,6 @@ _TO_OBJECT = re.compile(
 _REFUSED_SETTING = re.compile(r"^Invalid (?:input|value|amount|date)|is not (?:a )?valid|must be an? ")
 _MISSES = re.compile(r"required|missing|undefined|null|must be|expected", re.IGNORECASE)
 _CONDITION_LINES: Final = 4
-_OF_KIND = re.compile(r"csv|json|xml|pdf|calendar|rtf|spreadsheet|excel")
-_NO_BINARY = re.compile(r"binary (?:file|data|field|property)", re.IGNORECASE)
-_BINARY_NAMED = re.compile(
-    r"binary (?:file|data|field|property)[^'\"\n]{0,40}['\"]([^'\"\n]{1,100})['\"]", re.IGNORECASE
-)
 
 
 def value_missing(failure: Failure) -> Cause | None:
@@ -152,7 +147,8 @@ def wrong_field(failure: Failure) -> Cause | None:
     for reference in references_in(written) if written else failure.references:
         for place, value in failure.values(reference):
             if isinstance(value, (str, int, float)) and str(value) == message[3]:
-                return failure.trace(reference, place, f"where a {message[2]} was expected")
+                article = "an" if message[2][0] in "aeio" else "a"
+                return failure.trace(reference, place, f"where {article} {message[2]} was expected")
     return _no_number(failure, message[1]) if message[3] == "NaN" else None
 
 
@@ -161,70 +157,6 @@ def _no_number(failure: Failure, field: str) -> Cause | None:
     read = references_in(assigned(failure.scene, failure.node).get(field, ""))
     bad = [(one, place) for one in read for place, value in failure.values(one) if not is_numeric(value)]
     return failure.trace(*bad[0], "with which cannot be calculated") if len({one for one, _ in bad}) == 1 else None
-
-
-def binary_missing(failure: Failure) -> Cause | None:
-    """The node wants a file that an earlier node dropped, or that never was there."""
-    if _NO_BINARY.search(failure.message) is None:
-        return None
-    scene = failure.scene
-    if (other := _other_binary(failure)) is not None:
-        return other
-    bare = next((place for place in failure.places if not scene.item(place).get("binary")), None)
-    if bare is None:
-        return None
-    walk = scene.walk(bare)
-    having = next((index for index, one in enumerate(walk) if scene.item(one).get("binary")), None)
-    if having is None:
-        return _text_for_file(failure, walk) or Cause(
-            node=failure.node, problem="it wants binary data, and no node before gave any", place=bare
-        )
-    lost = walk[having - 1]
-    return Cause(node=lost.node, problem="the binary data is lost here", place=lost, walk=tuple(walk[:having]))
-
-
-def _text_for_file(failure: Failure, walk: list[Place]) -> Cause | None:
-    """A request whose answer was taken for text or JSON, where a file is wanted."""
-    for place in walk:
-        if failure.scene.kind(place.node) == "httpRequest":
-            problem = "its answer came as text or JSON, and not as a file: the option responseFormat says which"
-            cause = Cause(node=place.node, problem=problem, place=place, walk=tuple(walk[: walk.index(place) + 1]))
-            return replace(cause, certain="responseFormat" in repr(failure.scene.settings.get(place.node)))
-    return None
-
-
-def _other_binary(failure: Failure) -> Cause | None:
-    """The node wants a file by a name under which there is none; the item has files by other names."""
-    named = _BINARY_NAMED.search(failure.message)
-    for place in failure.places if named else ():
-        held = failure.scene.item(place).get("binary")
-        if named and isinstance(held, dict) and held and named[1] not in held:
-            there = ", ".join(str(name) for name in list(held)[:5])
-            having = [one for one in failure.scene.walk(place) if failure.scene.item(one).get("binary")]
-            problem = f"it wants binary data called {named[1]}; the item has {there}, from '{having[-1].node}'"
-            return Cause(node=failure.node, problem=problem, place=place)
-    return None
-
-
-def unreadable_file(failure: Failure) -> Cause | None:
-    """A file that the node cannot read as what it was told: who gave it out."""
-    if failure.kind not in ("extractFromFile", "spreadsheetFile", "extractFromPdf") or len(failure.places) != 1:
-        return None
-    if re.search(r"not in \w+ format|JSON|CSV|XML|PDF|ZIP|corrupt|format", failure.message) is None:
-        return None
-    name = str(failure.settings.get("binaryPropertyName") or "data")
-    having = [one for one in failure.scene.walk(failure.places[0]) if failure.scene.item(one).get("binary")]
-    held = failure.scene.item(having[-1])["binary"].get(name) if having else None
-    if not isinstance(held, dict):
-        return None
-    wanted = str(failure.settings.get("operation") or "csv").removeprefix("from")
-    kind = str(held.get("mimeType") or "")
-    if _OF_KIND.search(kind) and wanted.lower() not in kind:
-        # The file is what it says to be.
-        problem = f"it reads the file {name}, {kind} from '{having[-1].node}', as {wanted}"
-        return Cause(node=failure.node, problem=problem, place=having[-1])
-    problem = f"the file {name} that it gave out ({held.get('mimeType')}) cannot be read as {wanted}"
-    return Cause(node=having[-1].node, problem=problem, place=having[-1], walk=tuple(having), certain=False)
 
 
 def thrown_for_field(failure: Failure) -> Cause | None:
@@ -324,8 +256,7 @@ DATA_RULES: Final[tuple[Callable[[Failure], Cause | None], ...]] = (
     wrong_field,
     *FORMAT_RULES,
     field_missing,
-    binary_missing,
-    unreadable_file,
+    *FILE_RULES,
     got_nothing,
     too_few_items,
     read_from_nothing,

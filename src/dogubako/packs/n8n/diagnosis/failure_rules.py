@@ -5,17 +5,18 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.claims import claimed
 from dogubako.packs.n8n.diagnosis.contrast import is_contradicted, reconsidered
 from dogubako.packs.n8n.diagnosis.data_rules import DATA_RULES, THROWN_RULES
 from dogubako.packs.n8n.diagnosis.failures import LANGUAGE_ERRORS, Failure, failure_of_item
 from dogubako.packs.n8n.diagnosis.flow_rules import FORKS, way_of
 from dogubako.packs.n8n.diagnosis.format_rules import JSON_FAILED
+from dogubako.packs.n8n.diagnosis.number_rules import joined_texts
 from dogubako.packs.n8n.diagnosis.references import references_in, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause, conditions_of
 from dogubako.packs.n8n.diagnosis.service_rules import service_failed
 from dogubako.packs.n8n.diagnosis.spelling import near_names
 from dogubako.packs.n8n.diagnosis.trace import (
-    joined_texts,
     shown_value,
     swallowed_before,
     trace_missing,
@@ -62,9 +63,9 @@ def pairing_lost(failure: Failure) -> Cause | None:
         return _pairs_joined(failure, name)
     if "no_connection" in kind:
         problem = f"it reads the item of '{name}', from which no connection leads to it: .first() or .all() need none"
-        return Cause(node=failure.node, problem=problem)
+        return Cause(node=failure.node, problem=problem, own=True)
     problem = "its items do not say which input item they were made from (pairedItem), so '{}' cannot find its pair"
-    return Cause(node=name, problem=problem.format(failure.node), place=_first_output(failure, name))
+    return Cause(node=name, problem=problem.format(failure.node), place=_first_output(failure, name), own=True)
 
 
 def _pairs_joined(failure: Failure, wanted: str) -> Cause | None:
@@ -94,12 +95,25 @@ def node_missing(failure: Failure) -> Cause | None:
         if name not in failure.scene.nodes:
             near = near_names(list(failure.scene.nodes), name)
             hint = f"; there is '{near[0]}'" if near else ""
-            return Cause(
-                node=failure.node, problem=f"it refers to '{name}', a node that the workflow does not have{hint}"
-            )
+            problem = f"it refers to '{name}', a node that the workflow does not have{hint}"
+            return Cause(node=failure.node, problem=problem, own=True)
         if not failure.scene.execution.runs.get(name):
-            return Cause(node=failure.node, problem=f"it reads '{name}', which did not run in this execution")
+            problem = f"it reads '{name}', which did not run in this execution{_not_sent_to(failure, name)}"
+            return Cause(node=failure.node, problem=problem)
     return None
+
+
+def _not_sent_to(failure: Failure, name: str) -> str:
+    """The branch that ran and sent no item on the way to this node."""
+    scene, reached = failure.scene, failure.scene.leading_from(name)
+    for at in reversed(scene.runs):
+        if at.node in reached and scene.kind(at.node) in FORKS:
+            ways = [number for number, items in enumerate(at.run.outputs) if items]
+            if any(name in scene.reached(scene.behind(at.node, way)) for way in ways):
+                return ""
+            sent = f": it sent its items to {way_of(scene, at.node, ways[0])}" if ways else ""
+            return f", because '{at.node}' sent it nothing{sent}"
+    return ""
 
 
 def own_fault(failure: Failure) -> Cause | None:
@@ -115,18 +129,18 @@ def own_fault(failure: Failure) -> Cause | None:
     if re.search(r"credential|not authorized|authentication", message, re.IGNORECASE):
         return _own(failure, "its credentials are missing or not accepted")
     if _NO_ITEMS.search(f"{message} {description}"):
-        return _own(failure, "its code does not return items")
+        return _mistake(failure, "its code does not return items")
     if description == "ReferenceError" or message.endswith("is not defined"):
-        return _own(failure, f"its code uses a name that does not exist: {shortened(message, 120)}")
+        return _mistake(failure, f"its code uses a name that does not exist: {shortened(message, 120)}")
     unread = failure.is_code and failure.line is None and "JSON" not in message and _UNREAD.match(message) is not None
     if unread or (description == "SyntaxError" and JSON_FAILED.search(message) is None):
-        return _own(failure, f"its code cannot be read: {shortened(message, 120)}")
+        return _mistake(failure, f"its code cannot be read: {shortened(message, 120)}")
     if message == "invalid syntax" and not failure.is_code:
-        return _own(failure, f"one of its expressions cannot be read{_closed_early(failure)}")
+        return _mistake(failure, f"one of its expressions cannot be read{_closed_early(failure)}")
     if (known := next((told for words, told in _SETTINGS.items() if words in message), None)) is not None:
-        return _own(failure, known)
+        return _mistake(failure, known)
     if (mistake := _OWN_MISTAKE.search(message)) is not None:
-        return _own(failure, f"its code cannot work like this, whatever the data: {shortened(mistake[0], 120)}")
+        return _mistake(failure, f"its code cannot work like this, whatever the data: {shortened(mistake[0], 120)}")
     if re.search(r"timed? ?out", message, re.IGNORECASE):
         return _own(failure, f"it took too long: {shortened(message, 120)}")
     if failure.is_code and description not in LANGUAGE_ERRORS and "throw" in failure.code:
@@ -201,6 +215,11 @@ def _own(failure: Failure, problem: str) -> Cause:
     return Cause(node=failure.node, problem=problem)
 
 
+def _mistake(failure: Failure, problem: str) -> Cause:
+    """A mistake of the node itself, whatever the data are."""
+    return Cause(node=failure.node, problem=problem, own=True)
+
+
 def no_such_output(failure: Failure) -> Cause | None:
     """A Switch whose expression gives the number of an output that it does not have."""
     told = _NO_OUTPUT.search(failure.message) if failure.kind == "switch" else None
@@ -247,26 +266,33 @@ def cause_of(failure: Failure) -> Cause | None:
     cause = next((one for one in found if failure.is_code or not is_contradicted(failure, one)), None)
     if cause is None:
         return None
-    return _behind_error(failure, cause) or reconsidered(failure, cause)
+    return claimed(failure, _behind_error(failure, cause) or reconsidered(failure, cause))
 
 
 def _behind_error(failure: Failure, cause: Cause) -> Cause | None:
     """Why a node failed that went on with its error, if an earlier node is to blame for that."""
-    place = cause.place
-    message = item_error(failure.scene.item(place)) if place is not None and place.node == cause.node else None
-    if place is None or message is None or failure.passed_on == place or cause.node == failure.node:
-        return None
-    told = SwallowedErrors(
-        node=place.node, items=1, run=place.run, output=place.output, item=place.item, message=message
-    )
-    first = failure_of_item(failure.scene, told)
+    place, first = cause.place, error_behind(failure, cause)
     behind = service_failed(first) if first is not None else None
-    if behind is None:
+    if behind is None or place is None:
         return None
     problem = f"{behind.problem}; '{place.node}' failed with it and was told to go on"
     if behind.node == place.node:
         return cause.with_problem(f"{cause.problem}; {behind.problem}") if behind.certain else None
     return replace(behind, problem=problem, certain=False)
+
+
+def error_behind(failure: Failure, cause: Cause | None) -> Failure | None:
+    """The earlier failure that the cause is, if a node passed it on as an item."""
+    place = cause.place if cause is not None else None
+    if cause is None or place is None or place.node != cause.node or place == failure.passed_on:
+        return None
+    message = item_error(failure.scene.item(place))
+    if message is None or cause.node == failure.node:
+        return None
+    told = SwallowedErrors(
+        node=place.node, items=1, run=place.run, output=place.output, item=place.item, message=message
+    )
+    return failure_of_item(failure.scene, told)
 
 
 def _first_output(failure: Failure, name: str) -> Place | None:

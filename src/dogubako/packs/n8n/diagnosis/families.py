@@ -4,15 +4,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.failures import Failure
+from dogubako.packs.n8n.diagnosis.flow_rules import conditions_read
 from dogubako.packs.n8n.diagnosis.gaps import missing_in
+from dogubako.packs.n8n.diagnosis.lineage import lineage
 from dogubako.packs.n8n.diagnosis.names import PASSES
 from dogubako.packs.n8n.diagnosis.references import Reference, Step, references_in
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
-from dogubako.packs.n8n.diagnosis.trace import trace_missing, trace_value
+from dogubako.packs.n8n.diagnosis.trace import shown_value, trace_missing, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
 
 _CALLED: Final = ("executeWorkflowTrigger",)
+_MOST_TOLD: Final = 4
 _CALLS: Final = ("executeWorkflow", "toolWorkflow")
 
 
@@ -29,8 +33,47 @@ def handed_down(parent: Scene, child: Scene, cause: Cause) -> Cause | None:
     if given:
         traced = _traced(parent, caller.node, given[0], cause.path)
         shaped = next((one for one in parent.walk(given[0]) if parent.kind(one.node) not in PASSES), given[0])
-        return _not_given(traced, shaped, cause.path) if traced.node == caller.node else traced
+        return _not_given(traced, shaped, cause.path) if traced.node == caller.node else _unproven(traced)
     return _mapped(parent, caller, cause.path)
+
+
+def told_giver(parent: Scene, child: Scene, cause: Cause) -> Cause:
+    """The cause with who in the parent made the items in which the child misses a name: either side can be wrong."""
+    place = cause.read[0] if cause.read and is_absent(child.value(*cause.read)) and not cause.lost else None
+    start = child.walk(place)[-1] if place is not None else None
+    if start is None or place is None or child.kind(start.node) not in _CALLED:
+        return cause
+    if not _keys(child, start) & _keys(child, place):
+        return cause
+    caller = _caller(parent, str(child.execution.id))
+    given = [one for one in parent.input_places(caller.run) if parent.json(one) == child.json(start)] if caller else []
+    if not given:
+        return cause
+    giver = next((one for one in parent.walk(given[0]) if parent.kind(one.node) not in PASSES), given[0])
+    problem = f"{cause.problem}; in the calling workflow '{giver.node}' gave it this item, so either side may be wrong"
+    return replace(cause, problem=problem, certain=False)
+
+
+def given_values(parent: Scene, child: Scene, failure: Failure) -> list[str]:
+    """The fields that a failing child read and that its caller gave it, and how they came to be in the caller."""
+    place = next(iter(failure.places), None)
+    start = child.walk(place)[-1] if place is not None else None
+    caller = _caller(parent, str(child.execution.id))
+    if start is None or place is None or caller is None or child.kind(start.node) not in _CALLED:
+        return []
+    given = next((one for one in parent.input_places(caller.run) if parent.json(one) == child.json(start)), None)
+    read = [*failure.references, *conditions_read(child.settings.get(place.node, {}))]
+    told = []
+    for path in dict.fromkeys(one.names for one in read if one.node is None and not one.called) if given else ():
+        value = child.value(start, path)
+        if given is not None and not is_absent(value) and value == child.value(place, path):
+            told.append(f"{'.'.join(path)} is {shown_value(value)}, {lineage(parent, given, path)}")
+    return told[:_MOST_TOLD]
+
+
+def _keys(scene: Scene, place: Place) -> set[str]:
+    data = scene.json(place)
+    return set(data) if isinstance(data, Mapping) else set()
 
 
 def _mapped(parent: Scene, caller: RunPlace, path: tuple[str, ...]) -> Cause | None:
@@ -41,8 +84,13 @@ def _mapped(parent: Scene, caller: RunPlace, path: tuple[str, ...]) -> Cause | N
     places = parent.input_places(caller.run)
     for reference in references_in(written) if isinstance(written, str) else ():
         for place, missing in missing_in(parent, reference, places[0] if len(places) == 1 else None, caller.run):
-            return trace_missing(parent, caller.node, reference, place, missing)
+            return _unproven(trace_missing(parent, caller.node, reference, place, missing))
     return None
+
+
+def _unproven(cause: Cause) -> Cause:
+    """A value that crossed a border: whether it is wrong there is known only if it was lost or misread."""
+    return cause if cause.lost or cause.misread else replace(cause, certain=False)
 
 
 def given_back(parent: Scene, child: Scene, cause: Cause) -> Cause | None:
@@ -60,7 +108,11 @@ def given_back(parent: Scene, child: Scene, cause: Cause) -> Cause | None:
         same = [one for one in child.outputs(at) if at.node == last and child.json(one) == wanted]
         if same:
             traced = _traced(child, place.node, same[0], cause.path)
-            return _not_given(traced, same[0], cause.path) if traced.node in (place.node, *_triggers(child)) else traced
+            return (
+                _not_given(traced, same[0], cause.path)
+                if traced.node in (place.node, *_triggers(child))
+                else _unproven(traced)
+            )
     return None
 
 
@@ -71,7 +123,7 @@ def _triggers(scene: Scene) -> list[str]:
 def _not_given(traced: Cause, giver: Place, path: tuple[str, ...]) -> Cause:
     """Who gave out the item, for a field that nobody sets on this side and that is read on the other."""
     problem = f"it gives out no {'.'.join(path)}, which is read from its items"
-    return replace(traced, node=giver.node, problem=problem, place=giver)
+    return replace(traced, node=giver.node, problem=problem, place=giver, certain=False)
 
 
 def _traced(scene: Scene, reader: str, place: Place, path: tuple[str, ...]) -> Cause:

@@ -6,8 +6,9 @@ from typing import Any, Final
 from unicodedata import combining, normalize
 
 from dogubako.packs.n8n.diagnosis.gaps import gap
+from dogubako.packs.n8n.diagnosis.lineage import lineage
 from dogubako.packs.n8n.diagnosis.names import NO_FIELD_HINT
-from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references_in
+from dogubako.packs.n8n.diagnosis.references import Reference, Step, only_reference, references_in
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene, conditions_of
 from dogubako.packs.n8n.diagnosis.spelling import near_names
 from dogubako.packs.n8n.diagnosis.trace import shown_value, trace_missing, trace_value, type_name
@@ -19,7 +20,7 @@ _MOST_NAMES: Final = 4
 _MOST_ITEMS: Final = 200
 _MOST_CONDITIONS: Final = 10
 _MOST_KEYS: Final = 3
-_ONLY_FORM: Final = "they differ only in"
+ONLY_FORM: Final = "they differ only in"
 _ASKS_WHETHER_THERE: Final = frozenset({"exists", "notExists", "empty", "notEmpty"})
 
 
@@ -54,6 +55,12 @@ def ended_empty(scene: Scene) -> Cause | None:
     return _with_reason(scene, at, head, ", and it is the last node")
 
 
+def last_is_empty(scene: Scene) -> Cause | None:
+    """The same, where no other workflow gets the answer: a caller tells of it itself."""
+    called = any(scene.kind(name) == "executeWorkflowTrigger" for name in scene.execution.runs)
+    return None if called else ended_empty(scene)
+
+
 def one_way(scene: Scene) -> Cause | None:
     """A branch that sent all items the same way, while nodes on another way never ran."""
     for name in dict.fromkeys(at.node for at in scene.runs):
@@ -73,11 +80,26 @@ def one_way(scene: Scene) -> Cause | None:
         ]
         # A stop on purpose is there to be not reached.
         idle = [node for node in idle if scene.kind(node) != "stopAndError"]
-        if len(taken) == 1 and idle and sum(counts):
+        given = sum(scene.execution.items_given_to(run) for run in runs)
+        if len(taken) == 1 and idle and sum(counts) >= given:
             way = way_of(scene, name, taken[0])
             head = f"all {sum(counts)} items went to {way}" if sum(counts) > 1 else f"its only item went to {way}"
             return _with_reason(scene, RunPlace(node=name, index=0, run=runs[0]), head, _consequence(idle, []))
     return None
+
+
+def form_differs(scene: Scene) -> Cause | None:
+    """A branch that sent all items the same way, because two values differ in nothing but their form."""
+    cause = one_way(scene)
+    return cause if cause is not None and cause.certain else None
+
+
+def conditions_read(settings: Mapping[str, Any]) -> list[Reference]:
+    """What the conditions of a branch read."""
+    read = [
+        one for each in conditions_of(settings)[:_MOST_CONDITIONS] for one in references_in(str(each.get("leftValue")))
+    ]
+    return list({(one.node, one.names): one for one in read}.values())
 
 
 def way_of(scene: Scene, name: str, output: int) -> str:
@@ -102,23 +124,49 @@ def _with_reason(scene: Scene, at: RunPlace, head: str, tail: str) -> Cause:
     place = next(iter(scene.input_places(at.run)), None)
     shown = Place(node=at.node, run=at.index, output=0, item=0)
     plain = Cause(node=at.node, problem=f"{head}{tail}", place=shown, walk=(place,) if place else (), certain=False)
-    tested = [
-        _with_condition(scene, at, plain, condition, reference, where)
+    found = [
+        (condition, reference, where)
         for condition in conditions_of(scene.settings.get(at.node, {}))[:_MOST_CONDITIONS]
         for reference in references_in(str(condition.get("leftValue")))
         for where in scene.places_read(reference, place, at.run)[:1]
     ]
+    # A condition that is met is not the one that decided, where another is not met.
+    unmet = [one for one in found if _is_met(scene.value(one[2], one[1].names), one[0]) is False]
+    tested = [_with_condition(scene, at, plain, *one) for one in (unmet or found)]
     if tested:
         return next((one for one in tested if one.certain), tested[0])
     field = scene.settings.get(at.node, {}).get("fieldToSplitOut")
     if isinstance(field, str) and place is not None and is_absent(scene.value(place, tuple(field.split(".")))):
         told = f"{plain.problem}; it splits {field}, which the items do not have"
+        path = tuple(field.split("."))
+        reference = Reference(node=None, pick="item", path=tuple(Step(name) for name in path))
+        cause = trace_missing(scene, at.node, reference, place, path)
+        if cause.lost:
+            return cause.with_problem(f"{cause.problem}; '{at.node}' splits it: {plain.problem}")
         return replace(plain, problem=told, certain=True)
     if isinstance(field, str) and place is not None and scene.value(place, tuple(field.split("."))) == []:
         maker = trace_value(scene, place, tuple(field.split(".")), "").node
         return plain.with_problem(f"{plain.problem}; it splits {field}, an empty list, from '{maker}'")
-    reason = _merge_reason(scene, at)
-    return replace(plain, problem=f"{plain.problem}{reason}", certain=_ONLY_FORM in reason)
+    reason = unpaired_keys(scene, at)
+    return replace(plain, problem=f"{plain.problem}{reason}", certain=ONLY_FORM in reason)
+
+
+def _is_met(value: Any, condition: Mapping[str, Any]) -> bool | None:
+    """Whether a plain condition is met; None where that is not known here."""
+    operator, right = condition.get("operator"), condition.get("rightValue")
+    operation = operator.get("operation") if isinstance(operator, Mapping) else None
+    if only_reference(condition.get("leftValue")) is None or (isinstance(right, str) and right.startswith("=")):
+        return None
+    there = not is_absent(value) and value is not None
+    known = {
+        "exists": there,
+        "notExists": not there,
+        "empty": not there or value in ("", [], {}),
+        "notEmpty": there and value not in ("", [], {}),
+        "contains": right in value if isinstance(value, str) and isinstance(right, str) else None,
+        "equals": value == right if isinstance(value, str) and isinstance(right, str) else None,
+    }
+    return known.get(str(operation))
 
 
 def _with_condition(
@@ -143,7 +191,10 @@ def _with_condition(
     if right is not None and found:
         condition = {**condition, "rightValue": scene.value(found[0], right.names)}
     compared = _compared(reference, value, condition)
-    return replace(plain, problem=f"{plain.problem}; {compared}", certain=_ONLY_FORM in compared)
+    if ONLY_FORM not in compared and reference.names[-1:] != ("length",):
+        made = lineage(scene, where, reference.names)
+        compared = compared.replace(", tested by", f", {made}, tested by", 1)
+    return replace(plain, problem=f"{plain.problem}; {compared}", certain=ONLY_FORM in compared)
 
 
 def _tested_value(scene: Scene, where: Place, names: tuple[str, ...]) -> Any:
@@ -177,18 +228,18 @@ def _compared(reference: Reference, value: Any, condition: Mapping[str, Any]) ->
         # Not the field is compared, but what the expression makes of it.
         told = f"it tests {shortened(str(written), 80)} by '{operation}' with {shown_value(right)}"
         return f"{told}, and {reference.written} is {shown_value(value)}"
-    return words if right in ("", None) else f"{words} with {shown_value(right)}{_small_difference(value, right)}"
+    return words if right in ("", None) else f"{words} with {shown_value(right)}{small_difference(value, right)}"
 
 
-def _small_difference(value: Any, right: Any) -> str:
+def small_difference(value: Any, right: Any) -> str:
     if type(value) is not type(right):
-        return f": {_ONLY_FORM} type" if str(value) == str(right) else ""
+        return f": {ONLY_FORM} type" if str(value) == str(right) else ""
     if not isinstance(value, str) or value == right:
         return ""
     if value.strip().casefold() == right.strip().casefold():
-        return f": {_ONLY_FORM} case or spaces"
+        return f": {ONLY_FORM} case or spaces"
     if value.strip() and _bare(value) == _bare(right):
-        return f": {_ONLY_FORM} accents, or characters that do not show"
+        return f": {ONLY_FORM} accents, or characters that do not show"
     return ""
 
 
@@ -198,23 +249,23 @@ def _bare(text: str) -> str:
     return "".join(sign for sign in signs if not combining(sign) and sign.isprintable() and not sign.isspace())
 
 
-def _merge_reason(scene: Scene, at: RunPlace) -> str:
-    """The keys of both sides of a merge that found no pair."""
-    sides = scene.inputs(at.run) if scene.kind(at.node) == "merge" else []
-    keys = _merge_keys(scene.settings.get(at.node, {}))
+def unpaired_keys(scene: Scene, at: RunPlace) -> str:
+    """The keys of both sides of a merge or a comparison that found no pair."""
+    sides = scene.inputs(at.run) if scene.kind(at.node) in ("merge", "compareDatasets") else []
+    keys = merge_keys(scene.settings.get(at.node, {}))
     if keys is not None and len(sides) > 1:
-        values = [_key_values(scene, side, key) for side, key in zip(sides, keys, strict=False)]
+        values = [key_values(scene, side, key) for side, key in zip(sides, keys, strict=False)]
         shown = [
             f"{key} from '{side.node}': {', '.join(map(_shown, held))}"
             for side, key, held in zip(sides, keys, values, strict=False)
         ]
-        alike = next((told for one in values[0] for other in values[1] if (told := _small_difference(one, other))), "")
+        alike = next((told for one in values[0] for other in values[1] if (told := small_difference(one, other))), "")
         match = any(one == other for one in values[0] for other in values[1] if not is_absent(one))
         return f"; {'its keys are' if match else 'no keys match'}: {shortened('; '.join(shown), 300)}{alike}"
     return "".join(f"; input {one.number + 1} from '{one.node}' had {len(one.items)} items" for one in sides)
 
 
-def _merge_keys(settings: Mapping[str, Any]) -> tuple[str, str] | None:
+def merge_keys(settings: Mapping[str, Any]) -> tuple[str, str] | None:
     """The first field by which the two sides are matched."""
     fields = settings.get("fieldsToMatchString")
     if isinstance(fields, str) and fields:
@@ -226,9 +277,9 @@ def _merge_keys(settings: Mapping[str, Any]) -> tuple[str, str] | None:
     return (str(pair.get("field1")), str(pair.get("field2"))) if pair is not None else None
 
 
-def _key_values(scene: Scene, side: Input, key: str) -> list[Any]:
+def key_values(scene: Scene, side: Input, key: str, most: int = _MOST_KEYS) -> list[Any]:
     """Some values of the key on one side."""
-    numbers = range(min(_MOST_KEYS, len(side.items)))
+    numbers = range(min(most, len(side.items)))
     places = (Place(node=side.node, run=side.run, output=side.output, item=number) for number in numbers)
     return [scene.value(place, tuple(key.split("."))) for place in places]
 
@@ -299,7 +350,7 @@ def field_not_there(scene: Scene) -> Cause | None:
             near = near_names([str(key) for key in data], named[1]) if isinstance(data, Mapping) else []
             there = f"; they have {near[0]}" if near else ""
             problem = f"it reads {named[1]}, which no item has{there}"
-            return Cause(node=at.node, problem=problem, place=place, walk=(place,))
+            return Cause(node=at.node, problem=problem, place=place, walk=(place,), certain=bool(near))
     return None
 
 

@@ -9,10 +9,11 @@ from typing import Any, Final
 from dogubako.packs.n8n.diagnosis.answers import is_html
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.references import Reference, Step, only_reference, references_in
-from dogubako.packs.n8n.diagnosis.scene import Cause
+from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
 from dogubako.packs.n8n.diagnosis.trace import shown_value, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
+from dogubako.packs.n8n.models import Run
 
 JSON_FAILED = re.compile(r"Unexpected (?:token|end of|non-whitespace)|in JSON at position|valid JSON")
 _BAD_DATE = re.compile(r"Invalid time value|Invalid date|unparsable|not a valid date", re.IGNORECASE)
@@ -44,6 +45,7 @@ _REFUSALS: Final = tuple(
 _QUOTES = re.compile(
     r"(?:Invalid|Incorrect|Unknown|Unsupported)[^:\n]{0,60}\s?:\s*+(\S.{0,199}?)(?:\.? URL must.{0,80})?$"
 )
+_MOST_ITEMS: Final = 200
 _LONGEST_TEMPLATE: Final = 20_000
 _HOLDS_JSON = re.compile(r"json|responseBody", re.IGNORECASE)
 
@@ -58,7 +60,7 @@ def body_broken(failure: Failure) -> Cause | None:
         if len(text) >= _LONGEST_TEMPLATE or _EXPRESSION.fullmatch(text[1:].strip()):
             continue
         if not _is_json(_filled(text[1:])):
-            return Cause(node=failure.node, problem=f"the JSON in its parameter {key} is written wrongly")
+            return Cause(node=failure.node, problem=f"the JSON in its parameter {key} is written wrongly", own=True)
         return _breaking_value(failure, key, text[1:])
     return None
 
@@ -79,13 +81,37 @@ def _breaking_value(failure: Failure, key: str, template: str) -> Cause | None:
     return None
 
 
+def repaired_json(scene: Scene) -> Cause | None:
+    """A Set node whose JSON is written by hand, and that a value breaks: n8n repairs it, and makes something of it."""
+    for at in scene.first_runs:
+        settings = scene.settings.get(at.node, {}) if scene.kind(at.node) == "set" else {}
+        text = settings.get("jsonOutput") if settings.get("mode") == "raw" else None
+        if not isinstance(text, str) or not text.startswith("=") or len(text) >= _LONGEST_TEMPLATE:
+            continue
+        template = text[1:]
+        if _EXPRESSION.fullmatch(template.strip()) or not _is_json(_filled(template)):
+            continue
+        for place in scene.input_places(at.run)[:_MOST_ITEMS]:
+            found = {one: _held_in(scene, one, place, at.run) for one in _EXPRESSION.findall(template)}
+            held = {one: value for one, value in found.items() if value is not None}
+            bad = [one for one in held if not _is_json(_filled(template, {one: held[one]}))]
+            if bad:
+                where, reference, value = held[bad[0]]
+                told = f"its JSON is written by hand, and {reference.written}, which is {shown_value(value)}, breaks it"
+                return Cause(node=at.node, problem=f"{told}: n8n repairs it somehow", place=where).in_doubt()
+    return None
+
+
 def _explained(failure: Failure, key: str, reference: Reference, place: Place, value: Any, *, quoted: bool) -> Cause:
     if is_absent(value) or value is None:
         return failure.trace_gap(reference, place)
     if isinstance(value, (list, dict)):
         return failure.trace(reference, place, "which is no text; JSON.stringify() would write it as JSON")
     if quoted or not isinstance(value, str):
-        return failure.trace(reference, place, "whose quotes or line breaks make the JSON invalid")
+        told = (
+            f"whose quotes or line breaks make the JSON of '{failure.node}' invalid: JSON.stringify() would escape it"
+        )
+        return replace(failure.trace(reference, place, told), certain=False)
     others = [one for at, one in failure.values(reference) if at != place] or [
         failure.scene.value(one, reference.names) for one in failure.scene.siblings(place)
     ]
@@ -100,10 +126,14 @@ _Held = tuple[Place, Reference, Any]
 
 
 def _held(failure: Failure, expression: str, place: Place) -> _Held | None:
+    return _held_in(failure.scene, expression, place, failure.run)
+
+
+def _held_in(scene: Scene, expression: str, place: Place, run: Run) -> _Held | None:
     """What an expression that is one reference finds while this item is processed."""
     reference = only_reference(f"={expression}")
-    found = failure.scene.places_read(reference, place, failure.run)[:1] if reference is not None else []
-    return (found[0], reference, failure.scene.value(found[0], reference.names)) if found and reference else None
+    found = scene.places_read(reference, place, run)[:1] if reference is not None else []
+    return (found[0], reference, scene.value(found[0], reference.names)) if found and reference else None
 
 
 def _filled(template: str, held: Mapping[str, _Held | None] | None = None) -> str:

@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.assignments import assigned
-from dogubako.packs.n8n.diagnosis.references import Reference, references_in, texts
+from dogubako.packs.n8n.diagnosis.references import Reference, Step, references_in, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.spelling import near_names
-from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, is_numeric, shown_value, trace_missing
+from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, is_numeric, shown_value, trace_missing, trace_value
+from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
 _MOST_ITEMS: Final = 200
@@ -55,8 +56,11 @@ def only_one_item(scene: Scene) -> Cause | None:
 def same_for_all(scene: Scene) -> Cause | None:
     """An expression that takes the first item of a node for each of several items."""
     for at in scene.first_runs:
-        given = scene.execution.items_given_to(at.run)
-        if scene.kind(at.node) in ("code", "function") or given < 2:
+        given = sum(scene.execution.items_given_to(one) for one in scene.execution.runs[at.node])
+        at_once = scene.kind(at.node) == "function" or (
+            scene.kind(at.node) == "code" and scene.settings[at.node].get("mode") != "runOnceForEachItem"
+        )
+        if at_once or given < 2:
             continue
         for reference in _read_by(scene, at):
             runs = scene.execution.runs.get(reference.node or "", [])
@@ -79,13 +83,25 @@ def unpaired_dropped(scene: Scene) -> Cause | None:
         counts = {len(one.items) for one in sides}
         if len(sides) > 1 and len(counts) > 1 and 0 not in counts:
             told = " and ".join(f"{len(one.items)} from '{one.node}'" for one in sides)
-            problem = f"it joins items by their position and was given {told}: those without a partner are dropped"
+            problem = (
+                f"it joins items by their position and was given {told}: those without a partner are dropped, "
+                "and behind one that is missing the others do not belong together"
+            )
             return Cause(node=at.node, problem=problem, certain=False)
     return None
 
 
+def switched_off(scene: Scene) -> Cause | None:
+    """A disabled node that items passed by."""
+    for at in scene.first_runs:
+        node = scene.nodes.get(at.node)
+        if node is not None and node.disabled and scene.execution.items_given_to(at.run):
+            return Cause(node=at.node, problem="it is disabled, so items pass it as they are", certain=False)
+    return None
+
+
 def few_left(scene: Scene) -> Cause | None:
-    """A Limit node that left items out. That is what it is for, so it is told only beside a failure."""
+    """A Limit node that left items out, which is what it is for."""
     for at in scene.first_runs:
         given, passed = scene.execution.items_given_to(at.run), at.run.items_out
         if scene.kind(at.node) == "limit" and passed < given:
@@ -94,13 +110,13 @@ def few_left(scene: Scene) -> Cause | None:
 
 
 def fallback_taken(scene: Scene) -> Cause | None:
-    """A Set node that takes its fallback for all items, because no node sets what it reads; told beside failures."""
+    """A Set node that takes its fallback for all items, because no node sets what it reads."""
     for at in scene.first_runs:
         for field, written in assigned(scene, at.node).items():
             places = scene.input_places(at.run)[:_MOST_ITEMS] if CHOOSES_NULL.search(written) else []
             for reference in references_in(written) if places else ():
                 names = reference.names
-                if reference.node is None and names and all(is_absent(scene.value(one, names)) for one in places):
+                if reference.node is None and names and all(is_absent(scene.value(one, names[:1])) for one in places):
                     cause = trace_missing(scene, at.node, reference, places[0], names)
                     told = f"{field} is made from {reference.written}, which no item has: {cause.problem}"
                     return Cause(node=at.node, problem=told, place=places[0], certain=False)
@@ -114,8 +130,10 @@ def split_no_list(scene: Scene) -> Cause | None:
         for place in scene.input_places(at.run)[:_MOST_ITEMS] if isinstance(field, str) else ():
             value = scene.value(place, tuple(str(field).split(".")))
             if isinstance(value, str):
+                maker = trace_value(scene, place, tuple(str(field).split(".")), "").node
                 problem = f"it splits {field}, which is {shown_value(value)} and no list, so the item stays one"
-                return Cause(node=at.node, problem=problem, place=place, walk=(place,))
+                problem = f"{problem}; it comes so from '{maker}'"
+                return Cause(node=at.node, problem=problem, place=place, walk=(place,)).in_doubt()
     return None
 
 
@@ -143,16 +161,32 @@ def summarized_otherwise(scene: Scene) -> Cause | None:
         for place, row in [(place, row) for row in _summed(settings) for place in places]:
             value = scene.value(place, tuple(str(row.get("field")).split(".")))
             if row.get("aggregation") in _CALCULATES and isinstance(value, str) and not is_numeric(value):
+                path = tuple(str(row["field"]).split("."))
+                maker = trace_value(scene, place, path, "").node
                 problem = f"its {row['aggregation']} of {row['field']} leaves out {shown_value(value)}, no number"
-                return Cause(node=at.node, problem=problem, place=place, walk=(place,))
+                # Among numbers, a text may be left out on purpose.
+                alone = all(isinstance(scene.value(one, path), str) for one in places)
+                problem = f"{problem}; it comes so from '{maker}'"
+                cause = Cause(node=at.node, problem=problem, place=place, walk=(place,), certain=False)
+                return cause.in_doubt() if alone else cause
         grouped = str(settings.get("fieldsToSplitBy") or "")
         for name in [one.strip() for one in grouped.split(",") if one.strip()]:
             if places and all(is_absent(scene.value(one, tuple(name.split(".")))) for one in places):
                 data = scene.json(places[0])
                 names = [str(key) for key in data] if isinstance(data, Mapping) else []
                 there = f"; they have {', '.join((near_names(names, name) or names)[:5])}"
-                return Cause(node=at.node, problem=f"it splits by {name}, which no item has{there}", place=places[0])
+                problem = f"it splits by {name}, which no item has{there}"
+                return not_there(scene, at.node, places[0], tuple(name.split(".")), problem)
     return None
+
+
+def not_there(scene: Scene, node: str, place: Place, path: tuple[str, ...], problem: str) -> Cause:
+    """A field that a node reads in vain: who lost it, or the reader, who is wrong for sure only if it is misspelt."""
+    reference = Reference(node=None, pick="item", path=tuple(Step(name) for name in path))
+    cause = trace_missing(scene, node, reference, place, path)
+    if cause.lost:
+        return cause.with_problem(f"{cause.problem}; '{node}' reads it: {problem}")
+    return Cause(node=node, problem=problem, place=place, walk=(place,), certain=cause.misread)
 
 
 def _summed(settings: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -193,8 +227,13 @@ def misread_setting(scene: Scene) -> Cause | None:
 
 def _read_by(scene: Scene, at: RunPlace) -> Iterator[Reference]:
     """What the expressions of a node read; not those that choose what to do without it."""
+    is_code = scene.kind(at.node) == "code"
     for written in texts(scene.settings.get(at.node, {})):
-        if written.startswith("=") and len(written) <= _LONGEST_READ and CHOOSES_NULL.search(written) is None:
+        if (
+            (is_code or written.startswith("="))
+            and len(written) <= _LONGEST_READ
+            and CHOOSES_NULL.search(written) is None
+        ):
             yield from references_in(written)
 
 

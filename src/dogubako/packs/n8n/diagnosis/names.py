@@ -9,10 +9,10 @@ from unicodedata import normalize
 
 from dogubako.contract.redaction import visible
 from dogubako.packs.n8n.diagnosis.answers import odd_answer
-from dogubako.packs.n8n.diagnosis.assignments import assigned, declared
+from dogubako.packs.n8n.diagnosis.assignments import assigned, elsewhere_set
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
-from dogubako.packs.n8n.diagnosis.spelling import names_alike, near_name, near_names
+from dogubako.packs.n8n.diagnosis.spelling import is_slip, names_alike, near_name, near_names
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened, value_at
 
@@ -33,6 +33,7 @@ CODE_TYPES: Final = frozenset({"code", "function", "functionItem"})
 _LONGEST_VALUE: Final = 80
 _DESTINATION = re.compile(r"dest|output", re.IGNORECASE)
 NO_FIELD_HINT = re.compile(r"field '([^'\n]{1,200})' (?:does not exist in|wasn't found in) any")
+_READS_INPUT = re.compile(r"\$json|\$input|(?<![\w$.])items?\b|\$\(|\$node")
 _SEPARATOR = re.compile(r"[;,|\t]")
 
 Path = tuple[str, ...]
@@ -78,24 +79,21 @@ def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk:
     if (meant := _meant(scene, reader, path, data)) is not None:
         problem = f"it makes {meant} from {name}, which no node sets, and the item has {meant} itself"
         return Cause(node=reader, problem=problem, place=nearest, walk=(nearest,), misread=True)
+    for place in walk:
+        if (made := _from_nothing(scene, place, path)) is not None:
+            way = tuple(walk[: walk.index(place) + 1])
+            return Cause(node=place.node, problem=made, place=place, walk=way, path=path)
     source = _source(scene, walk)
     way = tuple(walk[: walk.index(source) + 1])
-    if (made := _from_nothing(scene, source, path)) is not None:
-        return Cause(node=source.node, problem=made, place=source, walk=way, path=path)
-    problem = f"it reads {name}, which no node sets{elsewhere_set(scene, path, walk)}; {_has(scene, source)}"
+    problem = (
+        f"it reads {name}, which no node sets{elsewhere_set(scene, path, walk, reader)}; {_has(scene, source, nearest)}"
+    )
     return Cause(node=reader, problem=problem, place=source, walk=way, path=path)
 
 
-def elsewhere_set(scene: Scene, path: Path, walk: list[Place]) -> str:
-    """The Set nodes that would give the field, on a way that the item did not take."""
-    passed = {place.node for place in walk}
-    makers = [f"'{name}'" for name in scene.nodes if name not in passed and path[0] in declared(scene, name)]
-    return f" ({', '.join(makers[:3])} would, but the item did not come that way)" if makers else ""
-
-
-def _has(scene: Scene, source: Place) -> str:
+def _has(scene: Scene, source: Place, nearest: Place) -> str:
     """What the item has, and where it comes from."""
-    data = scene.json(source)
+    data = scene.json(nearest)
     names = [visible(str(key)) for key in data][:_MOST_SHOWN] if isinstance(data, Mapping) else []
     more = ", …" if isinstance(data, Mapping) and len(data) > _MOST_SHOWN else ""
     return f"the item comes from '{source.node}' and has {', '.join(names) or 'no fields'}{more}"
@@ -111,8 +109,11 @@ def _only_this_item(scene: Scene, path: Path, walk: list[Place]) -> Cause | None
             if number != place.item and not is_absent(scene.value(other, path)):
                 if (apart := _other_branch(scene, path, place, other, walk)) is not None:
                     return apart
+                way, given = tuple(walk[: walk.index(place) + 1]), next(iter(scene.parents(place)), None)
+                if scene.kind(place.node) == "splitOut" and given is not None:
+                    told = f"what '{place.node}' makes its item {place.item} of has no {'.'.join(path)}"
+                    return Cause(node=given.node, problem=f"{told}; item {number} has one", place=given, walk=way)
                 problem = f"item {place.item} of it has no {'.'.join(path)}; item {number} has one"
-                way = tuple(walk[: walk.index(place) + 1])
                 return Cause(node=place.node, problem=problem, place=place, walk=way, path=path)
     return None
 
@@ -184,7 +185,7 @@ def _not_split(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
         return None
     having = list(takewhile(lambda place: not is_absent(scene.value(place, (whole,))), walk))
     problem = f"it gives out one field called {visible(whole)}: the columns of the table were not taken apart"
-    return Cause(node=having[-1].node, problem=problem, place=having[-1], walk=tuple(having))
+    return Cause(node=having[-1].node, problem=problem, place=having[-1], walk=tuple(having), own=True)
 
 
 def _meant(scene: Scene, reader: str, path: Path, data: Any) -> str | None:
@@ -244,7 +245,8 @@ def _switched_off(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
         node = scene.nodes.get(place.node)
         if node is not None and node.disabled and path[0] in written_names(scene, place.node):
             problem = f"it is disabled, so it does not make {'.'.join(path)}"
-            return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk[: walk.index(place) + 1]))
+            way = tuple(walk[: walk.index(place) + 1])
+            return Cause(node=place.node, problem=problem, place=place, walk=way, own=True)
     return None
 
 
@@ -271,7 +273,8 @@ def _calculated_without(scene: Scene, path: Path, walk: list[Place]) -> Cause | 
             near = next((one for parent in given if (one := near_name(scene.json(parent), named[1]))), None)
             there = f"; they have {near}" if near else ""
             problem = f"it reads {named[1]}, which no item has{there}"
-            return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk[: walk.index(place) + 1]))
+            way = tuple(walk[: walk.index(place) + 1])
+            return Cause(node=place.node, problem=problem, place=place, walk=way, own=near is not None)
     return None
 
 
@@ -286,7 +289,7 @@ def _not_renamed(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
             hint = f"; there is {visible(near)}" if near else ""
             problem = f"it renames {visible(old)} to {path[0]}, but the item has no {visible(old)}{hint}"
             way = tuple(walk[: walk.index(place) + 1])
-            return Cause(node=place.node, problem=problem, place=place, walk=way)
+            return Cause(node=place.node, problem=problem, place=place, walk=way, own=near is not None)
     return None
 
 
@@ -304,7 +307,8 @@ def _not_waited(scene: Scene, name: str, walk: list[Place]) -> Cause | None:
         options = scene.settings.get(place.node, {}).get("options")
         if isinstance(options, Mapping) and options.get("waitForSubWorkflow") is False:
             problem = f"it does not wait for its sub-workflow (waitForSubWorkflow), so there is no {name} from it"
-            return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk[: walk.index(place) + 1]))
+            way = tuple(walk[: walk.index(place) + 1])
+            return Cause(node=place.node, problem=problem, place=place, walk=way, own=True)
     return None
 
 
@@ -321,10 +325,17 @@ def _misnamed(scene: Scene, reader: str, path: Path, near: str, walk: list[Place
             break
         having.append(place)
     writer = having[-1] if having else walk[0]
-    made_up = near in written_names(scene, writer.node) and writer != _source(scene, walk)
+    written = written_names(scene, writer.node)
+    given = scene.parents(writer) or scene.possible_parents(writer)
+    reads = scene.kind(writer.node) in ("set", *CODE_TYPES) and _READS_INPUT.search(written) is not None
+    works_on = reads or scene.kind(writer.node) == "renameKeys" or writer != _source(scene, walk)
+    made_up = near in written and works_on and bool(given)
     if made_up and not _is_read_elsewhere(scene, other, reader):
         problem = f"there is no {name}, but a field called {'.'.join(other)}, first written here"
-        return Cause(node=writer.node, problem=problem, place=writer, walk=tuple(having))
+        # Either side may have the wrong name, unless others read it as the failing node does.
+        before = any(_elsewhere({"": scene.json(one)}, path[-1]) for one in given)
+        meant = before or _is_read_elsewhere(scene, path, reader)
+        return Cause(node=writer.node, problem=problem, place=writer, walk=tuple(having), own=meant)
     has = visible(".".join(other))
     unseen = ", whose name has characters that do not show" if has != ".".join(other) else ""
     if normalize("NFC", near) == normalize("NFC", path[-1]):
@@ -332,7 +343,8 @@ def _misnamed(scene: Scene, reader: str, path: Path, near: str, walk: list[Place
     unseen = unseen or (", whose name begins or ends with a space" if near != near.strip() else "")
     problem = f"it reads {name}, which no node sets; the item has {has}{_others_alike(scene, path, near, walk)}"
     problem = f"{problem}, from '{writer.node}'{unseen}"
-    return Cause(node=reader, problem=problem, place=walk[0], walk=(walk[0],), misread=True)
+    sure = bool(unseen) or is_slip(near, path[-1])
+    return Cause(node=reader, problem=problem, place=walk[0], walk=(walk[0],), misread=sure)
 
 
 def _others_alike(scene: Scene, path: Path, near: str, walk: list[Place]) -> str:
@@ -367,11 +379,6 @@ def _source(scene: Scene, walk: list[Place]) -> Place:
 
 def _keys(data: Any) -> set[str]:
     return set(data) if isinstance(data, Mapping) else set()
-
-
-def _is_start(scene: Scene, place: Place) -> bool:
-    run = scene.run_of(place)
-    return run is not None and not scene.inputs(run)
 
 
 def _elsewhere(data: Any, name: str, path: Path = ()) -> Path | None:

@@ -4,21 +4,39 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.references import references_in, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, is_number_text, is_numeric, shown_value, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
-from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
+from dogubako.packs.n8n.formatters.truncation import shortened
 
 _MOST_ITEMS: Final = 200
 _LONGEST_WRITTEN: Final = 12_000
 _LONGEST_SHOWN: Final = 80
+_ADDS = re.compile(r"=\s*+\{\{[^{}+]{1,200}+(?:\+[^{}+]{1,200}+){1,9}+\}\}\s*+")
 _PARSES = re.compile(r"parse(?:Float|Int)\b|\.toNumber\(|\.toFloat\(|\.toInt\(")
 # What parseFloat reads of a text, and the digits that it leaves.
 _PARTLY = re.compile(r"\s*+([+-]?\d++(?:\.\d++)?)[.,' \u00a0\u202f]\d")
 _BRACES = re.compile(r"\{\{([^{}]{1,300}+)\}\}")
 _CALCULATES = re.compile(r"[\w$)\]]\s*[*/%-]\s*[\w$(]")
-_NEXT: Final = ("next", "nextPage", "next_page", "nextPageToken", "next_cursor", "nextCursor", "next_url", "nextLink")
+
+
+def joined_texts(scene: Scene, place: Place, path: tuple[str, ...]) -> Cause | None:
+    """A number that a Set node's `a + b` made of texts: they were joined, not added."""
+    value, run = scene.value(place, path), scene.run_of(place)
+    if run is None or len(path) != 1 or isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    written = assigned(scene, place.node).get(path[0], "")
+    read = references_in(written) if _ADDS.fullmatch(written) else []
+    source = next(iter(scene.parents(place)), None)
+    found = [scene.value(at, one.names) for one in read for at in scene.places_read(one, source, run)[:1]]
+    texts = [one for one in found if isinstance(one, str) and is_numeric(one)]
+    if len(found) < 2 or len(texts) != len(found) or "".join(texts) != str(value):
+        return None
+    shown = " and ".join(f"{one.written} {text!r}" for one, text in zip(read, texts, strict=True))
+    problem = f"{path[0]} is {value}, because {shown} are texts: + joins them and does not add"
+    return Cause(node=place.node, problem=problem, place=place, walk=(place,), path=path, own=True)
 
 
 def cut_number(scene: Scene) -> Cause | None:
@@ -43,7 +61,9 @@ def _cut(scene: Scene, at: RunPlace, place: Place, source: Place, made: Mapping[
         name = next((one for one, value in made.items() if read and value == float(read[1])), None)
         if name is not None and read is not None:
             problem = f"{name} is {read[1]}, made from {key}, which is {shown_value(text)}: it reads only the beginning"
-            return Cause(node=at.node, problem=problem, place=place, walk=(source,))
+            # A whole number may be what is wanted of it, or the first part of a version.
+            whole = text.strip().replace(".", "", 1).isdecimal() or text.count(".") > 1
+            return Cause(node=at.node, problem=problem, place=place, walk=(source,), certain=not whole)
     return None
 
 
@@ -80,7 +100,7 @@ def no_number_in_text(scene: Scene) -> Cause | None:
                 if len(bad) == 1 and len(read) > 1 and not bad[0][0].called:
                     reference, where = bad[0]
                     told = f"with which '{at.node}' cannot calculate {shortened(body.strip(), _LONGEST_SHOWN)}"
-                    return trace_value(scene, where, reference.names, told)
+                    return trace_value(scene, where, reference.names, told).in_doubt()
     return None
 
 
@@ -96,25 +116,8 @@ def _calculations(scene: Scene, at: RunPlace) -> Iterator[str]:
                     yield body
 
 
-def more_pages(scene: Scene) -> Cause | None:
-    """A request whose answer names a further page, and that was made once and without paging."""
-    for at in scene.first_runs:
-        settings = scene.settings.get(at.node, {}) if scene.kind(at.node) == "httpRequest" else None
-        if settings is None or "pagination" in repr(settings.get("options")) or len(scene.execution.runs[at.node]) > 1:
-            continue
-        for place in list(scene.outputs(at))[:1]:
-            data = scene.json(place)
-            held = [(key, data[key]) for key in _NEXT if data.get(key)] if isinstance(data, Mapping) else []
-            if held and not is_absent(held[0][1]):
-                key, value = held[0]
-                problem = f"its answer names a further page ({key}: {shown_value(value)}), and it does not ask for it"
-                return Cause(node=at.node, problem=problem, place=place, certain=False)
-    return None
-
-
 NUMBER_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
     cut_number,
     sorted_as_texts,
     no_number_in_text,
-    more_pages,
 )

@@ -230,7 +230,8 @@ def bound_names(target: str) -> Iterator[tuple[str, tuple[Step, ...]]]:
     if target.startswith("{"):
         for part in _split(target.strip("{} \n") if "{" not in target[1:] else target[1:].rpartition("}")[0]):
             key, colon, inner = part.partition(":")
-            key = key.partition("=")[0].strip().strip("'\"")
+            # A name that is no identifier may stand in brackets: `{ ['first name']: first }`.
+            key = key.partition("=")[0].strip().removeprefix("[").removesuffix("]").strip("'\"")
             if key.startswith("..."):
                 yield key[3:], ()
             elif key:

@@ -75,5 +75,6 @@ def _guilty(scene: Scene, at: RunPlace, name: str, value: Val) -> Cause | None:
     if is_absent(scene.value(place, path)):
         reference = Reference(node=None, pick="item", path=tuple(Step(one) for one in path))
         cause = trace_missing(scene, at.node, reference, place, path)
-        return cause.with_problem(f"{cause.problem}, {told}")
-    return trace_value(scene, place, path, f"with which cannot be calculated, {told}")
+        cause = cause.with_problem(f"{cause.problem}, {told}")
+        return cause if cause.misread or cause.lost else cause.in_doubt()
+    return trace_value(scene, place, path, f"with which cannot be calculated, {told}").in_doubt()

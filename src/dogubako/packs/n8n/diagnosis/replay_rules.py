@@ -114,7 +114,7 @@ def _explained(failure: Failure, thrown: Thrown, culprit: Val) -> Cause | None:
     if culprit.beside is not None:
         place, path = culprit.beside
         problem = f"it reads {path[-1]} of the item itself, but the item has it in json: .json.{path[-1]}"
-        return Cause(node=failure.node, problem=problem, place=place)
+        return Cause(node=failure.node, problem=problem, place=place, own=True)
     if not reads and culprit.beyond is None:
         if thrown.read_from and _ASKS.search(failure.code) is None:
             return None
@@ -141,9 +141,11 @@ def _explained(failure: Failure, thrown: Thrown, culprit: Val) -> Cause | None:
         return lacking
     if not _is_odd(failure, read):
         return found_nothing(failure) or _looked_up(failure, thrown, read)
-    return trace_value(
+    cause = trace_value(
         failure.scene, read.place, read.path, f"in which line {thrown.line} does not find what it looks for"
     )
+    # The code may look for the wrong thing, or have to do without it.
+    return replace(cause, certain=False)
 
 
 def _not_taken(failure: Failure, thrown: Thrown, read: Read) -> Cause | None:
@@ -166,7 +168,7 @@ def _looked_up(failure: Failure, thrown: Thrown, read: Read) -> Cause:
 def _made_by_code(failure: Failure, thrown: Thrown) -> Cause:
     """A value that came from no item: the code made it, or asked for it."""
     what = f"of {thrown.read_from}, which came from no item and is nothing" if thrown.read_from else ""
-    made = what or "of a value that its own code made, and not of one that it received"
+    made = what or "of something that its own code makes or looks up, and that is not there"
     reads = f"reads {thrown.message}" if thrown.kind in ("nothing", "destructure") else "fails because"
     return Cause(node=failure.node, problem=f"its line {thrown.line} {reads} {made}")
 

@@ -1,31 +1,47 @@
 """`Diagnosis`: the small answer of `diagnose_execution`."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from dogubako.contract.output import Guidance, example_call
-from dogubako.packs.n8n.diagnosis.failure_rules import cause_of
+from dogubako.packs.n8n.diagnosis.dropped_rules import DROPPED_RULES, runs_for_each_branch
+from dogubako.packs.n8n.diagnosis.explanations import cut, failure_words, is_handled, success_words
+from dogubako.packs.n8n.diagnosis.failure_rules import cause_of, error_behind
 from dogubako.packs.n8n.diagnosis.failures import Failure, failure_of, failure_of_item
-from dogubako.packs.n8n.diagnosis.families import given_back, handed_down
-from dogubako.packs.n8n.diagnosis.flow_rules import FLOW_RULES, ended_empty
-from dogubako.packs.n8n.diagnosis.loss_rules import LOSS_RULES, fallback_taken, few_left
+from dogubako.packs.n8n.diagnosis.families import given_back, given_values, handed_down, told_giver
+from dogubako.packs.n8n.diagnosis.flow_rules import (
+    FLOW_RULES,
+    ended_empty,
+    form_differs,
+    last_is_empty,
+)
+from dogubako.packs.n8n.diagnosis.format_rules import repaired_json
+from dogubako.packs.n8n.diagnosis.loss_rules import LOSS_RULES, fallback_taken, few_left, switched_off
 from dogubako.packs.n8n.diagnosis.number_rules import NUMBER_RULES
+from dogubako.packs.n8n.diagnosis.readings import asked_with, readings
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
 from dogubako.packs.n8n.diagnosis.text_rules import TEXT_RULES
 from dogubako.packs.n8n.diagnosis.trace import went_on
-from dogubako.packs.n8n.formatters.flow import Place
-from dogubako.packs.n8n.formatters.truncation import shortened, small_json, smaller, tokens_of
+from dogubako.packs.n8n.formatters.truncation import is_absent, small_json, smaller, tokens_of
 from dogubako.packs.n8n.models import Execution
 
 # Limits, so that the answer is small for any items and messages.
 _ITEM_TOKENS: Final = 400
-_LONGEST_TEXT: Final = 200
-_LONGEST_PROBLEM: Final = 600
 _PATH_END: Final = 8
 _MOST_OTHERS: Final = 2
-_QUIET_RULES: Final = (*TEXT_RULES, *FLOW_RULES, *LOSS_RULES, *NUMBER_RULES)
-_BEFORE_CHECKS: Final = (*LOSS_RULES, *NUMBER_RULES, few_left, fallback_taken, *TEXT_RULES)
-_NOTHING_WRONG: Final = "nothing is known to be wrong"
+# What is only there to be looked at comes last.
+_LAST_RULES: Final = (switched_off, few_left, fallback_taken, last_is_empty, runs_for_each_branch)
+_QUIET_RULES: Final = (
+    repaired_json,
+    *TEXT_RULES,
+    *FLOW_RULES,
+    *LOSS_RULES,
+    *NUMBER_RULES,
+    *DROPPED_RULES,
+    *_LAST_RULES,
+)
+_BEFORE_CHECKS: Final = (form_differs, *DROPPED_RULES, *LOSS_RULES, *NUMBER_RULES, *_LAST_RULES, *TEXT_RULES)
 
 
 class Diagnosis:
@@ -50,10 +66,12 @@ class Diagnosis:
         if child is None:
             return self._descended(self.cause) if self.cause is not None else None
         found = child._found
-        if found is not None and found[0] is child:
-            above = handed_down(self._scene, child._scene, found[1])
-            return (self, above) if above is not None else found
-        return found
+        if found is None or found[0] is not child:
+            return found
+        above = handed_down(self._scene, child._scene, found[1])
+        if above is not None:
+            return self, above
+        return child, told_giver(self._scene, child._scene, found[1])
 
     def _descended(self, cause: Cause) -> "tuple[Diagnosis, Cause]":
         for child in self._children:
@@ -88,6 +106,7 @@ class Diagnosis:
             "status": execution.status,
             "failure": self._told_failure(),
             "origin" if self._is_claimed() else "noticed": self._told_origin(),
+            "values": self._values(),
             "path": self._path(),
             "explanation": self._explanation(),
             "alsoNoticed": [] if child or execution.status != "success" else self._told_others(),
@@ -97,19 +116,14 @@ class Diagnosis:
 
     def _is_claimed(self) -> bool:
         """Whether something is known to be wrong. What is only unusual in a success is noticed, and no origin."""
-        if self._failure is not None:
-            return self._execution.status != "success" or not self._is_handled(self._failure)
+        if self._failure is not None and self._execution.status == "success" and is_handled(self._failure):
+            return False
         return self._found is None or self._found[1].certain
-
-    def _is_handled(self, failure: Failure) -> bool:
-        """Whether the error went to an output for errors, behind which a node takes it."""
-        place = failure.passed_on
-        return place is not None and place.output > 0 and bool(self._scene.behind(place.node, place.output))
 
     def _told_others(self) -> list[str]:
         """Further remarks, one for each node."""
         others = {one.node: one for one in reversed(self._causes) if self.cause and one.node != self.cause.node}
-        return [f"'{one.node}': {_cut(one.problem)}" for one in reversed(others.values())][:_MOST_OTHERS]
+        return [f"'{one.node}': {cut(one.problem)}" for one in reversed(others.values())][:_MOST_OTHERS]
 
     def guidance(self) -> Guidance:
         """Where to repair it, or where to look if no cause was found."""
@@ -121,27 +135,29 @@ class Diagnosis:
         name = cause.node if cause else self._failure.node if self._failure else None
         if name is not None and workflow_id is not None and execution.workflow.node(name) is not None:
             example = example_call("get_workflow_node", id=workflow_id, nodeName=name)
-            return Guidance(message="See how this node is set up; update_workflow can change it.", example=example)
+            known = cause is not None and cause.certain
+            told = "update_workflow can change it" if known else "it is not known that it has to change"
+            return Guidance(message=f"See how this node is set up; {told}.", example=example)
         return Guidance(message="See what ran.", example=example_call("get_execution", id=str(execution.id)))
 
     def _find(self) -> Sequence[Cause]:
         if self._failure is not None and self._execution.status != "success":
             cause = cause_of(self._failure)
-            return [cause, *self._noticed_before(self._failure, cause)] if cause else []
+            return _known_first(self._failure, cause, self._noticed_before(self._failure, cause)) if cause else []
         if self._execution.status != "success":
             return []
         passed_on = self._passed_on()
         found = [cause for rule in _QUIET_RULES if (cause := rule(self._scene)) is not None]
         # What is known to be wrong comes before what is only unusual.
-        return [*([passed_on] if passed_on else []), *sorted(found, key=lambda one: not one.certain)]
+        return [*([passed_on] if passed_on else []), *sorted(found, key=lambda one: (not one.certain, not one.wrong))]
 
     def _noticed_before(self, failure: Failure, cause: Cause) -> list[Cause]:
-        """What is odd in the nodes before a check that failed: the check itself says nothing of where it comes from."""
-        refused = failure.http_code in ("400", "409", "422")
-        if cause.node != failure.node or not (refused or failure.is_thrown or failure.kind == "stopAndError"):
+        """What is odd in the nodes before, where it is not known what is to blame."""
+        if cause.certain:
             return []
         found = [one for rule in _BEFORE_CHECKS if (one := rule(self._scene)) is not None]
-        return [one for one in found if one.node != failure.node]
+        before = self._scene.leading_from(failure.node)
+        return [one for one in found if one.node in before and one.node != cause.node]
 
     def _passed_on(self) -> Cause | None:
         """The first error that was passed on as data, traced to its cause."""
@@ -200,7 +216,7 @@ class Diagnosis:
         place = cause.place
         if place is not None and place.node == cause.node:
             facts |= {"runIndex": place.run, "outputIndex": place.output}
-        facts["problem"] = _cut(cause.problem)
+        facts["problem"] = cut(cause.problem)
         source = next(iter(cause.walk), None)
         if place is not None and self._scene.item(place):
             facts |= {"itemIndex": place.item, "item": _glance(self._scene.json(place))}
@@ -208,6 +224,18 @@ class Diagnosis:
         if source is not None and source != place and self._scene.item(source):
             facts["madeFrom"] = {"nodeName": source.node, "item": _glance(self._scene.json(source))}
         return facts
+
+    def _values(self) -> list[str]:
+        """What the failing node read, where the cause does not tell everything about it."""
+        if self._failure is None or (self.cause is not None and self.cause.is_plain):
+            return []
+        if self._child is not None:
+            below = self._child._failure
+            return given_values(self._scene, self._child._scene, below) if below is not None else []
+        at = self.cause.read[0] if self.cause is not None and self.cause.read else None
+        told = readings(error_behind(self._failure, self.cause) or self._failure, at)
+        place = self.cause.place if self.cause is not None else None
+        return [*told, *(asked_with(self._scene, place) if place is not None else ())]
 
     def _path(self) -> list[str] | None:
         """The nodes from the origin to the failing node."""
@@ -226,58 +254,24 @@ class Diagnosis:
         if cause is not None and failure is not None:
             before = self._told_others() if self._execution.status != "success" else []
             noticed = f" Before it was noticed: {'; '.join(before)}." if before else ""
-            return self._failure_words(cause, failure) + self._inside_words() + noticed
+            return failure_words(failure, cause) + self._inside_words() + noticed
         if cause is not None:
-            known = (
-                "but look at" if cause.certain else "and nothing is known to be wrong. If more was expected, look at"
-            )
-            inside = self._inside_words()
-            return f"The execution counts as a success, {known} '{cause.node}': {_cut(cause.problem)}.{inside}"
+            return success_words(cause) + self._inside_words()
         if failure is not None:
-            message = shortened(failure.message, _LONGEST_TEXT)
-            which = self._which_item(failure)
-            return f"'{failure.node}' failed ({message}). No earlier cause was found in the data{which}."
+            return failure_words(failure, None)
         return self._state_words()
-
-    def _failure_words(self, cause: Cause, failure: Failure) -> str:
-        message = shortened(failure.message, _LONGEST_TEXT)
-        failed = f"'{failure.node}' failed ({message})"
-        if self._execution.status == "success":
-            went = "sent it to its error output" if self._is_handled(failure) else "was told to go on"
-            failed = f"The execution counts as a success, but '{failure.node}' failed and {went} ({message})"
-        if cause.node != failure.node:
-            probably = "" if cause.certain else "probably "
-            return f"{failed} {probably}because of what '{cause.node}' gave out: {_cut(cause.problem)}."
-        if cause.certain:
-            return f"{failed}: {_cut(cause.problem)}.{self._without_earlier(cause, failure)}"
-        return f"{failed}. No earlier cause was found in the data."
-
-    def _without_earlier(self, cause: Cause, failure: Failure) -> str:
-        """That nobody before is to blame, if the problem does not tell already who made the values; and the item."""
-        which = self._which_item(failure, cause.place)
-        if any(f"'{name}'" in cause.problem for name in self._scene.nodes if name != failure.node):
-            return which.replace("; it", " It", 1) + "." if which else ""
-        return f" No earlier cause was found in the data{which}."
-
-    def _which_item(self, failure: Failure, shown: Place | None = None) -> str:
-        several = len(failure.places) > 1
-        index = shown.item if shown is not None and several and shown in failure.places else failure.item_index
-        if index is not None and failure.places:
-            round_of = f" of its run {failure.index}" if failure.index else ""
-            return f"; it was working on item {index}{round_of}"
-        if not failure.is_thrown and failure.raw.get("description") not in ("TypeError", "RangeError"):
-            # Settings or code are at fault, and no item is.
-            return ""
-        count = len(failure.places)
-        return f"; it had {count} items, and n8n does not tell which one" if count > 1 else ""
 
     def _child_words(self, child: "Diagnosis") -> str:
         where = f"sub-workflow '{child._execution.workflow.name}' (execution {child._execution.id})"
         if self._failure is not None:
             told = f"'{self._failure.node}' failed because its {where} did: {child._explanation()}"
-            if self._found is None or self._found[0] is not self:
+            if self._found is None:
                 return told
-            return f"{told} It was called with what '{self._found[1].node}' gave out: {_cut(self._found[1].problem)}."
+            owner, cause = self._found
+            if owner is not self:
+                added = cause.problem.removeprefix(child.cause.problem) if child.cause is not None else ""
+                return f"{told}{_sentence(added)}" if owner is child else told
+            return f"{told} It was called with what '{self._found[1].node}' gave out: {cut(self._found[1].problem)}."
         return f"The {where} shows something: {child._explanation()}"
 
     def _inside_words(self) -> str:
@@ -286,7 +280,7 @@ class Diagnosis:
             return ""
         owner, cause = self._found
         where = f"sub-workflow '{owner._execution.workflow.name}' (execution {owner._execution.id})"
-        return f" In its {where} look at '{cause.node}': {_cut(cause.problem)}."
+        return f" In its {where} look at '{cause.node}': {cut(cause.problem)}."
 
     def _state_words(self) -> str:
         execution = self._execution
@@ -303,8 +297,23 @@ def _told_child(child: Diagnosis) -> dict[str, Any]:
     return {key: report[key] for key in kept if key in report}
 
 
-def _cut(problem: str) -> str:
-    return shortened(problem, _LONGEST_PROBLEM)
+def _known_first(failure: Failure, cause: Cause, before: list[Cause]) -> list[Cause]:
+    """What is known to be wrong on the way of the failing item comes before a finding without proof."""
+    way = {one.node for place in failure.places[:1] for one in failure.scene.walk(place)}
+    # A service may complain about something else than the text that is broken.
+    sure = [one for one in before if one.certain or (one.wrong and failure.http_code is not None)]
+    known = next((one for one in sure if one.node in way), None)
+    value = failure.scene.value(*cause.read) if cause.read is not None else None
+    # A value that is there, and that the failing node does not take, is nearer than anything before it.
+    if known is None or cause.certain or (cause.node != failure.node and not (value is None or is_absent(value))):
+        return [cause, *before]
+    return [replace(known, certain=False), cause, *(one for one in before if one is not known)]
+
+
+def _sentence(added: str) -> str:
+    """What was added to a problem behind a semicolon, as a sentence of its own."""
+    words = added.removeprefix("; ")
+    return f" {words[:1].upper()}{words[1:]}." if words and words != added else ""
 
 
 def _glance(data: Any) -> Any:

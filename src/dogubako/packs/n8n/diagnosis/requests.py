@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from itertools import takewhile
 from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.assignments import elsewhere_set
 from dogubako.packs.n8n.diagnosis.complaints import (
     DEEPEST,
     LONGEST_ANSWER,
@@ -18,7 +19,6 @@ from dogubako.packs.n8n.diagnosis.complaints import (
     written_in,
 )
 from dogubako.packs.n8n.diagnosis.failures import Failure
-from dogubako.packs.n8n.diagnosis.names import elsewhere_set
 from dogubako.packs.n8n.diagnosis.references import Reference, Step, references_in, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause
 from dogubako.packs.n8n.diagnosis.spelling import near_names
@@ -76,7 +76,7 @@ def _not_sent(failure: Failure, words: str) -> Cause | None:
             told = f"it gives out no {name}, which the service asks for; there is {near}"
             problem = f"{told}, and its item is sent as it is: {words}"
             return Cause(node=maker.node, problem=problem, place=maker, walk=(maker,))
-        others = elsewhere_set(failure.scene, (name,), failure.scene.walk(failure.places[0]))
+        others = elsewhere_set(failure.scene, (name,), failure.scene.walk(failure.places[0]), failure.node)
         hint = hint or f"; its item is sent as it is, and no node before it sets {name}{others}"
     return Cause(node=failure.node, problem=f"it does not send {name}, which the service asks for{hint}: {words}")
 

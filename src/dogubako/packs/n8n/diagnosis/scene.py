@@ -45,6 +45,19 @@ class Cause:
     """The item and the field that the failing node read, where a value was traced from there."""
     misread: bool = False
     """Whether the item has under another name what the node reads: then the reader is wrong for sure."""
+    wrong: bool = False
+    """Whether the result is wrong for sure, although it is not known which node has to change."""
+    own: bool = False
+    """Whether the node cannot work as it is, whatever the data are: a name that does not exist, broken syntax."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it needs no look at the values that were read."""
+        return self.certain and (self.own or self.misread)
+
+    def in_doubt(self) -> "Cause":
+        """The same as something that is wrong, of which it is not known who has to change."""
+        return replace(self, certain=False, wrong=True)
 
     def with_problem(self, problem: str) -> "Cause":
         return replace(self, problem=problem)
@@ -205,6 +218,16 @@ class Scene:
     def leading_to(self, name: str) -> list[str]:
         """The nodes that lead directly to this one."""
         return [source for source in self._targets if name in self.behind(source)]
+
+    def leading_from(self, name: str, itself: bool = False) -> set[str]:
+        """All nodes that lead to this one, near and far; the node itself only if it is asked for and in a loop."""
+        waiting, seen = [name], set[str]()
+        while waiting:
+            for source in self.leading_to(waiting.pop()):
+                if source not in seen:
+                    seen.add(source)
+                    waiting.append(source)
+        return seen if itself else seen - {name}
 
     def left_out(self, name: str) -> list[str]:
         """Merges behind this node that ran without any item of it."""

@@ -47,7 +47,9 @@ def found_nothing(failure: Failure, *, only_tables: bool = False) -> Cause | Non
     for place, text in receivers(failure.code, failure.line, message[1]):
         written = declared_text(failure.code, text.strip()) or _part_of_list(failure.code, text.strip()) or text.strip()
         if not only_tables and (promise := _not_awaited(failure.code, text.strip())) is not None:
-            return _own(failure, f"it reads {text.strip()} of {promise}(…) without waiting for it: await is missing")
+            return _own(
+                failure, f"it reads {text.strip()} of {promise}(…) without waiting for it: await is missing", own=True
+            )
         try:
             syntax = parse_whole(written)
             look = _no_key if only_tables else _search
@@ -111,8 +113,8 @@ def _failing_round(failure: Failure, place: int, syntax: Syntax) -> Names | None
     return doubtful[0] if len(doubtful) == 1 else None
 
 
-def _own(failure: Failure, problem: str) -> Cause:
-    return Cause(node=failure.node, problem=problem)
+def _own(failure: Failure, problem: str, *, own: bool = False) -> Cause:
+    return Cause(node=failure.node, problem=problem, own=own)
 
 
 def _store(code: str, syntax: Syntax) -> str | None:

@@ -2,16 +2,18 @@
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Final
 
-from dogubako.packs.n8n.diagnosis.complaints import made_there, sent_as, told_by
+from dogubako.packs.n8n.diagnosis.complaints import sent_as, told_by
 from dogubako.packs.n8n.diagnosis.contrast import is_contradicted
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.format_rules import value_quoted
+from dogubako.packs.n8n.diagnosis.lineage import lineage
 from dogubako.packs.n8n.diagnosis.references import references_in, texts
 from dogubako.packs.n8n.diagnosis.requests import refused_request
 from dogubako.packs.n8n.diagnosis.scene import Cause
-from dogubako.packs.n8n.diagnosis.trace import built_from_hole, shown_value, trace_missing, trace_value
+from dogubako.packs.n8n.diagnosis.trace import built_from_hole, shown_value, trace_missing
 from dogubako.packs.n8n.formatters.truncation import shortened
 
 # ERR_… are mistakes of a program, but for this one.
@@ -29,7 +31,7 @@ def service_failed(failure: Failure) -> Cause | None:
         return _request_from_nothing(failure) or value_quoted(failure) or _no_scheme(failure)
     if code is None or not (_NETWORK.fullmatch(code) or (code.isdecimal() and 400 <= int(code) <= 599)):
         return None
-    words = f"{_service_words(code)}{_said(failure)}"
+    words = f"{_service_words(code)}{_said(failure)}{_own_limit(failure, code)}"
     cause = (_request_from_nothing(failure) or _address_with_hole(failure)) if code in _BAD_REQUEST else None
     if cause is None and code.startswith("4"):
         cause = refused_request(failure, words)
@@ -38,16 +40,23 @@ def service_failed(failure: Failure) -> Cause | None:
     return Cause(node=failure.node, problem=f"{words}{_address_made_from(failure, code) or sent_as(failure)}")
 
 
+def _own_limit(failure: Failure, code: str) -> str:
+    """The time that the node itself gives to the service."""
+    options = failure.settings.get("options")
+    limit = options.get("timeout") if isinstance(options, Mapping) and code in ("ECONNABORTED", "ETIMEDOUT") else None
+    return f"; its own option timeout allows {limit} ms" if isinstance(limit, (int, float)) else ""
+
+
 def _said(failure: Failure) -> str:
     """The service's own words, where n8n gives them beside its own."""
     told = failure.raw.get("description")
     worth = isinstance(told, str) and told not in failure.message and "<" not in told and not told.endswith("Error")
     said = told_by(str(told)) if worth else ""
-    if isinstance(said, str) and " " not in said.strip():
-        # A code; the sentence may be in the whole answer.
-        whole = next(
-            (one for one in map(told_by, texts(failure.raw.get("messages"))) if isinstance(one, (dict, list))), None
-        )
+    whole = next(
+        (one for one in map(told_by, texts(failure.raw.get("messages"))) if isinstance(one, (dict, list))), None
+    )
+    if isinstance(said, str) and (" " not in said.strip() or (isinstance(whole, dict) and len(whole) > 1)):
+        # A code, or one sentence of several.
         said = whole or said
     shown = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
     return f' and says "{shortened(shown, _LONGEST_SAID)}"' if shown.strip() else ""
@@ -65,11 +74,10 @@ def _address_made_from(failure: Failure, code: str) -> str:
         for place in failure.read(reference)[:1]:
             value = failure.scene.value(place, names)
             if isinstance(value, (str, int, float)):
-                made = trace_value(failure.scene, place, names, "")
                 large = str(value).isdecimal() and int(value) >= _LARGEST_EXACT
                 exact = ", too large to be exact where it was read as a number" if large else ""
-                there = made_there(failure.scene, made)
-                told.append(f"{'.'.join(names)}, which is {shown_value(value)}{exact}, from '{made.node}'{there}")
+                made = lineage(failure.scene, place, names)
+                told.append(f"{'.'.join(names)}, which is {shown_value(value)}{exact}, {made}")
     return f"; the address is made from {' and '.join(told[:3])}" if told else ""
 
 

@@ -11,6 +11,8 @@ _MOST_NAMES: Final = 200
 _SHORTEST_PART: Final = 3
 _LONGEST: Final = 100
 _SAME_WORD: Final = 0.6
+_SLIP: Final = 0.84
+_SHORTEST_SLIP: Final = 4
 # `firstName2` has three words.
 _WORDS = re.compile(r"[A-Z]?[^\W\d_A-Z]++|[A-Z]++|\d++")
 
@@ -40,6 +42,17 @@ def near_names(names: Sequence[str], wanted: str) -> list[str]:
     scored = sorted(((_nearness(name, wanted), name) for name in names[:500] if name != wanted), reverse=True)
     enough = _NEAR if wanted.isascii() else _NEAR_OTHER_SCRIPTS
     return [name for score, name in scored if score >= enough]
+
+
+def is_slip(one: str, other: str) -> bool:
+    """Whether two names can hardly be two fields: they differ in case, signs between words, or a slip of the hand."""
+    plain, wanted = (re.sub(r"[\W_]", "", text).casefold() for text in (one[:_LONGEST], other[:_LONGEST]))
+    if plain == wanted or sorted(plain) == sorted(wanted):
+        return True
+    if _are_siblings(_WORDS.findall(one[:_LONGEST]), _WORDS.findall(other[:_LONGEST])):
+        return False
+    long_enough = min(len(plain), len(wanted)) >= _SHORTEST_SLIP
+    return long_enough and SequenceMatcher(None, plain, wanted).ratio() >= _SLIP
 
 
 def _nearness(one: str, other: str) -> float:

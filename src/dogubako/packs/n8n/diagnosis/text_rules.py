@@ -5,16 +5,17 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from dogubako.packs.n8n.diagnosis.answers import is_html
+from dogubako.packs.n8n.diagnosis.answer_rules import ANSWER_RULES
 from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.gaps import gap, missing_in
+from dogubako.packs.n8n.diagnosis.number_rules import joined_texts
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references, references_in, texts
 from dogubako.packs.n8n.diagnosis.replay_quiet import no_number_again
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.trace import (
     CHOOSES_NULL,
     is_numeric,
-    joined_texts,
+    shown_value,
     trace_missing,
     trace_value,
     type_name,
@@ -26,87 +27,26 @@ _BROKEN = re.compile(
     r"\[object Object\]|(?<![A-Za-z_])(?:NaN|undefined|Infinity)(?![A-Za-z0-9_])|Invalid Date(?:Time)?"
 )
 _BROKEN_BYTES = re.compile(rb"\[object Object\]|NaN|undefined|Infinity|Invalid Date")
+_MISREAD_LETTERS = re.compile(r"Ã[\x80-\xbf]|â€[™œž“”¦]|Â[°§£©®]|\ufffd")
+_MISREAD_BYTES = re.compile("Ã|â€|Â|\ufffd".encode())
 _MAKERS: Final = frozenset(
     {"set", "code", "function", "functionItem", "dateTime", "html", "markdown", "summarize", "aggregate", "itemLists"}
 )
-_ANSWERS: Final = frozenset({"httpRequest", "graphql"})
 _CALCULATES = re.compile(r"[\w$)\]]\s*[*/%-]\s*[\w$(]")
 _IS_JSON = re.compile(r"=\s*+[\[{](?!\{)")
 _BRACES = re.compile(r"\{\{[^{}]{1,300}+\}\}")
 # Code has no texts of this kind; conditions may ask for what is not there.
 _NO_TEXTS: Final = frozenset({"code", "function", "functionItem", "if", "filter", "switch", "stickyNote"})
+_BARE = re.compile(r"\.([^\W\d][\w$]*+)\s*+(?:\)\s*+(?:[;,)\]{?]|$|\n)|&&|\?(?![.?]))")
+_NEGATED = re.compile(r"!\s*+([\w$.]{1,80}+)")
+_SAY_NO: Final = frozenset({"false", "no", "0", "off", "nein", "null", "undefined"})
 _MOST_ITEMS: Final = 200
+_MOST_ABSENT: Final = 4
+_MOST_TOLD: Final = 2
 _MOST_FIELDS: Final = 20
 # The settings of a Date & Time node that take a date.
 _DATES: Final = ("date", "startDate", "endDate", "magnitude")
-_LONGEST_REASON: Final = 200
 _LONGEST_FOLLOWED: Final = 12_000
-
-
-def page_for_data(scene: Scene) -> Cause | None:
-    """A service answered with a page, and a later node reads fields that a page does not have."""
-    for at in scene.runs:
-        if scene.kind(at.node) not in _ANSWERS:
-            continue
-        for place in _some(scene.outputs(at)):
-            data = scene.json(place)
-            if isinstance(data, Mapping) and any(isinstance(one, str) and is_html(one) for one in data.values()):
-                wanted = _read_later(scene, at, data)
-                if wanted is not None:
-                    problem = f"it received an HTML page instead of JSON, so there is no {wanted[1]} for '{wanted[0]}'"
-                    return Cause(node=at.node, problem=problem, place=place)
-    return None
-
-
-def _read_later(scene: Scene, at: RunPlace, data: Mapping[str, Any]) -> tuple[str, str] | None:
-    """A node behind this one, and a field that it reads in vain."""
-    for later in scene.runs:
-        if later.run.execution_index <= at.run.execution_index or later.node == at.node:
-            continue
-        for reference in references(scene.settings.get(later.node, {})):
-            if reference.node not in (None, at.node) or reference.names[0] in data:
-                continue
-            for place in scene.input_places(later.run)[:1]:
-                absent = is_absent(scene.value(place, reference.names[:1]))
-                if absent and any(one.node == at.node for one in scene.walk(place)):
-                    return later.node, reference.names[0]
-    return None
-
-
-def refused_in_data(scene: Scene) -> Cause | None:
-    """An answer that counts as a success and says that it is none: `{ok: false, error: "channel_not_found"}`."""
-    for at in scene.runs:
-        for place in _some(scene.outputs(at)) if scene.kind(at.node) in _ANSWERS else ():
-            data = scene.json(place)
-            said = _refusal(data) if isinstance(data, Mapping) else None
-            if said is not None:
-                problem = f"its answer says {said}{_sent_hole(scene, at, place)}"
-                # A workflow that tests the answer expects it to be either.
-                return Cause(node=at.node, problem=problem, place=place, certain=not _is_tested(scene, at.node))
-    return None
-
-
-def _is_tested(scene: Scene, node: str) -> bool:
-    return any(scene.kind(one) in ("if", "switch", "filter") for one in scene.behind(node))
-
-
-def _refusal(data: Mapping[str, Any]) -> str | None:
-    sign = next((key for key in ("ok", "success") if data.get(key) is False), None)
-    why = next(((key, data[key]) for key in ("error", "errors", "message", "reason", "detail") if data.get(key)), None)
-    failed = str(data.get("status")).casefold() in ("error", "fail", "failed", "failure")
-    if why is not None and sign is None and (failed or (why[0] == "errors" and "data" in data and not data["data"])):
-        return f"{why[0]}: {shortened(str(why[1]), _LONGEST_REASON)}{', and status: error' if failed else ''}"
-    if sign is None or why is None:
-        return None
-    return f"{sign}: false, {why[0]}: {shortened(str(why[1]), _LONGEST_REASON)}"
-
-
-def _sent_hole(scene: Scene, at: RunPlace, place: Place) -> str:
-    """The only field that the request reads and that its item does not have."""
-    source = next(iter(scene.parents(place)), None)
-    read = [one for one in references(scene.settings.get(at.node, {})) if not one.called]
-    holes = {one.names: one for one in read if missing_in(scene, one, source, at.run)} if source is not None else {}
-    return f"; the request reads {next(iter(holes.values())).written}, which is not there" if len(holes) == 1 else ""
 
 
 def broken_text(scene: Scene) -> Cause | None:
@@ -138,8 +78,10 @@ def _broken_in(data: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[st
 def _was_there(scene: Scene, at: RunPlace, text: str, word: str) -> bool:
     """Whether the word came in with the items, or stands as it is in the parameters, perhaps in quotes."""
     quoted = [f"{sign}{word}{sign}" for sign in "'\"`"]
-    if any(one in written for written in texts(scene.settings.get(at.node, {})) for one in (text, *quoted)):
-        return True
+    for written in texts(scene.settings.get(at.node, {})):
+        plain = _BRACES.sub("", written) if written.startswith("=") else written
+        if any(one in written for one in (text, *quoted)) or (scene.kind(at.node) == "set" and word in plain):
+            return True
     return any(word.encode() in bytes(item) for one in scene.inputs(at.run) for item in one.items[:_MOST_ITEMS])
 
 
@@ -158,11 +100,29 @@ def _explain_text(scene: Scene, at: RunPlace, place: Place, path: tuple[str, ...
             )
             if cause.lost:
                 return cause.with_problem(f"{cause.problem}, so '{at.node}' writes {shortened(text, 60)}")
-            return _made(at, place, f"{told}: there is no {reference.written}")
+            made = _made(at, place, f"{told}: there is no {reference.written}{_instead(cause, at)}")
+            return made if cause.misread else made.in_doubt()
         if word == "NaN":
-            return trace_value(scene, where, reference.names, f"no number, so '{at.node}' writes {shortened(text, 60)}")
+            described = f"no number, so '{at.node}' writes {shortened(text, 60)}"
+            return trace_value(scene, where, reference.names, described).in_doubt()
         return _made(at, place, f"{told}: {reference.written} is an {type_name(value)}, so name one of its fields")
+    absent = dict.fromkeys(one.written for one, (_, value) in bad if is_absent(value))
+    if len(absent) > 1 and len(absent) <= _MOST_ABSENT:
+        return _made(at, place, f"{told}: there is no {' and no '.join(absent)}").in_doubt()
+    if word.startswith("Invalid Date"):
+        shown = [_told(scene, one, source, at) for one in read if not one.called]
+        told = f"{told}: it reads {' and '.join(shown[:_MOST_TOLD])}" if any(shown) else told
     return _made(at, place, told)
+
+
+def _instead(cause: Cause, at: RunPlace) -> str:
+    """What the item has, as far as the search for the field told it."""
+    return f"; {cause.problem}" if cause.node == at.node else ""
+
+
+def _told(scene: Scene, reference: Reference, source: Place | None, at: RunPlace) -> str:
+    values = [scene.value(one, reference.names) for one in scene.places_read(reference, source, at.run)[:1]]
+    return f"{reference.written}, which is {shown_value(values[0])}" if values else reference.written
 
 
 def _bad_values(
@@ -208,10 +168,12 @@ def _why_null(scene: Scene, at: RunPlace, place: Place, field: str, written: str
             if whole is not None and not is_absent(value):
                 return None
             cause = trace_missing(scene, at.node, reference, where, path)
+            if cause.own and cause.node != at.node:
+                return cause.with_problem(f"{cause.problem}, so {field} becomes null in '{at.node}'")
             if not cause.misread and not cause.lost:
                 problem = f"{field} is null: its expression reads {'.'.join(path)}, and {cause.problem}"
-                # A field that is only copied may be optional.
-                return replace(_made(at, place, problem), certain=whole is None)
+                # The field may be optional, and null what is wanted.
+                return replace(_made(at, place, problem), certain=False)
             return cause.with_problem(f"{cause.problem}, so {field} becomes null in '{at.node}'")
     if whole is not None:
         return None
@@ -252,7 +214,9 @@ def _why_no_number(scene: Scene, at: RunPlace, place: Place, field: str, code: s
                 told = f"so {field} is no number in '{at.node}', and n8n makes null of it"
                 if cause.lost:
                     return cause.with_problem(f"{cause.problem}, {told}")
-                return _made(at, place, f"it calculates {field} with {'.'.join(path)}, which is not there, {told}")
+                problem = f"it calculates {field} with {'.'.join(path)}, which is not there, {told}"
+                made = _made(at, place, problem)
+                return made if cause.misread else made.in_doubt()
     return None
 
 
@@ -269,9 +233,10 @@ def date_from_nothing(scene: Scene) -> Cause | None:
                     if is_absent(value):
                         cause = trace_missing(scene, at.node, reference, where, reference.names)
                         if cause.misread or cause.lost or cause.node != at.node:
-                            return cause.with_problem(f"{cause.problem}; '{at.node}' makes a date of it")
+                            cause = cause.with_problem(f"{cause.problem}; '{at.node}' makes a date of it")
+                            return cause if cause.misread or cause.lost else cause.in_doubt()
                     if value is None or value == "" or is_absent(value):
-                        return _made(at, place, f"it makes a date of {reference.written}, which is empty")
+                        return _made(at, place, f"it makes a date of {reference.written}, which is empty").in_doubt()
     return None
 
 
@@ -294,6 +259,48 @@ def texts_joined(scene: Scene) -> Cause | None:
                 if (cause := joined_texts(scene, place, (field,))) is not None:
                     return cause
     return None
+
+
+def broken_letters(scene: Scene) -> Cause | None:
+    """A text whose letters were read in another encoding than they were written in: `MÃ¼ller`."""
+    for at in scene.first_runs:
+        for place in _some(scene.outputs(at)):
+            if _MISREAD_BYTES.search(bytes(at.run.outputs[place.output][place.item])) is None:  # type: ignore[index]
+                continue
+            data = scene.json(place)
+            for key, value in data.items() if isinstance(data, Mapping) else ():
+                if isinstance(value, str) and _MISREAD_LETTERS.search(value):
+                    told = "whose letters were read in another encoding than they were written in"
+                    return replace(trace_value(scene, place, (str(key),), told), certain=False)
+    return None
+
+
+def text_is_true(scene: Scene) -> Cause | None:
+    """A text such as "false" that code or an expression tests for truth: it counts as true."""
+    for at in scene.first_runs:
+        places = scene.input_places(at.run)[:_MOST_ITEMS]
+        for reference in _tested_for_truth(scene, at.node):
+            values = [(place, scene.value(place, reference.names)) for place in places]
+            for place, value in values:
+                if isinstance(value, str) and value.strip().casefold() in _SAY_NO:
+                    told = f"it tests {reference.written}, which is the text {value!r}: a text counts as true"
+                    return Cause(node=at.node, problem=told, place=place, walk=(place,), certain=False)
+    return None
+
+
+def _tested_for_truth(scene: Scene, node: str) -> Iterator[Reference]:
+    """The fields of its items that a node tests by themselves, without a comparison."""
+    for written in texts(scene.settings.get(node, {})):
+        if (scene.kind(node) == "code" or written.startswith("=")) and len(written) <= _LONGEST_FOLLOWED:
+            for one in references_in(written):
+                if one.node is None and one.names and not one.called and _is_tested_bare(written, one.names[-1]):
+                    yield one
+
+
+def _is_tested_bare(written: str, name: str) -> bool:
+    """Whether the field is tested for truth, and not compared."""
+    tested = {one[1] for one in _BARE.finditer(written)}
+    return name in tested or any(one[1].rpartition(".")[2] == name for one in _NEGATED.finditer(written))
 
 
 def hole_in_text(scene: Scene) -> Cause | None:
@@ -347,8 +354,7 @@ def object_in_text(scene: Scene) -> Cause | None:
 
 
 TEXT_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
-    page_for_data,
-    refused_in_data,
+    *ANSWER_RULES,
     broken_text,
     expression_became_null,
     calculated_from_nothing,
@@ -356,5 +362,7 @@ TEXT_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
     date_from_nothing,
     texts_joined,
     hole_in_text,
+    broken_letters,
+    text_is_true,
     object_in_text,
 )

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from dogubako.contract.redaction import visible
+from dogubako.packs.n8n.diagnosis.answers import what_it_says
 from dogubako.packs.n8n.diagnosis.assignments import assigned, declared
 from dogubako.packs.n8n.diagnosis.gaps import missing_in
 from dogubako.packs.n8n.diagnosis.names import CODE_TYPES, NO_FIELD_HINT, Path, never_set
@@ -27,7 +28,8 @@ _DEEPEST_FOLLOW: Final = 6
 _LONGEST_VALUE: Final = 80
 _LONGEST_HINT: Final = 160
 _MOST_ELEMENTS: Final = 500
-_ADDS = re.compile(r"=\s*+\{\{[^{}+]{1,200}+(?:\+[^{}+]{1,200}+){1,9}+\}\}\s*+")
+# Python reads `nan`, `inf` and `1_000` as numbers; JavaScript does not.
+_NO_DIGIT = re.compile(r"[a-df-zA-DF-Z_]")
 _OF_TEXTS: Final = frozenset({"length"})
 _WANTS_NUMBER = re.compile(r"number|integer|numeric|decimal|toFixed|calculate", re.IGNORECASE)
 _OF_TYPE = re.compile(r"has no \w{1,60}\(\)|was expected|no list|does not accept$|no date, so")
@@ -58,7 +60,7 @@ def _trace_missing(scene: Scene, reader: str, reference: Reference, place: Place
         known = parents or scene.possible_parents(here)
         having = next((one for one in known if not is_absent(scene.value(one, path))), None)
         if having is not None:
-            return _lost(scene, here, path, walk)
+            return _lost(scene, here, path, walk, having)
         if (alone := _without_partner(scene, here, path, walk) or _without_side(scene, here, path, walk)) is not None:
             return alone
         if not known or known[0] in walk:
@@ -76,7 +78,7 @@ def trace_value(scene: Scene, place: Place, path: Path, described: str, depth: i
 
 def _trace_value(scene: Scene, place: Place, path: Path, described: str, depth: int) -> Cause:
     value = scene.value(place, path)
-    walk = _walk_while(scene, place, lambda one: _same(scene.value(one, path), value))
+    walk = value_walk(scene, place, path)
     if is_number_text(value) and _WANTS_NUMBER.search(described):
         # A Set node that declares a text makes one of a number, too.
         texts = (at for at, one in enumerate(walk) if declared(scene, one.node).get(path[0]) == "string")
@@ -89,7 +91,11 @@ def _trace_value(scene: Scene, place: Place, path: Path, described: str, depth: 
     if value is None and depth < _DEEPEST_FOLLOW and (emptied := _from_empty(scene, made_at, path, depth)) is not None:
         return _extended(emptied, walk)
     name = ".".join(path)
-    problem = f"{name} is null" if value is None else f"{name} is {shown_value(value)}, {described}"
+    problem = (
+        f"{name} is null{what_it_says(scene, made_at)}"
+        if value is None
+        else f"{name} is {shown_value(value)}, {described}"
+    )
     run = scene.run_of(made_at)
     missed = next((one for one in run.hints if NO_FIELD_HINT.search(one)), None) if run is not None else None
     told = f"{problem}; n8n says of this node: {shortened(missed, _LONGEST_HINT)}" if missed else problem
@@ -141,23 +147,6 @@ def trace_type(scene: Scene, reader: str, place: Place, path: Path, described: s
     return replace(cause, node=reader, problem=problem, walk=())
 
 
-def joined_texts(scene: Scene, place: Place, path: Path) -> Cause | None:
-    """A number that a Set node's `a + b` made of texts: they were joined, not added."""
-    value, run = scene.value(place, path), scene.run_of(place)
-    if run is None or len(path) != 1 or isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    written = assigned(scene, place.node).get(path[0], "")
-    read = references_in(written) if _ADDS.fullmatch(written) else []
-    source = next(iter(scene.parents(place)), None)
-    found = [scene.value(at, one.names) for one in read for at in scene.places_read(one, source, run)[:1]]
-    texts = [one for one in found if isinstance(one, str) and is_numeric(one)]
-    if len(found) < 2 or len(texts) != len(found) or "".join(texts) != str(value):
-        return None
-    shown = " and ".join(f"{one.written} {text!r}" for one, text in zip(read, texts, strict=True))
-    problem = f"{path[0]} is {value}, because {shown} are texts: + joins them and does not add"
-    return Cause(node=place.node, problem=problem, place=place, walk=(place,), path=path)
-
-
 def swallowed_before(scene: Scene, place: Place) -> Cause | None:
     """An error that a node passed on as data. Elsewhere `error` is an ordinary field."""
     walk = scene.walk(place)
@@ -178,7 +167,7 @@ def went_on(message: str) -> str:
 def is_numeric(value: Any) -> bool:
     """Whether JavaScript can calculate with it."""
     if isinstance(value, str):
-        if not value.isascii():
+        if not value.isascii() or _NO_DIGIT.search(value):
             return False
         try:
             float(value.strip() or "0")
@@ -221,6 +210,12 @@ def _walk_while(scene: Scene, place: Place, holds: Callable[[Place], bool]) -> l
             break
         walk.append(further)
     return walk
+
+
+def value_walk(scene: Scene, place: Place, path: Path) -> list[Place]:
+    """This item and its ancestors for as long as they have the same value there."""
+    value = scene.value(place, path)
+    return _walk_while(scene, place, lambda one: _same(scene.value(one, path), value))
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -369,7 +364,7 @@ def _without_side(scene: Scene, here: Place, path: Path, walk: list[Place]) -> C
     return None
 
 
-def _lost(scene: Scene, here: Place, path: Path, walk: list[Place]) -> Cause:
+def _lost(scene: Scene, here: Place, path: Path, walk: list[Place], having: Place) -> Cause:
     kind, settings = scene.kind(here.node), scene.settings.get(here.node, {})
     why, node = "", scene.nodes.get(here.node)
     if scene.json(here) == {} and node is not None and node.always_output_data:
@@ -380,5 +375,12 @@ def _lost(scene: Scene, here: Place, path: Path, walk: list[Place]) -> Cause:
         why = ": this node keeps only the fields that it sets"
     elif kind in ("httpRequest", "executeWorkflow"):
         why = ": this node puts its own answer in place of the item"
-    problem = f"{'.'.join(path)} is lost here{why}"
+    data, lost = scene.json(here), scene.value(having, path)
+    renamed = [key for key in data if _same(data[key], lost)] if isinstance(data, Mapping) and lost is not None else []
+    if len(renamed) == 1 and not isinstance(lost, bool):
+        problem = f"{'.'.join(path)} is called {renamed[0]} from here on: either this name or the reader's is wrong"
+        return Cause(node=here.node, problem=problem, place=here, walk=tuple(walk), lost=True, path=path, certain=False)
+    # Who reads behind a node that gives out another kind of item may mean the item before.
+    still = "" if kind in ("set", *CODE_TYPES) else f"; '{having.node}' before it still has it"
+    problem = f"{'.'.join(path)} is lost here{why}{still}"
     return Cause(node=here.node, problem=problem, place=here, walk=tuple(walk), lost=True, path=path)

@@ -1,0 +1,91 @@
+"""Rules for executions that count as a success: answers of services that are pages or refusals."""
+
+from collections.abc import Callable, Mapping
+from itertools import islice
+from typing import Any, Final
+
+from dogubako.packs.n8n.diagnosis.answers import is_html
+from dogubako.packs.n8n.diagnosis.gaps import missing_in
+from dogubako.packs.n8n.diagnosis.references import references
+from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
+from dogubako.packs.n8n.formatters.flow import Place
+from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
+
+_ANSWERS: Final = frozenset({"httpRequest", "graphql"})
+_MOST_ITEMS: Final = 200
+_LONGEST_REASON: Final = 200
+# Fields that tell how a request went.
+_TELLS: Final = frozenset({"ok", "success", "status", "error", "errors", "message", "reason", "detail"})
+
+
+def page_for_data(scene: Scene) -> Cause | None:
+    """A service answered with a page, and a later node reads fields that a page does not have."""
+    for at in scene.runs:
+        if scene.kind(at.node) not in _ANSWERS:
+            continue
+        for place in islice(scene.outputs(at), _MOST_ITEMS):
+            data = scene.json(place)
+            if isinstance(data, Mapping) and any(isinstance(one, str) and is_html(one) for one in data.values()):
+                wanted = _read_later(scene, at, data)
+                if wanted is not None:
+                    problem = f"it received an HTML page instead of JSON, so there is no {wanted[1]} for '{wanted[0]}'"
+                    return Cause(node=at.node, problem=problem, place=place)
+    return None
+
+
+def _read_later(scene: Scene, at: RunPlace, data: Mapping[str, Any]) -> tuple[str, str] | None:
+    """A node behind this one, and a field that it reads in vain."""
+    for later in scene.runs:
+        if later.run.execution_index <= at.run.execution_index or later.node == at.node:
+            continue
+        for reference in references(scene.settings.get(later.node, {})):
+            if reference.node not in (None, at.node) or reference.names[0] in data:
+                continue
+            for place in scene.input_places(later.run)[:1]:
+                absent = is_absent(scene.value(place, reference.names[:1]))
+                if absent and any(one.node == at.node for one in scene.walk(place)):
+                    return later.node, reference.names[0]
+    return None
+
+
+def refused_in_data(scene: Scene) -> Cause | None:
+    """An answer that counts as a success and says that it is none: `{ok: false, error: "channel_not_found"}`."""
+    for at in scene.runs:
+        for place in islice(scene.outputs(at), _MOST_ITEMS) if scene.kind(at.node) in _ANSWERS else ():
+            data = scene.json(place)
+            said = _refusal(data) if isinstance(data, Mapping) else None
+            if said is not None:
+                problem = f"its answer says {said}{_sent_hole(scene, at, place)}"
+                # A workflow that tests the answer expects it to be either.
+                return Cause(node=at.node, problem=problem, place=place, certain=not _is_tested(scene, at.node))
+    return None
+
+
+def _is_tested(scene: Scene, node: str) -> bool:
+    """Whether a later node looks at how the answer went."""
+    if any(scene.kind(one) in ("if", "switch", "filter") for one in scene.behind(node)):
+        return True
+    later = scene.reached(scene.behind(node))
+    return any(one.names[-1:] and one.names[-1] in _TELLS for name in later for one in references(scene.settings[name]))
+
+
+def _refusal(data: Mapping[str, Any]) -> str | None:
+    sign = next((key for key in ("ok", "success") if data.get(key) is False), None)
+    why = next(((key, data[key]) for key in ("error", "errors", "message", "reason", "detail") if data.get(key)), None)
+    failed = str(data.get("status")).casefold() in ("error", "fail", "failed", "failure")
+    if why is not None and sign is None and (failed or (why[0] == "errors" and "data" in data and not data["data"])):
+        return f"{why[0]}: {shortened(str(why[1]), _LONGEST_REASON)}{', and status: error' if failed else ''}"
+    if sign is None or why is None:
+        return None
+    return f"{sign}: false, {why[0]}: {shortened(str(why[1]), _LONGEST_REASON)}"
+
+
+def _sent_hole(scene: Scene, at: RunPlace, place: Place) -> str:
+    """The only field that the request reads and that its item does not have."""
+    source = next(iter(scene.parents(place)), None)
+    read = [one for one in references(scene.settings.get(at.node, {})) if not one.called]
+    holes = {one.names: one for one in read if missing_in(scene, one, source, at.run)} if source is not None else {}
+    return f"; the request reads {next(iter(holes.values())).written}, which is not there" if len(holes) == 1 else ""
+
+
+ANSWER_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (page_for_data, refused_in_data)

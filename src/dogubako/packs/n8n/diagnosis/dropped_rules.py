@@ -1,0 +1,168 @@
+"""Rules for executions that count as a success: items that left the flow without a word, or that came incomplete."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from dogubako.packs.n8n.diagnosis.flow_rules import (
+    ONLY_FORM,
+    conditions_read,
+    key_values,
+    merge_keys,
+    small_difference,
+    unpaired_keys,
+)
+from dogubako.packs.n8n.diagnosis.names import CODE_TYPES
+from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
+from dogubako.packs.n8n.diagnosis.trace import shown_value
+from dogubako.packs.n8n.formatters.flow import Place
+from dogubako.packs.n8n.formatters.truncation import is_absent
+
+_MOST_ITEMS: Final = 200
+_MOST_SHOWN: Final = 3
+_NEXT: Final = ("next", "nextPage", "next_page", "nextPageToken", "next_cursor", "nextCursor", "next_url", "nextLink")
+_MORE: Final = ("hasMore", "has_more", "hasNext", "has_next", "hasNextPage", "moreItemsAvailable", "truncated")
+
+
+def unmatched(scene: Scene) -> Cause | None:
+    """Items that meet no rule of a Switch, which has no output for the others."""
+    for at in scene.first_runs:
+        given = scene.input_places(at.run)[:_MOST_ITEMS] if scene.kind(at.node) == "switch" else []
+        taken = {parent for place in scene.outputs(at) for parent in scene.parents(place)}
+        lost = [place for place in given if place not in taken]
+        if not lost or (taken and not taken & set(given)) or len(given) == len(lost) == _MOST_ITEMS:
+            continue
+        told = _values(scene, at, lost)
+        problem = f"{len(lost)} of its {len(given)} items meet none of its rules and go nowhere{told}"
+        return Cause(node=at.node, problem=problem, place=lost[0], walk=(lost[0],), certain=False)
+    return None
+
+
+def _values(scene: Scene, at: RunPlace, lost: list[Place]) -> str:
+    """What the rules read in these items."""
+    told: dict[str, None] = {}
+    for reference in conditions_read(scene.settings.get(at.node, {})):
+        for place in lost:
+            for where in scene.places_read(reference, place, at.run)[:1]:
+                value = scene.value(where, reference.names)
+                told[f"{reference.written} is {'missing' if is_absent(value) else shown_value(value)}"] = None
+    return f": {', '.join(list(told)[:_MOST_SHOWN])}" if told else ""
+
+
+def compared_by_nothing(scene: Scene) -> Cause | None:
+    """A Remove Duplicates node that compares a field which is empty, or the same, in all items: one of them is left."""
+    for at in scene.first_runs:
+        settings = scene.settings.get(at.node, {}) if scene.kind(at.node) == "removeDuplicates" else {}
+        places = scene.input_places(at.run)[:_MOST_ITEMS]
+        fields = [one.strip() for one in str(settings.get("fieldsToCompare") or "").split(",") if one.strip()]
+        if not fields or len(places) < 2 or at.run.items_out >= len(places):
+            continue
+        held = [scene.value(place, tuple(name.split("."))) for name in fields for place in places]
+        empty = all(one is None or one == "" or is_absent(one) for one in held)
+        if empty or (len(fields) == 1 and all(one == held[0] for one in held)):
+            what = (
+                f"empty in all {len(places)} items" if empty else f"{shown_value(held[0])} in all {len(places)} items"
+            )
+            what = "there in no item" if all(map(is_absent, held)) else what
+            problem = f"{', '.join(fields)}, by which it compares, is {what}, so {at.run.items_out} is left over"
+            return Cause(node=at.node, problem=problem, place=places[0], walk=(places[0],), certain=False)
+    return None
+
+
+def all_alike(scene: Scene) -> Cause | None:
+    """Code that received items which differ, and gave out as many that are all the same."""
+    for at in scene.first_runs:
+        given = scene.input_places(at.run)[:_MOST_ITEMS] if scene.kind(at.node) in CODE_TYPES else []
+        made = [scene.json(place) for place in scene.outputs(at)][:_MOST_ITEMS]
+        if len(made) < 2 or len(made) != len(given) or not made[0] or any(one != made[0] for one in made):
+            continue
+        if any(scene.json(one) != scene.json(given[0]) for one in given):
+            problem = f"all its {len(made)} items are the same, and those that it received differ"
+            place = Place(node=at.node, run=at.index, output=0, item=0)
+            return Cause(node=at.node, problem=problem, place=place, walk=(given[0],), certain=False)
+    return None
+
+
+def some_unpaired(scene: Scene) -> Cause | None:
+    """A merge that keeps only matching items, and in which some items of its first input found no partner."""
+    for at in scene.first_runs:
+        settings = scene.settings.get(at.node, {}) if scene.kind(at.node) == "merge" else {}
+        keys, sides = merge_keys(settings), scene.inputs(at.run)
+        if keys is None or len(sides) != 2 or settings.get("joinMode", "keepMatches") != "keepMatches":
+            continue
+        held, others = (key_values(scene, side, key, _MOST_ITEMS) for side, key in zip(sides, keys, strict=True))
+        alone = [one for one in held if one not in others]
+        if not alone or len(alone) == len(held) or max(len(one.items) for one in sides) > _MOST_ITEMS:
+            continue
+        pairs = ((other, told) for one in alone for other in others if (told := small_difference(one, other)))
+        alike = next((f", and there is {shown_value(other)}{told}" for other, told in pairs), "")
+        shown = f"{keys[0]} is {', '.join(map(_shown, alone[:_MOST_SHOWN]))}{alike}"
+        told = f"{len(alone)} of {len(held)} items from '{sides[0].node}' found no partner and are dropped"
+        cause = Cause(node=at.node, problem=f"{told}: {shown}", certain=False)
+        return cause.in_doubt() if alike else cause
+    return None
+
+
+def _shown(value: Any) -> str:
+    return "missing" if is_absent(value) else shown_value(value)
+
+
+def runs_for_each_branch(scene: Scene) -> Cause | None:
+    """A node that ran several times outside of a loop, once for each node that leads to it."""
+    for name, runs in scene.execution.runs.items():
+        given = [one.node for run in runs for one in scene.inputs(run) if one.items]
+        once_each = len(runs) > 1 and len(given) == len(runs) == len(set(given))
+        if not once_each or name in scene.leading_from(name, itself=True):
+            continue
+        nodes = " and ".join(f"'{one}'" for one in given[:_MOST_SHOWN])
+        problem = f"it ran {len(runs)} times, once for the items of each of {nodes}; a Merge before it would join them"
+        return Cause(node=name, problem=problem, certain=False)
+    return None
+
+
+def nothing_matched(scene: Scene) -> Cause | None:
+    """A comparison of two lists in which no item of one has a partner in the other."""
+    for at in scene.first_runs:
+        sides = scene.inputs(at.run) if scene.kind(at.node) == "compareDatasets" else []
+        if len(sides) < 2 or not all(one.items for one in sides) or any(at.run.outputs[1:3]):
+            continue
+        keys = unpaired_keys(scene, at)
+        counts = " and ".join(f"{len(one.items)} from '{one.node}'" for one in sides)
+        problem = f"it compares {counts}, and not one of them has a partner{keys}"
+        return Cause(node=at.node, problem=problem, walk=(), certain=ONLY_FORM in keys)
+    return None
+
+
+def more_pages(scene: Scene) -> Cause | None:
+    """A request whose answer says that there is more, and that was made once and without paging."""
+    for at in scene.first_runs:
+        settings = scene.settings.get(at.node, {}) if scene.kind(at.node) == "httpRequest" else None
+        if settings is None or "pagination" in repr(settings.get("options")) or len(scene.execution.runs[at.node]) > 1:
+            continue
+        for place in list(scene.outputs(at))[:1]:
+            if (sign := _says_more(scene.json(place))) is not None:
+                problem = f"its answer {sign}, and it does not ask for more"
+                return Cause(node=at.node, problem=problem, place=place, certain=False)
+    return None
+
+
+def _says_more(data: Any) -> str | None:
+    """The sign by which an answer says so, also where it lies beside the rows."""
+    holders = [data, *data.values()] if isinstance(data, Mapping) else []
+    for holder in [one for one in holders if isinstance(one, Mapping)]:
+        for key in _NEXT:
+            if holder.get(key) not in (None, "", False):
+                return f"names a further page ({key}: {shown_value(holder[key])})"
+        sign = next((one for one in _MORE if holder.get(one) is True), None)
+        if sign is not None:
+            return f"says that there is more ({sign}: true)"
+    return None
+
+
+DROPPED_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
+    unmatched,
+    compared_by_nothing,
+    all_alike,
+    some_unpaired,
+    nothing_matched,
+    more_pages,
+)

@@ -1,0 +1,157 @@
+"""How a value came to be: the node that made it, and the expression or line of code by which it did."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any, Final
+
+from dogubako.packs.n8n.diagnosis.assignments import assigned
+from dogubako.packs.n8n.diagnosis.names import CODE_TYPES
+from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references, references_in, texts
+from dogubako.packs.n8n.diagnosis.scene import Scene
+from dogubako.packs.n8n.diagnosis.trace import shown_value, value_walk
+from dogubako.packs.n8n.formatters.flow import Place
+from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
+
+_MOST_PARTS: Final = 2
+DEEPEST: Final = 2
+_LONGEST_WRITTEN: Final = 90
+_LONGEST_CODE: Final = 20_000
+_MOST_PATHS: Final = 200
+_DEEPEST_PATH: Final = 5
+_MOST_PARENTS: Final = 50
+_MOST_MOVES: Final = 20
+_TRIGGER = re.compile(r"trigger|webhook|cron|interval", re.IGNORECASE)
+# A value that is written out says nothing of how it was made.
+_WRITTEN_OUT = re.compile(
+    r"\s*+(?:\"[^\"]{0,200}+\"|'[^']{0,200}+'|-?[\d.]++|null\b|true\b|false\b)\s*+(?:[,}\]]|$)|\s*+[\[{][^()$+*]*+$"
+)
+# `name: …`, `'name': …` and `row.name = …`; a variable that gets a value.
+_MAKES = re.compile(
+    r"(?<![\w$.])(?:'([^'\n]{1,100}+)'|\"([^\"\n]{1,100}+)\"|([\w$]++))\s*+:"
+    r"|(?<![\w$])[\w$]{0,60}+\.([\w$]++)\s*+[-+*/]?=(?!=)"
+)
+_GIVES = re.compile(r"(?<![\w$.])([\w$]++)\s*+[-+*/]?=(?![=>])")
+_WORD = re.compile(r"[\w$]++")
+_ALONE = re.compile(r"\s*+([\w$]{1,60}+)\s*+[,}\]);]")
+
+Path = tuple[str, ...]
+
+
+def lineage(scene: Scene, place: Place, path: Path, depth: int = 0) -> str:
+    """The node that made this value what it is, and the expression or line of code by which it did."""
+    made, path = _maker(scene, place, path)
+    if _is_outside(scene, made):
+        return f"as '{made.node}' received it"
+    written = assigned(scene, made.node).get(path[0])
+    if written is not None:
+        shown = shortened(written.removeprefix("=").strip(), _LONGEST_WRITTEN)
+        return (
+            f"made in '{made.node}' by {shown}{_parts(scene, made, written, depth)}{_zero(scene, made, path, written)}"
+        )
+    line = _line_of(scene, made.node, path)
+    if line is None:
+        return f"made in '{made.node}'"
+    return f"made in '{made.node}' by {shortened(line[1], _LONGEST_WRITTEN)}{_parts(scene, made, line, depth)}"
+
+
+def _zero(scene: Scene, made: Place, path: Path, written: str) -> str:
+    """That a number has lost the leading zero of the text that it was made from."""
+    value, source = scene.value(made, path), next(iter(scene.parents(made)), None)
+    read = only_reference(written)
+    held = scene.value(source, read.names) if read is not None and read.node is None and source is not None else None
+    lost = isinstance(value, int) and isinstance(held, str) and held.startswith("0") and held.lstrip("0") == str(value)
+    return ", where its leading 0 is lost" if lost else ""
+
+
+def _maker(scene: Scene, place: Place, path: Path) -> tuple[Place, Path]:
+    """Where this value first was, also if nodes put it under another path on the way, as lists are made and split."""
+    for _ in range(_MOST_MOVES):
+        made = value_walk(scene, place, path)[-1]
+        value = scene.value(made, path)
+        if assigned(scene, made.node).get(path[0]) is not None or isinstance(value, (dict, list, bool)):
+            return made, path
+        moved = _moved_from(scene, made, path, value)
+        if moved is None:
+            return made, path
+        place, path = moved
+    return place, path
+
+
+def _moved_from(scene: Scene, made: Place, path: Path, value: Any) -> tuple[Place, Path] | None:
+    """The item before that has this value under this name, somewhere else in it."""
+    for parent in (scene.parents(made) or scene.possible_parents(made))[:_MOST_PARENTS]:
+        for one in islice(plain_paths(scene.json(parent)), _MOST_PATHS):
+            if one[-1] == path[-1] and type(held := scene.value(parent, one)) is type(value) and held == value:
+                return parent, one
+    return None
+
+
+def _is_outside(scene: Scene, place: Place) -> bool:
+    run = scene.run_of(place)
+    asks = scene.kind(place.node) in ("httpRequest", "graphql")
+    starts = run is not None and not scene.inputs(run) and _TRIGGER.search(scene.kind(place.node)) is not None
+    return asks or starts
+
+
+def _parts(scene: Scene, made: Place, written: str | tuple[int, str], depth: int) -> str:
+    """What the expression, or the line of the code, read."""
+    run, source = scene.run_of(made), next(iter(scene.parents(made)), None)
+    if run is None or depth >= DEEPEST:
+        return ""
+    if isinstance(written, tuple):
+        number, shown = written
+        named = set(_WORD.findall(shown))
+        on_line = [one for one in references(scene.settings.get(made.node, {})) if one.line == number]
+        own = [one for one in on_line if one.node is None and one.names and one.names[-1] in named]
+        # The aliases of items stand for any of them: this one is meant.
+        read = [replace(one, pick="item") for one in own] if source is not None else []
+    else:
+        read = references_in(written)
+    told = list(islice(_read_by(scene, read, source, run, depth), _MOST_PARTS))
+    return f" ({'; '.join(told)})" if told else ""
+
+
+def _read_by(scene: Scene, read: Sequence[Reference], source: Place | None, run: Any, depth: int) -> Iterator[str]:
+    for reference in read:
+        names = reference.names[:-1] if reference.called else reference.names
+        for where in scene.places_read(reference, source, run)[:1] if names else ():
+            value = scene.value(where, names)
+            if is_absent(value):
+                yield f"{'.'.join(names)} is not there"
+            else:
+                yield f"{'.'.join(names)} is {shown_value(value)}, {lineage(scene, where, names, depth + 1)}"
+
+
+def _line_of(scene: Scene, node: str, path: Path) -> tuple[int, str] | None:
+    """The line of code that gives this field its value, from the name on, and the one of a variable that it takes."""
+    name = next((one for one in reversed(path) if not one.isdecimal()), "")
+    if scene.kind(node) not in CODE_TYPES or not name:
+        return None
+    for text in texts({key: scene.settings.get(node, {}).get(key) for key in ("jsCode", "functionCode")}):
+        lines = text[:_LONGEST_CODE].split("\n")
+        for number, line in enumerate(lines, 1):
+            found = next((one for one in _MAKES.finditer(line) if name in one.groups()), None)
+            if found is not None:
+                alone = _ALONE.match(line, found.end())
+                before = _assigned_in(lines, alone[1]) if alone else None
+                shown = f"{line[found.start() :].strip()} with {before}" if before else line[found.start() :].strip()
+                return None if _WRITTEN_OUT.match(line, found.end()) else (number, shown)
+    return None
+
+
+def _assigned_in(lines: list[str], name: str) -> str | None:
+    """The last line that gives a variable its value."""
+    found = [line[match.start() :] for line in lines for match in _GIVES.finditer(line) if match[1] == name]
+    return found[-1].strip() if found else None
+
+
+def plain_paths(data: Any, before: Path = ()) -> Iterator[Path]:
+    """The paths of all plain values."""
+    if isinstance(data, (dict, list)):
+        parts = data.items() if isinstance(data, dict) else enumerate(data)
+        for key, value in islice(parts, _MOST_PATHS) if len(before) < _DEEPEST_PATH else ():
+            yield from plain_paths(value, (*before, str(key)))
+    elif before:
+        yield before
