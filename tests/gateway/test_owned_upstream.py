@@ -280,3 +280,24 @@ async def test_why_a_server_cannot_be_started_is_known_at_once_in_all_processes(
 
     [found] = [one for one in logged if one["event"] == "Running an MCP server for all failed"][:1]
     assert found["server"] == "fake" and "no room" in str(found["exc_info"])
+
+
+async def test_an_owner_whose_lease_ended_calls_nothing_until_redis_answers(
+    redis: RedisProcess, processes: Processes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process may run the server by then, and what was changed here would be lost."""
+    async with _used_by(await processes.start(), fake("legacy"), tmp_path / "marks") as owner:
+        await owner.is_in("ready")
+        redis.kill()
+        at_first = await owner.call("echo", text="hello")
+        monkeypatch.setattr(shared_owners, "LEASE_SECONDS", 0.2)
+        monkeypatch.setattr(owned_upstream, "_MOVE_SECONDS", 0.5)
+        await asyncio.sleep(0.3)
+        with pytest.raises(ApiError) as refused:
+            await owner.call("echo", text="hello")
+        monkeypatch.undo()
+        redis.start()
+        again = await owner.call("echo", text="hello")
+
+    assert at_first == again == "hello"
+    assert "not known" in refused.value.message and refused.value.retryable

@@ -104,3 +104,17 @@ async def test_a_request_of_an_owner_that_ends_is_not_repeated(processes: Proces
         await _client(second).get("/")
 
     await until(lambda: len(begun) == 2, "each request ran once")
+
+
+async def test_an_owner_whose_lease_ended_is_only_read(processes: Processes, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = _client(OwnedTransport("n8n", _service, await processes.start()))
+    await client.post("/a", content=b"text")
+    monkeypatch.setattr(shared_owners, "LEASE_SECONDS", 0.0)
+    monkeypatch.setattr(owned_transport, "_MOVE_SECONDS", 0.3)
+    read = await client.get("/a")
+    with pytest.raises(httpx2.ConnectError):
+        await client.post("/a", content=b"text")
+    monkeypatch.undo()
+    changed = await client.post("/a", content=b"text")
+
+    assert [int(one.headers["x-count"]) for one in (read, changed)] == [2, 3]

@@ -24,3 +24,6 @@ class Owners(Protocol):
 
     def owns(self, name: str) -> bool:
         """Whether this process is the owner."""
+
+    def holds(self, name: str) -> bool:
+        """Whether this process is the owner, and no other can have become it meanwhile."""

@@ -42,6 +42,9 @@ _RESTART_SECONDS: Final = 2.0
 _FINISH_SECONDS: Final = 20.0
 # As much as a message between processes may hold, with what is around it.
 _MOST_BYTES: Final = 8 * 1024 * 1024 - 1024
+_CALL: Final = "tools/call"
+_UNREACHED: Final = "No process that runs it can be reached."
+_UNSURE: Final = "Whether another process runs it by now is not known: the Redis of all processes does not answer."
 _ENDED: Final = "The process that runs it ended during the call."
 _NOT_STARTED: Final = "It could not be started ({error}); the log of the process that runs it has the reason."
 # How long a process waits after an error that nobody foresaw.
@@ -208,7 +211,8 @@ class OwnedUpstream(Upstream):
     async def answered(self, method: str, params: Message, context: Context[Any] | None = None) -> Message:
         until = time.monotonic() + _MOVE_SECONDS
         while True:
-            if (local := self._local) is not None:
+            local, holds = self._local, self._owners.holds(self._topic)
+            if local is not None and (holds or method != _CALL):
                 return await local.answered(method, params, context)
             if self._fault is not None:
                 raise UpstreamLost(self._fault, may_have_run=False)
@@ -221,7 +225,7 @@ class OwnedUpstream(Upstream):
                 except NoReply:
                     raise UpstreamLost(_ENDED) from None
             if time.monotonic() > until:
-                raise UpstreamLost("No process that runs it can be reached.", may_have_run=False)
+                raise UpstreamLost(_UNREACHED if local is None else _UNSURE, may_have_run=False)
             # Nothing was done: whoever owns it next gets the call.
             await asyncio.sleep(_LOOK_SECONDS)
 
@@ -284,6 +288,8 @@ class OwnedUpstream(Upstream):
             context = self._calls.get(message.get("number", 0))
             return encoded(await said_to(context.conversation, message["said"])) if context is not None else b"{}"
         if (local := self._local) is not None and not self._leaving:
+            if "call" in message and not self._owners.holds(self._topic):
+                return encoded({"moved": True})
             return await self._served(local, message, sender)
         if self._fault is not None and not self._leaving:
             return encoded({"lost": [self._fault, False], "state": asdict(self._state)})

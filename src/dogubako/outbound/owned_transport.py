@@ -21,6 +21,7 @@ log = structlog.get_logger("dogubako.outbound")
 # A request waits this long for an owner: the lease of one that was killed has ended by then.
 _MOVE_SECONDS: Final = 20.0
 _LOOK_SECONDS: Final = 0.2
+_READING: Final = frozenset({"GET", "HEAD"})
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -91,7 +92,7 @@ class OwnedTransport(httpx2.AsyncBaseTransport):
     async def _sent(self, asked: _Asked) -> _Answered | None:
         """The answer; None if nobody got the request."""
         if self._local is not None:
-            return await _answered(self._local, asked)
+            return await _answered(self._local, asked) if self._may_answer(asked) else None
         owner = self._owners.owner_of(self._topic)
         if owner is None:
             return None
@@ -105,8 +106,12 @@ class OwnedTransport(httpx2.AsyncBaseTransport):
 
     async def _hear(self, payload: bytes, sender: str) -> bytes:
         """Answer another process; with nothing, if this one is no longer the owner."""
-        local = self._local
-        return b"" if local is None else _encode(await _answered(local, _decode_asked(payload)))
+        local, asked = self._local, _decode_asked(payload)
+        return b"" if local is None or not self._may_answer(asked) else _encode(await _answered(local, asked))
+
+    def _may_answer(self, asked: _Asked) -> bool:
+        """Whether what is changed here cannot be lost, because another process has a copy of its own by now."""
+        return asked.method in _READING or self._owners.holds(self._topic)
 
 
 async def _answered(service: httpx2.AsyncBaseTransport, asked: _Asked) -> _Answered:

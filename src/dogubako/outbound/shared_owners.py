@@ -2,7 +2,8 @@
 
 A process looks every second at all names that it takes part in, with one command. A key that expired is taken by the
 first process that misses it for two seconds, so that after a Redis was emptied the owner of before comes first.
-While Redis is away nothing moves: an owner goes on for itself, and steps back when it hears of another one.
+While Redis is away nothing moves: an owner keeps what it runs, and steps back when it hears of another one. Once its
+lease has ended it cannot know whether there is another one, and changes nothing until it does (`holds`).
 """
 
 import asyncio
@@ -57,6 +58,8 @@ class RedisOwners:
         # Names that have no owner, and since when.
         self._missed: dict[str, float] = {}
         self._looking = asyncio.Lock()
+        # When the last look began that Redis answered. All leases count from then at least.
+        self._renewed_at = -math.inf
         messages.handle(_TOPIC, self._hear)
 
     def owner_of(self, name: str) -> str | None:
@@ -64,6 +67,10 @@ class RedisOwners:
 
     def owns(self, name: str) -> bool:
         return self._owners.get(name) == self.messages.process
+
+    def holds(self, name: str) -> bool:
+        # Another process takes an expired lease two looks later, so this one stops before that.
+        return self.owns(name) and time.monotonic() - self._renewed_at < LEASE_SECONDS
 
     async def join(self, name: str, moved: Callable[[], None]) -> None:
         self._moved[name] = moved
@@ -114,11 +121,13 @@ class RedisOwners:
             names = list(self._moved)
             if not names:
                 return
-            late = time.monotonic() - _LOOKS * _LOOK_SECONDS
+            begun = time.monotonic()
+            late = begun - _LOOKS * _LOOK_SECONDS
             takes = ["1" if self.owns(one) or self._missed.get(one, math.inf) <= late else "0" for one in names]
             keys, lease = [self._key(name) for name in names], round(LEASE_SECONDS * 1000)
             args = [self.messages.process, lease, *takes]
             found = await self._shared.run(lambda: self._look_script(keys=keys, args=args))
+            self._renewed_at = begun
             for name, owner in zip(names, found, strict=True):
                 self._note(name, owner.decode())
 
