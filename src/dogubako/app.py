@@ -271,7 +271,7 @@ class Toolbox:
         """Check authentication, the audit log and every pack."""
         findings = await self.gate.check()
         if self._shared.redis is not None:
-            findings += await self._shared.redis.check()
+            findings += [*await self._shared.redis.check(), *await self.tasks.check()]
         for state in self.packs.values():
             findings += await state.check()
         return [self._discreet(finding) for finding in findings]

@@ -1,5 +1,6 @@
 """Two processes of one server with a real Redis: one runs tasks itself, the other only starts and reads them."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import structlog.testing
 
 from dogubako.app import Toolbox
 from dogubako.contract.call import TRUSTED, Caller
+from dogubako.contract.pack import HealthCheck
 from tests.doors.waiting import until
 from tests.redis_server import INSTALLED, redis_server
 from tests.shared_redis import KEY, PATIENT
@@ -64,3 +66,26 @@ async def test_a_process_without_the_key_leaves_tasks_to_those_that_have_it(tmp_
                 able.tasks.works = True
                 async with able.running():
                     assert (await ended(one, task_id)).status == "completed"
+
+
+async def test_doctor_says_when_nobody_runs_the_tasks_that_are_queued(tmp_path: Path) -> None:
+    async with redis_server(tmp_path) as url:
+        settings = {"shared": url + PATIENT, "request_state_key": KEY}
+        box, worker = toolbox(tmp_path, tasks="queue", **settings), toolbox(tmp_path / "worker", **settings)
+        worker.tasks.works = True
+        async with box.running():
+            [alone] = [one for one in await box.check() if one.subject == "tasks"]
+            async with worker.running():
+                helped = await _helped(box)
+
+    assert not alone.ok and "No process runs tasks" in alone.message and "dogubako worker" in str(alone.advice)
+    assert helped.message == "processes that run them: 1"
+
+
+async def _helped(box: Toolbox) -> HealthCheck:
+    for _ in range(600):
+        [found] = [one for one in await box.check() if one.subject == "tasks"]
+        if found.ok:
+            return found
+        await asyncio.sleep(0.05)
+    raise AssertionError("the worker is not noticed")

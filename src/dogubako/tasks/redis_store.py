@@ -15,6 +15,8 @@ from dogubako.tasks.store import KEPT, too_many
 # A run that does not renew its lease has ended with its process.
 LEASE_SECONDS: Final = 15.0
 _MANY: Final = 1_000_000
+# A worker of Docket that has said nothing for so long is gone: five of its heartbeats.
+_SILENT_SECONDS: Final = 50.0
 _PURPOSE: Final = b"dogubako tasks"
 # Removes expired tasks from the lists of a caller and of all, counts those of the caller, and adds one.
 _CREATE: Final = """
@@ -60,6 +62,12 @@ class RedisTaskStore:
         self._create, self._save = register(_CREATE), register(_SAVE)
         self._claim, self._release = register(_CLAIM), register(_RELEASE)
         self._all = shared.name("tasks-of", "all")
+
+    async def workers(self) -> int:
+        # Docket writes it; `tests/tasks/test_shared_tasks.py` would miss it.
+        key = self._shared.name("tasks", "workers")
+        since = time.time() - _SILENT_SECONDS
+        return int(await self._shared.run(lambda: self._shared.client.zcount(key, since, "+inf"), key))
 
     async def create(self, record: TaskRecord, *, most: int) -> None:
         if not await self._stored(record, most):

@@ -16,6 +16,7 @@ from dogubako.contract.call import Caller, Door, Task, ToolCall, ToolResult
 from dogubako.contract.conversation import TASKS, InputAnswer
 from dogubako.contract.errors import BusyError, CapabilityRequiredError, NotFoundError, PayloadTooLargeError
 from dogubako.contract.output import Guidance, Json, Message, example_call
+from dogubako.contract.pack import HealthCheck
 from dogubako.engine.events import observed
 from dogubako.engine.input_requests import written_answer
 from dogubako.engine.pipeline import Pipeline
@@ -88,6 +89,21 @@ class Tasks:
         if self._in_memory and not self._sole_process:
             return _ONE_PROCESS
         return None if find_spec("docket") is not None else _NO_EXTRA
+
+    async def check(self) -> list[HealthCheck]:
+        """Whether somebody runs the tasks that this server only queues."""
+        if self._settings.tasks != "queue" or self._in_memory or self.unavailable is not None:
+            return []
+        try:
+            workers = await self.changes.store.workers()
+        except Unavailable:
+            # The line "shared state" says so.
+            return []
+        if workers:
+            return [HealthCheck(ok=True, subject="tasks", message=f"processes that run them: {workers}")]
+        message = "No process runs tasks, so those that are started wait."
+        advice = "Start `dogubako worker`, or set DOGUBAKO_TASKS=on."
+        return [HealthCheck(ok=False, subject="tasks", message=message, advice=advice, severity="warning")]
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

@@ -25,6 +25,9 @@ class TaskStore(Protocol):
 
     async def load(self, task_id: str) -> TaskRecord | None: ...
 
+    async def workers(self) -> int:
+        """How many processes run tasks."""
+
     async def is_sealed_by_others(self, task_id: str) -> bool:
         """Whether there is such a task, which this process lacks the key for."""
 
@@ -56,6 +59,9 @@ class MemoryTaskStore:
 
     def __init__(self) -> None:
         self._records: dict[str, tuple[float, str, bytes]] = {}
+
+    async def workers(self) -> int:
+        return 1
 
     async def create(self, record: TaskRecord, *, most: int) -> None:
         self._forget_expired()
