@@ -1,13 +1,12 @@
 """Calls that one tool makes of another, where something goes wrong on the way."""
 
-from contextlib import AbstractContextManager
 
 from dogubako import tool
 from dogubako.contract.call import ToolCall
 from dogubako.contract.errors import ValidationError
 from dogubako.contract.metadata import Effect
 from dogubako.engine.pipeline import Pipeline
-from dogubako.engine.policy import Policy
+from dogubako.engine.policy import Place, Policy
 from dogubako.engine.registration import ToolRegistryEntry
 from dogubako.engine.registry import ToolRegistry
 
@@ -25,7 +24,7 @@ class TakingAway(Policy):
         super().__init__()
         self._registry = registry
 
-    async def check(self, entry: ToolRegistryEntry, call: ToolCall) -> AbstractContextManager[None]:
+    async def check(self, entry: ToolRegistryEntry, call: ToolCall) -> Place:
         self._registry.unregister(entry.name)
         return self.place(call)
 

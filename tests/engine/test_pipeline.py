@@ -1,7 +1,6 @@
 """The whole path: what is logged, what is masked, and what happens when something of ours breaks."""
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from dogubako.contract.call import Resume
 from dogubako.contract.conversation import ClientLogLevel, InputAnswer, InputRequests
 from dogubako.contract.errors import ApiError, ApiErrorContext, EmptyQuery, NoResults
 from dogubako.engine.pipeline import Pipeline
-from dogubako.engine.policy import Policy
+from dogubako.engine.policy import Place, Policy
 from dogubako.engine.registration import ToolRegistryEntry
 from dogubako.engine.registry import ToolRegistry
 from dogubako.output import Json
@@ -176,7 +175,7 @@ async def test_a_secret_of_a_pack_is_masked_on_every_way_out() -> None:
 
 
 class Broken(Policy):
-    async def check(self, entry: ToolRegistryEntry, call: ToolCall) -> AbstractContextManager[None]:
+    async def check(self, entry: ToolRegistryEntry, call: ToolCall) -> Place:
         raise ZeroDivisionError("our own mistake")
 
 

@@ -1,6 +1,5 @@
 """Disabled is disabled, read-only is read-only, and destruction wants a word."""
 
-from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
 import pytest
@@ -9,7 +8,7 @@ from dogubako import Effect, tool
 from dogubako.contract.call import TRUSTED, Caller
 from dogubako.contract.errors import AuthorizationError
 from dogubako.engine.pipeline import Pipeline
-from dogubako.engine.policy import Policy
+from dogubako.engine.policy import Place, Policy
 from dogubako.engine.registration import ToolRegistryEntry
 from dogubako.engine.registry import ToolRegistry
 from dogubako.tools import BaseTool, NoArgs, ToolArgs, ToolCall
@@ -155,7 +154,7 @@ async def test_a_tool_that_has_the_word_among_its_own_arguments_hears_it_as_well
 
 async def test_another_policy_can_take_its_place() -> None:
     class OnlyHanako(Policy):
-        async def check(self, entry: ToolRegistryEntry, call: ToolCall) -> AbstractContextManager[None]:
+        async def check(self, entry: ToolRegistryEntry, call: ToolCall) -> Place:
             if call.caller.name != "Hanako":
                 raise AuthorizationError(f"{call.caller.name} may not run {entry.name}.")
             return await super().check(entry, call)

@@ -7,7 +7,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import Any, Final, cast
 from uuid import uuid4
 
@@ -34,7 +33,7 @@ from dogubako.engine.contexts import ContextFactory, another
 from dogubako.engine.conversations import presentable_requests
 from dogubako.engine.events import CallLog, CallObservers, milliseconds_since
 from dogubako.engine.executor import ToolExecutor
-from dogubako.engine.policy import NO_LIMIT, NoPlaceAtHand, Policy
+from dogubako.engine.policy import NO_LIMIT, NoPlaceAtHand, Place, Policy
 from dogubako.engine.prepared import BegunCall, PreparedCalls
 from dogubako.engine.registration import ToolRegistryEntry
 from dogubako.engine.registry import ToolRegistry
@@ -92,23 +91,20 @@ class Pipeline:
         if prepared is None:
             return None
         started = time.perf_counter()
-        place: AbstractContextManager[None] = NO_LIMIT
         if self._logs_begins:
             self._log_begin(call)
         try:
             args = prepared.check(call.parameters)
-            if prepared.place is not NO_LIMIT:
-                prepared.place.__enter__()
-                place = prepared.place
+            prepared.place.check()
             result = prepared.begin(args, call)
         except NoPlaceAtHand:
             return None
         except Exception as error:
-            return BegunCall(self, call, prepared.entry, place, error, started)
+            return BegunCall(self, call, prepared.entry, NO_LIMIT, error, started)
         if not isinstance(result, ToolResult) or result.unfinished:
-            return BegunCall(self, call, prepared.entry, place, result, started)
-        if place is not NO_LIMIT:
-            place.__exit__(None, None, None)
+            # Nothing else has happened since the check.
+            prepared.place.__enter__()
+            return BegunCall(self, call, prepared.entry, prepared.place, result, started)
         self.completed(call, prepared.entry, result.code, started, result)
         return result
 
@@ -160,9 +156,7 @@ class Pipeline:
         shares = self.policy.shares_places and not entry.passes_on
         return await (self._in_shared_place(call, answer) if shares else answer)
 
-    async def _answer(
-        self, entry: ToolRegistryEntry, call: ToolCall, place: AbstractContextManager[None]
-    ) -> ToolResult | ToolCall:
+    async def _answer(self, entry: ToolRegistryEntry, call: ToolCall, place: Place) -> ToolResult | ToolCall:
         reads_on = call.resume is not None
         if reads_on and entry.metadata.effect is not Effect.READ and not entry.implementation.keeps_answers:
             raise ValidationError.of("tool", "Invalid value for parameter tool: only a tool that reads can be read on")

@@ -5,7 +5,7 @@ the first ones. The gate brings scopes, questions, rate limits and the audit log
 """
 
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Final, Protocol
 
 from dogubako.contract.call import Caller, ToolCall
@@ -28,7 +28,6 @@ AskPerson = Callable[[ToolCall, str, str], Awaitable[None]]
 Unrecorded = Callable[[str], DogubakoError | None]
 
 _STRENGTH: Final = {Effect.READ: 0, Effect.WRITE: 1, Effect.DESTROY: 2}
-NO_LIMIT: Final = nullcontext()
 _MOST_SHOWN: Final = 1_000
 _MOST_LEVELS: Final = 8
 
@@ -59,14 +58,36 @@ class Rates(Protocol):
         """Count a call of this tool, or raise RateLimitError."""
 
 
+class Place(Protocol):
+    """A place among the running calls of a caller. It may be entered again, for another call, before it is left."""
+
+    def check(self) -> None:
+        """Raise what entering would raise. A call that ends before anything else happens need not enter."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+class _NoLimit:
+    """The place of callers without a limit."""
+
+    def check(self) -> None: ...
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+NO_LIMIT: Final = _NoLimit()
+_NO_SHARED_LIMIT: Final = nullcontext()
+
+
 class Concurrency(Protocol):
     """Limits the calls that one caller runs at the same time."""
 
-    def place(self, identity: str) -> AbstractContextManager[None]:
-        """Hold a place while inside. Entering raises BusyError if the caller holds too many.
-
-        It may be entered again, for another call, before it is left.
-        """
+    def place(self, identity: str) -> Place:
+        """Hold a place while inside. Entering raises BusyError if the caller holds too many."""
 
 
 class SharedConcurrency(Protocol):
@@ -75,11 +96,8 @@ class SharedConcurrency(Protocol):
     def place(self, identity: str) -> AbstractAsyncContextManager[None]:
         """Hold a place while inside. Entering raises BusyError if the caller holds too many."""
 
-    def place_at_hand(self, identity: str) -> AbstractContextManager[None]:
-        """The same with places that this process keeps. Entering raises NoPlaceAtHand if it keeps none.
-
-        It may be entered again, for another call, before it is left.
-        """
+    def place_at_hand(self, identity: str) -> Place:
+        """The same with places that this process keeps. Entering raises NoPlaceAtHand if it keeps none."""
 
 
 class NoPlaceAtHand(Exception):  # noqa: N818 - a signal to the pipeline, which asks the other processes then
@@ -91,9 +109,13 @@ class _BothPlaces:
 
     __slots__ = ("_here", "_shared")
 
-    def __init__(self, here: AbstractContextManager[None], shared: AbstractContextManager[None]) -> None:
+    def __init__(self, here: Place, shared: Place) -> None:
         self._here = here
         self._shared = shared
+
+    def check(self) -> None:
+        self._here.check()
+        self._shared.check()
 
     def __enter__(self) -> None:
         self._here.__enter__()
@@ -263,21 +285,21 @@ class Policy:
         if self._rates is not None and call.via is None and call.task is None:
             await self._rates.count(call)
 
-    async def check(self, entry: ToolRegistryEntry, call: ToolCall) -> AbstractContextManager[None]:
+    async def check(self, entry: ToolRegistryEntry, call: ToolCall) -> Place:
         """Raise if the call is refused; return its place among the running calls, to be entered before it runs."""
         self.check_rules(entry, call)
         if self._rates is not None and not entry.passes_on and call.task is None:
             await self._rates.count_tool(call)
         return self.place(call)
 
-    def place(self, call: ToolCall) -> AbstractContextManager[None]:
+    def place(self, call: ToolCall) -> Place:
         """A place among the running calls. Entering it raises BusyError if the caller holds too many."""
         # A call that a tool makes runs in the place of the call around it, which waits for it. Tasks have own limits.
         if self._concurrency is None or call.within is not None or call.task is not None:
             return NO_LIMIT
         return self._concurrency.place(call.caller.identity)
 
-    def place_at_hand(self, call: ToolCall) -> AbstractContextManager[None]:
+    def place_at_hand(self, call: ToolCall) -> Place:
         """The place of a call that waits for nobody, also among those of all processes. Entered as often as wanted."""
         here = self.place(call)
         if self._shared_concurrency is None:
@@ -287,7 +309,7 @@ class Policy:
     def shared_place(self, call: ToolCall) -> AbstractAsyncContextManager[None]:
         """A place among the running calls of all processes, besides the one in this process."""
         if self._shared_concurrency is None or call.within is not None or call.task is not None:
-            return NO_LIMIT
+            return _NO_SHARED_LIMIT
         return self._shared_concurrency.place(call.caller.identity)
 
     def missing_scope(self, entry: ToolRegistryEntry, caller: Caller) -> AuthorizationError | None:

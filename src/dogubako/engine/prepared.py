@@ -6,7 +6,6 @@ Any change of the registry (tools, versions, switches, packs) drops everything t
 """
 
 from collections.abc import Callable, Coroutine
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -20,7 +19,7 @@ from dogubako.contract.tool import BaseTool
 from dogubako.engine.attempt import Attempt, TimedOut
 from dogubako.engine.contexts import ContextFactory
 from dogubako.engine.executor import timed_out
-from dogubako.engine.policy import NO_LIMIT
+from dogubako.engine.policy import Place
 from dogubako.engine.registration import ToolRegistryEntry
 
 if TYPE_CHECKING:
@@ -129,7 +128,7 @@ class BegunCall(msgspec.Struct, eq=False):
     _pipeline: "Pipeline"
     call: ToolCall
     entry: ToolRegistryEntry
-    _place: AbstractContextManager[None]
+    _place: Place
     _answer: "ToolResult | StartedTool | Exception"
     started: float
 
@@ -161,8 +160,7 @@ class BegunCall(msgspec.Struct, eq=False):
         if result.unfinished:
             self._answer = result
             return None
-        if self._place is not NO_LIMIT:
-            self._place.__exit__(None, None, None)
+        self._place.__exit__(None, None, None)
         self._pipeline.completed(self.call, self.entry, result.code, self.started, result)
         return result
 

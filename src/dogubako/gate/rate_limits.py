@@ -275,9 +275,12 @@ class Places:
         self._most = most
         self.running = 0
 
-    def __enter__(self) -> None:
+    def check(self) -> None:
         if self.running >= self._most:
             raise too_many_calls(self._most)
+
+    def __enter__(self) -> None:
+        self.check()
         self.running += 1
 
     def __exit__(self, *_: object) -> None:

@@ -27,6 +27,8 @@ log = structlog.get_logger("dogubako.gate")
 LEASE_SECONDS: Final = 30.0
 _RENEW_SECONDS: Final = LEASE_SECONDS / 3
 SPARE_SECONDS: Final = 1.0
+# Answers do not wait until their place is given back: whoever finds none looks once more after this time.
+_GIVE_BACK_SECONDS: Final = 0.05
 # A caller is far from its limit while it runs less than an eighth of it.
 _FAR: Final = 8
 # A caller that calls side by side finds this many in each process, as long as it is far from its limit.
@@ -141,6 +143,9 @@ class SharedPlaces:
         spare = self._spare.get(key)
         return spare.pop() if spare else None
 
+    def has_spare(self, key: str) -> bool:
+        return bool(self._spare.get(key))
+
     def _key(self, identity: str) -> str:
         return self._shared.name("running", _digest(identity))
 
@@ -161,6 +166,10 @@ class SharedPlaces:
         """How many calls run with this one; 0 if nobody knows."""
         try:
             running = await self._shared.run_script(self._take, [key], name, self._most, _LEASE)
+            if not running:
+                # A call that was answered just now, here or elsewhere, gives its place back a moment later.
+                await asyncio.sleep(_GIVE_BACK_SECONDS)
+                running = await self._shared.run_script(self._take, [key], name, self._most, _LEASE)
         except Unavailable:
             if self._shared.closes_limits:
                 raise BusyError(UNCOUNTED, hint="Try again in a moment.") from None
@@ -245,6 +254,10 @@ class _SparePlaces:
         self._places = places
         self._key = key
         self._used: list[_Place] = []
+
+    def check(self) -> None:
+        if not self._places.has_spare(self._key):
+            raise NoPlaceAtHand
 
     def __enter__(self) -> None:
         place = self._places.take_spare(self._key)
