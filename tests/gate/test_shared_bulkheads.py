@@ -11,7 +11,7 @@ import redis.asyncio as redis_client
 
 from dogubako import Effect, tool
 from dogubako.app import Toolbox, build
-from dogubako.gate import shared_bulkheads
+from dogubako.gate import place_leases, shared_bulkheads
 from dogubako.gate.shared_bulkheads import SharedBulkhead, SharedBulkheads
 from dogubako.outbound.shared_redis import SharedRedis
 from dogubako.settings import Sources
@@ -159,7 +159,7 @@ def bulkhead_of(places: SharedBulkheads, most: int = 1) -> SharedBulkhead:
 
 
 async def test_the_places_of_a_server_that_was_killed_end(redis: RedisProcess, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared_bulkheads, "_LEASE", 200)
+    monkeypatch.setattr(place_leases, "_LEASE", 200)
     async with AsyncExitStack() as stack:
         killed, other = [await stack.enter_async_context(places_at(redis)) for _ in range(2)]
         # Nobody renews it or gives it back.
@@ -171,7 +171,7 @@ async def test_the_places_of_a_server_that_was_killed_end(redis: RedisProcess, m
 async def test_a_place_that_is_held_is_renewed_and_entered_into_an_emptied_redis_again(
     redis: RedisProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared_bulkheads, "_RENEW_SECONDS", 0.05)
+    monkeypatch.setattr(place_leases, "_RENEW_SECONDS", 0.05)
     async with places_at(redis) as places, redis_client.from_url(redis.url) as client, places.running():
         bulkhead = bulkhead_of(places)
         await bulkhead.enter(PATIENCE)
