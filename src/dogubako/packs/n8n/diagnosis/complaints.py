@@ -43,6 +43,7 @@ _NOT_WRONG = re.compile(
     r"|additional propert|extra fields",
     re.IGNORECASE,
 )
+_IN_QUOTES = re.compile(r"(?<!\w)['\"`‘“]([^'\"`‘’“”\n]{1,100}+)['\"`’”](?!\w)")
 _KEY = re.compile(r"['\"]([^'\"\n]{1,100}+)['\"]\s*+:|(?<![\w$.?])([^\W\d][\w$]{0,100}+)\s*+:")
 _MISSED = re.compile(r"is required|is missing|are required|missing (?:field|param|required)|必須|fehlt", re.IGNORECASE)
 _NOTHING: Final[tuple[Any, ...]] = (None, "", "undefined", "null", "NaN", [], {})
@@ -81,6 +82,8 @@ def complained_about(failure: Failure, words: str) -> Cause | None:
     if failure.http_code not in _ABOUT_DATA:
         return None
     names, sure = _named(failure)
+    if (quoted := _quoted(failure, names)) is not None:
+        return _quoting(failure, quoted, words)
     found = {name: written for name in names if (written := _written(failure, name)) is not None}
     if len(found) != 1:
         return _several(failure, list(found), words)
@@ -108,6 +111,32 @@ def complained_about(failure: Failure, words: str) -> Cause | None:
         return None
     made = _made_from(failure, list(read.values()))
     return Cause(node=failure.node, problem=f"it sends {name} as {shown_value(value)}{made}, {tail}")
+
+
+def _quoted(failure: Failure, names: list[str]) -> str | None:
+    """The one field that was sent with a value which the answer quotes, if the answer names other fields in data."""
+    body = sent_body(failure)
+    told = [told_by(text) for text in islice(answers(failure), _MOST_ANSWERS)]
+    said = {
+        one for data in told for text in islice(_sentences(data), _MOST_ANSWERS) for one in _IN_QUOTES.findall(text)
+    }
+    held = {str(key): str(value) for key, value in body.items()} if isinstance(body, Mapping) else {}
+    meant = [key for key, value in held.items() if value in said and value not in held]
+    others = [name for name in names if name in held]
+    return meant[0] if len(meant) == 1 and others and meant[0] not in others else None
+
+
+def _quoting(failure: Failure, name: str, words: str) -> Cause:
+    """The field whose value the service quotes, and who made it."""
+    shown = shown_value(_sent(failure, name))
+    reference = next(iter(references_in(_written(failure, name) or "")), None)
+    place = next(iter(failure.read(reference)), None) if reference is not None else None
+    maker = (
+        f", from '{failure.trace(reference, place, '').node}'" if reference is not None and place is not None else ""
+    )
+    return Cause(
+        node=failure.node, problem=f"it sends {name} as {shown}{maker}, a value that the service quotes: {words}"
+    )
 
 
 def _is_there(failure: Failure, name: str) -> bool:

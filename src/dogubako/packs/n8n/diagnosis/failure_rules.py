@@ -17,6 +17,7 @@ from dogubako.packs.n8n.diagnosis.scene import Cause, conditions_of
 from dogubako.packs.n8n.diagnosis.service_rules import service_failed
 from dogubako.packs.n8n.diagnosis.spelling import near_names
 from dogubako.packs.n8n.diagnosis.trace import (
+    apart,
     shown_value,
     swallowed_before,
     trace_missing,
@@ -241,8 +242,10 @@ def error_passed_on(failure: Failure) -> Cause | None:
         return None
     if failure.raw.get("description") in ("ReferenceError", "SyntaxError") or _OWN_MISTAKE.search(failure.plain):
         return None
+    on_purpose = failure.is_thrown or failure.kind == "stopAndError"
     for place in failure.places[:1]:
-        if (cause := swallowed_before(failure.scene, place)) is not None:
+        cause = swallowed_before(failure.scene, place)
+        if cause is not None and (on_purpose or not apart(failure.scene, cause, failure.node)):
             return replace(cause, certain=False)
     return None
 

@@ -344,7 +344,10 @@ def field_not_there(scene: Scene) -> Cause | None:
         for hint in at.run.hints:
             named = NO_FIELD_HINT.search(hint)
             place = next(iter(scene.input_places(at.run)), None)
-            if named is None or place is None:
+            path = tuple(named[1].split(".")) if named is not None else ()
+            # n8n says so of one run.
+            held = any(not is_absent(scene.value(one, path)) for one in scene.received(at.node))
+            if named is None or place is None or held:
                 continue
             data = scene.json(place)
             near = near_names([str(key) for key in data], named[1]) if isinstance(data, Mapping) else []

@@ -119,10 +119,12 @@ def _is_short(value: Any) -> bool:
 def _sent_whole(failure: Failure) -> Iterator[Reference]:
     """The fields of an item that is sent as it is, as far as the message of the service names them."""
     for place in failure.places[:1] if sends_item(failure) else ():
-        heard = (text[:_LONGEST_ANSWER] for text in islice(answers(failure), _MOST_ANSWERS))
+        heard = [text[:_LONGEST_ANSWER] for text in islice(answers(failure), _MOST_ANSWERS)]
         said = {word for text in heard for word in re.findall(r"[\w$]+", text)}
         for path in islice(plain_paths(failure.scene.json(place)), _MOST_PATHS):
-            if path[-1] in said and (len(path) < 2 or path[0] in said):
+            value = failure.scene.value(place, path)
+            quoted = isinstance(value, str) and len(value) > 1 and any(f"'{value}'" in text for text in heard)
+            if quoted or (path[-1] in said and (len(path) < 2 or path[0] in said)):
                 yield Reference(node=None, pick="item", path=tuple(Step(name) for name in path))
 
 

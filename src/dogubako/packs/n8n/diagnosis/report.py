@@ -271,7 +271,11 @@ class Diagnosis:
             if owner is not self:
                 added = cause.problem.removeprefix(child.cause.problem) if child.cause is not None else ""
                 return f"{told}{_sentence(added)}" if owner is child else told
-            return f"{told} It was called with what '{self._found[1].node}' gave out: {cut(self._found[1].problem)}."
+            if cause.node == self._failure.node and child._failure is not None:
+                below = f"'{child._failure.node}' failed ({cut(child._failure.message)})"
+                filled = f"It fills the input of the {where} itself: {cut(cause.problem)}"
+                return f"'{cause.node}' failed because in its sub-workflow {below}. {filled}."
+            return f"{told} It was called with what '{cause.node}' gave out: {cut(cause.problem)}."
         return f"The {where} shows something: {child._explanation()}"
 
     def _inside_words(self) -> str:
