@@ -105,7 +105,7 @@ _CASES = (
     taken("t95-parse-undefined", "Läs svar", "Läs svar"),
     taken("t96-length-of-number", "Opschonen", None, also=("Geldig?",)),
     taken("t97-no-such-workflow", "Run cleanup", "Run cleanup"),
-    taken("t98-third-item-literal", "宛先補完", "招待メール"),
+    taken("t98-third-item-literal", "宛先補完", "招待メール", "from '宛先補完'", also=("招待メール",)),
     taken("t99-duplicate-409", None, "Book entry"),
     taken("t100-dot-notation", "Hoofdletters", "Hoofdletters", also=("Velden",)),
     taken("t101-trailing-space-key", "Netjes", "Netjes", also=("Lees CSV",)),

@@ -231,3 +231,90 @@ def test_names_that_are_declared_together_are_not_mixed_up() -> None:
     assert cause_told(report)["nodeName"] == "Label"
     assert "the item comes from 'Ship'" in report["explanation"]
     assert report["values"] == ["carrier.name is not there; the item comes from 'Ship' and has id, address"]
+
+
+def compared(field: str, literal: str) -> JsonObject:
+    operator = {"type": "string", "operation": "equals"}
+    one = {"leftValue": f"={{{{ $json.{field} }}}}", "rightValue": literal, "operator": operator}
+    return {"conditions": {"conditions": [one], "combinator": "and"}}
+
+
+@pytest.mark.parametrize(
+    ("literal", "named"),
+    [
+        pytest.param("aproved", "Approved?", id="a letter is missing"),
+        pytest.param("rejected", "Letter", id="another word"),
+        pytest.param("approved2", "Letter", id="a number may be another thing"),
+    ],
+)
+def test_a_branch_that_compares_with_a_misspelt_word_is_told(literal: str, named: str) -> None:
+    rows = items({"case": 1, "state": "approved"}, {"case": 2, "state": "approved"})
+    runs = {
+        "Cases": [run(rows)],
+        "Approved?": [run([], rows, after="Cases")],
+        "Both": [run(rows, after=from_output("Approved?", 1))],
+        "Letter": [failed_run("Node 'Fee' hasn't been executed", after="Both")],
+    }
+    fork = node("Approved?", type=FORK, parameters=compared("state", literal))
+    letter = node("Letter", "return [{ json: { fee: $('Fee').first().json.fee } }];")
+    ways = {"Cases": [["Approved?"]], "Approved?": [["Fee"], ["Both"]], "Fee": [["Both"]], "Both": [["Letter"]]}
+    report = told(runs, fork, letter, node("Fee"), connections=links(**ways))
+
+    assert "origin" not in report
+    assert report["noticed"]["nodeName"] == named
+    assert ("differ in one letter" in report["explanation"]) is (named == "Approved?")
+
+
+@pytest.mark.parametrize(("other", "noticed"), [("b@x.y", True), ("a@x.y", False)])
+def test_items_that_are_dropped_as_duplicates_and_differ_are_told(other: str, noticed: bool) -> None:
+    rows: list[JsonObject] = [
+        {"mail": "a@x.y", "city": "Lund"},
+        {"mail": other, "city": "Lund"},
+        {"mail": "c", "city": "Y"},
+    ]
+    runs = {
+        "People": [run(items(*rows))],
+        "Once": [run([item(rows[0], 0), item(rows[2], 2)], after="People")],
+        "Send": [run(items({"sent": 1}, {"sent": 2}), after="Once")],
+    }
+    once = node("Once", type="n8n-nodes-base.removeDuplicates", parameters={"fieldsToCompare": "city"})
+    ways = {"People": [["Once"]], "Once": [["Send"]]}
+    report = told(runs, once, connections=links(**ways), status="success")
+
+    assert ("noticed" in report) is noticed
+    if noticed:
+        assert "it dropped 1 of 3 items as duplicates by city, and they differ in mail" in report["explanation"]
+
+
+def test_a_value_that_a_service_refuses_is_told_with_the_node_that_made_it() -> None:
+    sent = {"to": "nobody", "text": "Hello"}
+    failed = failed_run(
+        "Bad request",
+        after="Fill",
+        httpCode="400",
+        description="recipient 'nobody' is not valid",
+        context={"itemIndex": 0, "request": {"body": sent}},
+    )
+    body = "={{ JSON.stringify({ to: $json.address, text: $json.words }) }}"
+    runs = {
+        "People": [run(items({"mail": "", "words": "Hello"}))],
+        "Fill": [run(items({"mail": "", "words": "Hello", "address": "nobody"}), after="People")],
+        "Send": [failed],
+    }
+    send = node("Send", type=HTTP, parameters={"jsonBody": body})
+    fill = fields("Fill", {"address": "={{ $json.mail || 'nobody' }}"})
+    report = told(runs, fill, send, connections=links(People=[["Fill"]], Fill=[["Send"]]))
+
+    assert "it sends to as \"nobody\" (string), made from address, from 'Fill'" in report["explanation"]
+    assert "No earlier cause" not in report["explanation"]
+
+
+@pytest.mark.parametrize(("mode", "claimed"), [("once", True), ("each", False)])
+def test_a_workflow_that_does_not_exist_is_told_by_its_id(mode: str, claimed: bool) -> None:
+    called = {"__rl": True, "mode": "id", "value": "gone123"}
+    call = node("Call", type="n8n-nodes-base.executeWorkflow", parameters={"workflowId": called, "mode": mode})
+    runs = {"Jobs": [run(items({"j": 1}))], "Call": [failed_run("Workflow does not exist.", after="Jobs")]}
+    report = told(runs, call, connections=links(Jobs=[["Call"]]))
+
+    assert ("origin" in report) is claimed
+    assert "gone123" in report["explanation"]

@@ -116,14 +116,20 @@ def complained_about(failure: Failure, words: str) -> Cause | None:
 def _quoted(failure: Failure, names: list[str]) -> str | None:
     """The one field that was sent with a value which the answer quotes, if the answer names other fields in data."""
     body = sent_body(failure)
+    held = [str(key) for key in body] if isinstance(body, Mapping) else []
+    meant = _values_quoted(failure, body) if isinstance(body, Mapping) else []
+    others = [name for name in names if name in held]
+    return meant[0] if len(meant) == 1 and others and meant[0] not in others else None
+
+
+def _values_quoted(failure: Failure, body: Mapping[str, Any]) -> list[str]:
+    """The fields that were sent with a value which the answer quotes."""
     told = [told_by(text) for text in islice(answers(failure), _MOST_ANSWERS)]
     said = {
         one for data in told for text in islice(_sentences(data), _MOST_ANSWERS) for one in _IN_QUOTES.findall(text)
     }
-    held = {str(key): str(value) for key, value in body.items()} if isinstance(body, Mapping) else {}
-    meant = [key for key, value in held.items() if value in said and value not in held]
-    others = [name for name in names if name in held]
-    return meant[0] if len(meant) == 1 and others and meant[0] not in others else None
+    held = {str(key): str(value) for key, value in list(body.items())[:_MOST_KEYS]}
+    return [key for key, value in held.items() if value in said and value not in held]
 
 
 def _quoting(failure: Failure, name: str, words: str) -> Cause:
@@ -188,8 +194,10 @@ def sent_as(failure: Failure) -> str:
     texts_said = [text[:LONGEST_ANSWER].casefold() for text in islice(answers(failure), _MOST_ANSWERS)]
     said = {word for text in texts_said for word in re.findall(r"[\w$]+", text)}
     login = failure.http_code in ("401", "403")
-    found = [*_headers(failure)] if login else []
-    found += [one for one in _sent_fields(failure) if one[0].casefold() in said]
+    found = [*rows(failure, "headerParameters")] if login else []
+    body = {} if login else sent_body(failure)
+    quoted = _values_quoted(failure, body) if isinstance(body, Mapping) else []
+    found += [one for one in _sent_fields(failure) if one[0].casefold() in said or one[0] in quoted]
     told = []
     for name, written in found[:_MOST_SHOWN]:
         for one in references_in(written)[:1]:
@@ -198,10 +206,6 @@ def sent_as(failure: Failure) -> str:
                 made = f", made from {one.written}" if one.written != name else ""
                 told.append(f"{name}{shown}{made}, from '{_first_having(failure.scene, place, one.names).node}'")
     return f"; it sends {' and '.join(told)}" if told else ""
-
-
-def _headers(failure: Failure) -> Iterator[tuple[str, str]]:
-    return rows(failure, "headerParameters")
 
 
 def _sent_fields(failure: Failure) -> Iterator[tuple[str, str]]:

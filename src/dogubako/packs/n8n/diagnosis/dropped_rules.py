@@ -15,7 +15,7 @@ from dogubako.packs.n8n.diagnosis.names import CODE_TYPES
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.trace import shown_value
 from dogubako.packs.n8n.formatters.flow import Place
-from dogubako.packs.n8n.formatters.truncation import is_absent
+from dogubako.packs.n8n.formatters.truncation import is_absent, value_at
 
 _MOST_ITEMS: Final = 200
 _MOST_SHOWN: Final = 3
@@ -66,6 +66,35 @@ def compared_by_nothing(scene: Scene) -> Cause | None:
             problem = f"{', '.join(fields)}, by which it compares, is {what}, so {at.run.items_out} is left over"
             return Cause(node=at.node, problem=problem, place=places[0], walk=(places[0],), certain=False)
     return None
+
+
+def duplicates_dropped(scene: Scene) -> Cause | None:
+    """A Remove Duplicates node that dropped items which differ in fields that it does not compare."""
+    for at in scene.first_runs:
+        settings = scene.settings.get(at.node, {}) if scene.kind(at.node) == "removeDuplicates" else {}
+        fields = [one.strip() for one in str(settings.get("fieldsToCompare") or "").split(",") if one.strip()]
+        places = scene.input_places(at.run)[: _MOST_ITEMS + 1] if fields else []
+        kept = [scene.json(place) for place in scene.outputs(at)]
+        lost = [place for place in places if scene.json(place) not in kept]
+        if not lost or not kept or len(places) > _MOST_ITEMS:
+            continue
+        names = {name for place in lost for name in _differing(scene.json(place), kept, fields)}
+        if names:
+            count = f"{len(lost)} of {len(places)} items"
+            told = f"it dropped {count} as duplicates by {', '.join(fields)}, and they differ in"
+            problem = f"{told} {', '.join(sorted(names)[:_MOST_SHOWN])}"
+            return Cause(node=at.node, problem=problem, place=lost[0], walk=(lost[0],), certain=False)
+    return None
+
+
+def _differing(data: Any, kept: list[Any], fields: list[str]) -> list[str]:
+    """The fields in which an item differs from the one that was kept for it."""
+    paths = [tuple(name.split(".")) for name in fields]
+    for other in kept:
+        if all(value_at(data, path) == value_at(other, path) for path in paths):
+            both = isinstance(data, Mapping) and isinstance(other, Mapping)
+            return [str(key) for key in data if key in other and data[key] != other[key]] if both else []
+    return []
 
 
 def all_alike(scene: Scene) -> Cause | None:

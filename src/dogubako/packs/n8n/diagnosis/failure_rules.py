@@ -1,7 +1,7 @@
 """Rules for a failure, the surest first. Each names a cause only with evidence, or says nothing."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -123,8 +123,7 @@ def own_fault(failure: Failure) -> Cause | None:
     if failure.kind == "stopAndError":
         return _stopped(failure)
     if failure.kind in _CALLS:
-        # Its message is of a node in the sub-workflow: nothing about this one is known.
-        return None
+        return _no_workflow(failure)
     if failure.is_thrown:
         return _own(failure, f"its code throws this itself{f' in line {failure.line}' if failure.line else ''}")
     if re.search(r"credential|not authorized|authentication", message, re.IGNORECASE):
@@ -147,6 +146,19 @@ def own_fault(failure: Failure) -> Cause | None:
     if failure.is_code and description not in LANGUAGE_ERRORS and "throw" in failure.code:
         return _own(failure, f"its code throws this itself{f' in line {failure.line}' if failure.line else ''}")
     return None
+
+
+def _no_workflow(failure: Failure) -> Cause | None:
+    """A call of a workflow that n8n does not have. Any other message is of a node in the sub-workflow.
+
+    Called for each item, this one may be of a call further down as well.
+    """
+    if not failure.plain.startswith("Workflow does not exist") or failure.child_execution is not None:
+        return None
+    named = failure.settings.get("workflowId")
+    asked = named.get("value") if isinstance(named, Mapping) else named
+    problem = f"it calls the workflow {shortened(str(asked), 80)}, which n8n does not have"
+    return Cause(node=failure.node, problem=problem, own=failure.settings.get("mode") != "each")
 
 
 def _closed_early(failure: Failure) -> str:
