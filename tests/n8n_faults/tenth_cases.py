@@ -93,7 +93,7 @@ _CASES = (
     taken("t83-control-total-dedupe", "Ontdubbel", "Controle"),
     taken("t84-throw-names-innocent-field", "Split rows", "Check import"),
     taken("t85-merge-clash", "Combine", "Ward list", also=("Lab",)),
-    taken("t86-zero-qty-in-aggregate", "To boxes", "Place order"),
+    taken("t86-zero-qty-in-aggregate", "To boxes", "Place order", "made in 'To boxes'", also=("Place order",)),
     taken("t87-date-format-refused", "Format", "Submit"),
     taken("t88-quiet-last-run-only", "Collect all", None),
     taken("t89-mapping-of-execute-workflow", "Make pdf", "Make pdf"),

@@ -318,3 +318,40 @@ def test_a_workflow_that_does_not_exist_is_told_by_its_id(mode: str, claimed: bo
 
     assert ("origin" in report) is claimed
     assert "gone123" in report["explanation"]
+
+
+def test_code_that_n8n_could_not_read_is_told_without_its_wrapper() -> None:
+    line = "const seats = $input.all().map(i => ({ json: { ...i.json, seat: 1 });"
+    wrapped = "{} }; Object.getPrototypeOf = () => ({}); module.exports = async function VmCodeWrapper() {"
+    runs = {
+        "Rows": [run(items({"s": 1}))],
+        "Seats": [failed_run(f"{wrapped}{line}", after="Rows", description="globalThis.global = globalThis")],
+    }
+    report = told(runs, node("Seats", f"{line}\nreturn seats;"), connections=links(Rows=[["Seats"]]))
+
+    assert report["origin"]["nodeName"] == "Seats"
+    assert report["origin"]["problem"].startswith("its code cannot be read: const seats = ")
+
+
+def test_an_element_of_a_list_that_a_service_names_is_told_with_who_made_it() -> None:
+    lines = [{"sku": "a", "qty": 2}, {"sku": "b", "qty": 0}]
+    failed = failed_run(
+        "Your request is invalid",
+        after="Bundle",
+        httpCode="422",
+        description="lines[1].qty must be at least 1",
+        context={"itemIndex": 0, "request": {"body": {"lines": lines}}},
+    )
+    bundle = node("Bundle", type="n8n-nodes-base.aggregate", parameters={"aggregate": "aggregateAllItemData"})
+    order = node("Order", type=HTTP, parameters={"jsonBody": "={{ JSON.stringify({ lines: $json.lines }) }}"})
+    boxes = node("Boxes", "return $input.all().map(i => ({ json: { sku: i.json.sku, qty: Math.floor(i.json.n) } }));")
+    runs = {
+        "Rows": [run(items({"sku": "a", "n": 2.5}, {"sku": "b", "n": 0.5}))],
+        "Boxes": [run(items(*lines), after="Rows")],
+        "Bundle": [run([item({"lines": lines}, [{"item": 0}, {"item": 1}])], after="Boxes")],
+        "Order": [failed],
+    }
+    ways = {"Rows": [["Boxes"]], "Boxes": [["Bundle"]], "Bundle": [["Order"]]}
+    report = told(runs, bundle, order, boxes, connections=links(**ways))
+
+    assert report["values"][0].startswith("lines.1.qty is 0 (number), made in 'Boxes' by qty: Math.floor(i.json.n)")

@@ -48,6 +48,8 @@ _SETTINGS: Final = {
 _UNREAD = re.compile(
     r"(?:Invalid or u|U)nexpected (?:token|identifier|end of input|strict)|missing \)|Invalid left-hand"
 )
+# n8n puts the code behind this, and tells the line that it could not read with all of that before it.
+_WRAPPER: Final = "VmCodeWrapper() {"
 # n8n writes it so.
 _NO_OUTPUT = re.compile(r"ou?t?put (-?\d{1,9}) is not allowed")
 
@@ -132,9 +134,11 @@ def own_fault(failure: Failure) -> Cause | None:
         return _mistake(failure, "its code does not return items")
     if description == "ReferenceError" or message.endswith("is not defined"):
         return _mistake(failure, f"its code uses a name that does not exist: {shortened(message, 120)}")
-    unread = failure.is_code and failure.line is None and "JSON" not in message and _UNREAD.match(message) is not None
+    wrapped, _, at = message.rpartition(_WRAPPER)
+    odd = bool(wrapped) or ("JSON" not in message and _UNREAD.match(message) is not None)
+    unread = failure.is_code and failure.line is None and odd
     if unread or (description == "SyntaxError" and JSON_FAILED.search(message) is None):
-        return _mistake(failure, f"its code cannot be read: {shortened(message, 120)}")
+        return _mistake(failure, f"its code cannot be read: {shortened(at, 120)}")
     if message == "invalid syntax" and not failure.is_code:
         return _mistake(failure, f"one of its expressions cannot be read{_closed_early(failure)}")
     if (known := next((told for words, told in _SETTINGS.items() if words in message), None)) is not None:
