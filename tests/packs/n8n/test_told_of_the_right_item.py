@@ -1,43 +1,13 @@
 """Facts are told of the item that was really read: of the right output, round, workflow, field and name."""
 
-from typing import Any
-
 import pytest
 
 from dogubako.packs.n8n.diagnosis.report import Diagnosis
 
+from .branches import FILTER, FORK, HTTP, LOOP, fields, from_output, links, told
 from .made import JsonObject, as_read, cause_told, failed_run, item, items, made, node, run
 
-FILTER = "n8n-nodes-base.filter"
-FORK = "n8n-nodes-base.if"
-HTTP = "n8n-nodes-base.httpRequest"
-LOOP = "n8n-nodes-base.splitInBatches"
-SET = "n8n-nodes-base.set"
 NO_ITEM = "Cannot read properties of undefined (reading 'json') [line 1]"
-
-
-def links(**targets: list[list[str]]) -> JsonObject:
-    """Connections: for each node the nodes behind each of its outputs."""
-    return {
-        name: {"main": [[{"node": one, "type": "main", "index": 0} for one in output] for output in outputs]}
-        for name, outputs in targets.items()
-    }
-
-
-def told(runs: JsonObject, *nodes: JsonObject, connections: JsonObject, **options: Any) -> JsonObject:
-    execution = made(runs, *nodes, **options)
-    execution["workflowData"]["connections"] = connections
-    return Diagnosis(as_read(execution)).report()
-
-
-def fields(name: str, values: JsonObject, **more: Any) -> JsonObject:
-    rows = [{"name": key, "value": value, "type": "string"} for key, value in values.items()]
-    parameters = {"assignments": {"assignments": rows}, "includeOtherFields": True}
-    return node(name, type=SET, parameters=parameters, **more)
-
-
-def from_output(name: str, output: int, round_number: int = 0) -> list[JsonObject | str | None]:
-    return [{"previousNode": name, "previousNodeOutput": output, "previousNodeRun": round_number}]
 
 
 @pytest.mark.parametrize("read", ["first()", "all()[0]", "last()"])
@@ -231,127 +201,3 @@ def test_names_that_are_declared_together_are_not_mixed_up() -> None:
     assert cause_told(report)["nodeName"] == "Label"
     assert "the item comes from 'Ship'" in report["explanation"]
     assert report["values"] == ["carrier.name is not there; the item comes from 'Ship' and has id, address"]
-
-
-def compared(field: str, literal: str) -> JsonObject:
-    operator = {"type": "string", "operation": "equals"}
-    one = {"leftValue": f"={{{{ $json.{field} }}}}", "rightValue": literal, "operator": operator}
-    return {"conditions": {"conditions": [one], "combinator": "and"}}
-
-
-@pytest.mark.parametrize(
-    ("literal", "named"),
-    [
-        pytest.param("aproved", "Approved?", id="a letter is missing"),
-        pytest.param("rejected", "Letter", id="another word"),
-        pytest.param("approved2", "Letter", id="a number may be another thing"),
-    ],
-)
-def test_a_branch_that_compares_with_a_misspelt_word_is_told(literal: str, named: str) -> None:
-    rows = items({"case": 1, "state": "approved"}, {"case": 2, "state": "approved"})
-    runs = {
-        "Cases": [run(rows)],
-        "Approved?": [run([], rows, after="Cases")],
-        "Both": [run(rows, after=from_output("Approved?", 1))],
-        "Letter": [failed_run("Node 'Fee' hasn't been executed", after="Both")],
-    }
-    fork = node("Approved?", type=FORK, parameters=compared("state", literal))
-    letter = node("Letter", "return [{ json: { fee: $('Fee').first().json.fee } }];")
-    ways = {"Cases": [["Approved?"]], "Approved?": [["Fee"], ["Both"]], "Fee": [["Both"]], "Both": [["Letter"]]}
-    report = told(runs, fork, letter, node("Fee"), connections=links(**ways))
-
-    assert "origin" not in report
-    assert report["noticed"]["nodeName"] == named
-    assert ("differ in one letter" in report["explanation"]) is (named == "Approved?")
-
-
-@pytest.mark.parametrize(("other", "noticed"), [("b@x.y", True), ("a@x.y", False)])
-def test_items_that_are_dropped_as_duplicates_and_differ_are_told(other: str, noticed: bool) -> None:
-    rows: list[JsonObject] = [
-        {"mail": "a@x.y", "city": "Lund"},
-        {"mail": other, "city": "Lund"},
-        {"mail": "c", "city": "Y"},
-    ]
-    runs = {
-        "People": [run(items(*rows))],
-        "Once": [run([item(rows[0], 0), item(rows[2], 2)], after="People")],
-        "Send": [run(items({"sent": 1}, {"sent": 2}), after="Once")],
-    }
-    once = node("Once", type="n8n-nodes-base.removeDuplicates", parameters={"fieldsToCompare": "city"})
-    ways = {"People": [["Once"]], "Once": [["Send"]]}
-    report = told(runs, once, connections=links(**ways), status="success")
-
-    assert ("noticed" in report) is noticed
-    if noticed:
-        assert "it dropped 1 of 3 items as duplicates by city, and they differ in mail" in report["explanation"]
-
-
-def test_a_value_that_a_service_refuses_is_told_with_the_node_that_made_it() -> None:
-    sent = {"to": "nobody", "text": "Hello"}
-    failed = failed_run(
-        "Bad request",
-        after="Fill",
-        httpCode="400",
-        description="recipient 'nobody' is not valid",
-        context={"itemIndex": 0, "request": {"body": sent}},
-    )
-    body = "={{ JSON.stringify({ to: $json.address, text: $json.words }) }}"
-    runs = {
-        "People": [run(items({"mail": "", "words": "Hello"}))],
-        "Fill": [run(items({"mail": "", "words": "Hello", "address": "nobody"}), after="People")],
-        "Send": [failed],
-    }
-    send = node("Send", type=HTTP, parameters={"jsonBody": body})
-    fill = fields("Fill", {"address": "={{ $json.mail || 'nobody' }}"})
-    report = told(runs, fill, send, connections=links(People=[["Fill"]], Fill=[["Send"]]))
-
-    assert "it sends to as \"nobody\" (string), made from address, from 'Fill'" in report["explanation"]
-    assert "No earlier cause" not in report["explanation"]
-
-
-@pytest.mark.parametrize(("mode", "claimed"), [("once", True), ("each", False)])
-def test_a_workflow_that_does_not_exist_is_told_by_its_id(mode: str, claimed: bool) -> None:
-    called = {"__rl": True, "mode": "id", "value": "gone123"}
-    call = node("Call", type="n8n-nodes-base.executeWorkflow", parameters={"workflowId": called, "mode": mode})
-    runs = {"Jobs": [run(items({"j": 1}))], "Call": [failed_run("Workflow does not exist.", after="Jobs")]}
-    report = told(runs, call, connections=links(Jobs=[["Call"]]))
-
-    assert ("origin" in report) is claimed
-    assert "gone123" in report["explanation"]
-
-
-def test_code_that_n8n_could_not_read_is_told_without_its_wrapper() -> None:
-    line = "const seats = $input.all().map(i => ({ json: { ...i.json, seat: 1 });"
-    wrapped = "{} }; Object.getPrototypeOf = () => ({}); module.exports = async function VmCodeWrapper() {"
-    runs = {
-        "Rows": [run(items({"s": 1}))],
-        "Seats": [failed_run(f"{wrapped}{line}", after="Rows", description="globalThis.global = globalThis")],
-    }
-    report = told(runs, node("Seats", f"{line}\nreturn seats;"), connections=links(Rows=[["Seats"]]))
-
-    assert report["origin"]["nodeName"] == "Seats"
-    assert report["origin"]["problem"].startswith("its code cannot be read: const seats = ")
-
-
-def test_an_element_of_a_list_that_a_service_names_is_told_with_who_made_it() -> None:
-    lines = [{"sku": "a", "qty": 2}, {"sku": "b", "qty": 0}]
-    failed = failed_run(
-        "Your request is invalid",
-        after="Bundle",
-        httpCode="422",
-        description="lines[1].qty must be at least 1",
-        context={"itemIndex": 0, "request": {"body": {"lines": lines}}},
-    )
-    bundle = node("Bundle", type="n8n-nodes-base.aggregate", parameters={"aggregate": "aggregateAllItemData"})
-    order = node("Order", type=HTTP, parameters={"jsonBody": "={{ JSON.stringify({ lines: $json.lines }) }}"})
-    boxes = node("Boxes", "return $input.all().map(i => ({ json: { sku: i.json.sku, qty: Math.floor(i.json.n) } }));")
-    runs = {
-        "Rows": [run(items({"sku": "a", "n": 2.5}, {"sku": "b", "n": 0.5}))],
-        "Boxes": [run(items(*lines), after="Rows")],
-        "Bundle": [run([item({"lines": lines}, [{"item": 0}, {"item": 1}])], after="Boxes")],
-        "Order": [failed],
-    }
-    ways = {"Rows": [["Boxes"]], "Boxes": [["Bundle"]], "Bundle": [["Order"]]}
-    report = told(runs, bundle, order, boxes, connections=links(**ways))
-
-    assert report["values"][0].startswith("lines.1.qty is 0 (number), made in 'Boxes' by qty: Math.floor(i.json.n)")

@@ -1,6 +1,7 @@
 """Rules for executions that count as a success: items that left the flow without a word, or that came incomplete."""
 
 from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.flow_rules import (
@@ -12,6 +13,7 @@ from dogubako.packs.n8n.diagnosis.flow_rules import (
     unpaired_keys,
 )
 from dogubako.packs.n8n.diagnosis.names import CODE_TYPES
+from dogubako.packs.n8n.diagnosis.references import references
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.trace import shown_value
 from dogubako.packs.n8n.formatters.flow import Place
@@ -146,6 +148,26 @@ def runs_for_each_branch(scene: Scene) -> Cause | None:
         problem = f"it ran {len(runs)} times, once for the items of each of {nodes}; a Merge before it would join them"
         return Cause(node=name, problem=problem, certain=False)
     return None
+
+
+def last_round_read(scene: Scene) -> Cause | None:
+    """A node behind a loop that reads all items of a node in it: n8n gives those of the last round."""
+    for at in scene.runs:
+        looped = at.node in scene.leading_from(at.node, itself=True)
+        for reference in references(scene.settings.get(at.node, {})) if not looped else ():
+            name, runs = reference.node or "", scene.execution.runs.get(reference.node or "", [])
+            if reference.pick != "all" or len(runs) < 2 or name not in scene.leading_from(name, itself=True):
+                continue
+            rounds = [[scene.json(one) for one in _round(scene, name, number)] for number in range(len(runs))]
+            if any(one and one != rounds[-1] for one in rounds[:-1]):
+                problem = f"it reads all items of '{name}', which are those of the last of its {len(runs)} rounds"
+                return Cause(node=at.node, problem=problem, certain=False)
+    return None
+
+
+def _round(scene: Scene, name: str, number: int) -> list[Place]:
+    at = RunPlace(node=name, index=number, run=scene.execution.runs[name][number])
+    return list(islice(scene.outputs(at), _MOST_ITEMS))
 
 
 def nothing_matched(scene: Scene) -> Cause | None:

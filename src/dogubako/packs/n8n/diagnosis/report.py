@@ -5,7 +5,12 @@ from dataclasses import replace
 from typing import Any, Final
 
 from dogubako.contract.output import Guidance, example_call
-from dogubako.packs.n8n.diagnosis.dropped_rules import DROPPED_RULES, duplicates_dropped, runs_for_each_branch
+from dogubako.packs.n8n.diagnosis.dropped_rules import (
+    DROPPED_RULES,
+    duplicates_dropped,
+    last_round_read,
+    runs_for_each_branch,
+)
 from dogubako.packs.n8n.diagnosis.explanations import cut, failure_words, is_handled, success_words
 from dogubako.packs.n8n.diagnosis.failure_rules import cause_of, error_behind
 from dogubako.packs.n8n.diagnosis.failures import Failure, failure_of, failure_of_item
@@ -32,7 +37,15 @@ _ITEM_TOKENS: Final = 400
 _PATH_END: Final = 8
 _MOST_OTHERS: Final = 2
 # What is only there to be looked at comes last.
-_LAST_RULES: Final = (switched_off, few_left, duplicates_dropped, fallback_taken, last_is_empty, runs_for_each_branch)
+_LAST_RULES: Final = (
+    switched_off,
+    few_left,
+    duplicates_dropped,
+    last_round_read,
+    fallback_taken,
+    last_is_empty,
+    runs_for_each_branch,
+)
 _QUIET_RULES: Final = (
     repaired_json,
     *TEXT_RULES,
