@@ -87,7 +87,8 @@ fourth hand, in four batches: the first score is of the rules before. Mended by 
 right in 15 of 20 with 1 misleading, the third in 16 of 20 with none, the fourth in 24 of 26 with none. The eighth
 ones were written by who mended them, with the rules in sight, against claims without proof; the rules before the
 seventh were right in 85 of them, and misleading in 4. The ninth ones are of a fifth hand, who judged the answers when
-the eighth were being mended: the first score is of the claims with proof. What each set showed was mended by kind
+the eighth were being mended: the first score is of the claims with proof. The tenth ones are of a sixth hand, who
+judged by reading what an agent would do when the ninth were mended. What each set showed was mended by kind
 afterwards, so its score *at first contact*, which is not changed any more, is the one that tells how the rules do on
 workflows that nobody has seen; where n8n did something else than the author of a case expected, the case was
 corrected, and the first score left as it was. *Right* means that the guilty node is named and the evidence said;
@@ -133,6 +134,7 @@ _FIRST_CONTACT: Final = {
     "seventh": (73, 11, 2),
     "eighth": (94, 13, 2),
     "ninth": (108, 6, 7),
+    "tenth": (106, 12, 5),
 }
 _KIND_COLUMNS: Final = ("kind of fault", "right (tuning)", "right (checking)", "misleading")
 

@@ -26,6 +26,7 @@ Half = Literal[
     "seventh",
     "eighth",
     "ninth",
+    "tenth",
 ]
 Role = Literal["source", "culprit", "victim", "merge"]
 

@@ -29,6 +29,7 @@ from .seventh_cases import seventh_cases
 from .shapes import Case, cases
 from .sixth_cases import sixth_cases
 from .strange_cases import strange_cases
+from .tenth_cases import tenth_cases
 from .third_cases import third_cases
 from .unseen_failing import unseen_failing_cases
 from .unseen_quiet import unseen_quiet_cases
@@ -54,9 +55,10 @@ HALVES: Final[tuple[Half, ...]] = (
     "seventh",
     "eighth",
     "ninth",
+    "tenth",
 )
 # These were recorded elsewhere, and are not run again.
-TAKEN: Final = frozenset({"strange", "outside", "seventh", "eighth", "ninth"})
+TAKEN: Final = frozenset({"strange", "outside", "seventh", "eighth", "ninth", "tenth"})
 _FOLDER: Final = Path(__file__).parent / "recordings"
 # Stacks tell of the machine; the rest is of no use to a diagnosis.
 _LEFT_OUT: Final = frozenset(
@@ -79,6 +81,7 @@ _BY_HAND: Final[Mapping[Half, Callable[[], Iterator[Case]]]] = {
     "seventh": seventh_cases,
     "eighth": eighth_cases,
     "ninth": ninth_cases,
+    "tenth": tenth_cases,
 }
 
 Json = dict[str, Any]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
+from dogubako.packs.n8n.formatters.facts import item_error
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import shortened
 
@@ -23,6 +24,10 @@ def odd_answer(scene: Scene, path: tuple[str, ...], walk: list[Place]) -> Cause 
     data = scene.json(place) if place is not None else None
     # Who reads the error itself expects one.
     if place is None or not isinstance(data, Mapping) or path[0] == "error":
+        return None
+    node = scene.nodes.get(place.node)
+    if node is not None and node.on_error == "continueErrorOutput" and item_error(scene.item(place)) is not None:
+        # It is no answer.
         return None
     if not _is_as_it_came(scene, walk[0], place):
         return None

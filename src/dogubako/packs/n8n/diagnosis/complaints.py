@@ -43,6 +43,7 @@ _NOT_WRONG = re.compile(
     r"|additional propert|extra fields",
     re.IGNORECASE,
 )
+_IN_QUOTES = re.compile(r"(?<!\w)['\"`‘“]([^'\"`‘’“”\n]{1,100}+)['\"`’”](?!\w)")
 _KEY = re.compile(r"['\"]([^'\"\n]{1,100}+)['\"]\s*+:|(?<![\w$.?])([^\W\d][\w$]{0,100}+)\s*+:")
 _MISSED = re.compile(r"is required|is missing|are required|missing (?:field|param|required)|必須|fehlt", re.IGNORECASE)
 _NOTHING: Final[tuple[Any, ...]] = (None, "", "undefined", "null", "NaN", [], {})
@@ -81,6 +82,8 @@ def complained_about(failure: Failure, words: str) -> Cause | None:
     if failure.http_code not in _ABOUT_DATA:
         return None
     names, sure = _named(failure)
+    if (quoted := _quoted(failure, names)) is not None:
+        return _quoting(failure, quoted, words)
     found = {name: written for name in names if (written := _written(failure, name)) is not None}
     if len(found) != 1:
         return _several(failure, list(found), words)
@@ -108,6 +111,38 @@ def complained_about(failure: Failure, words: str) -> Cause | None:
         return None
     made = _made_from(failure, list(read.values()))
     return Cause(node=failure.node, problem=f"it sends {name} as {shown_value(value)}{made}, {tail}")
+
+
+def _quoted(failure: Failure, names: list[str]) -> str | None:
+    """The one field that was sent with a value which the answer quotes, if the answer names other fields in data."""
+    body = sent_body(failure)
+    held = [str(key) for key in body] if isinstance(body, Mapping) else []
+    meant = _values_quoted(failure, body) if isinstance(body, Mapping) else []
+    others = [name for name in names if name in held]
+    return meant[0] if len(meant) == 1 and others and meant[0] not in others else None
+
+
+def _values_quoted(failure: Failure, body: Mapping[str, Any]) -> list[str]:
+    """The fields that were sent with a value which the answer quotes."""
+    told = [told_by(text) for text in islice(answers(failure), _MOST_ANSWERS)]
+    said = {
+        one for data in told for text in islice(_sentences(data), _MOST_ANSWERS) for one in _IN_QUOTES.findall(text)
+    }
+    held = {str(key): str(value) for key, value in list(body.items())[:_MOST_KEYS]}
+    return [key for key, value in held.items() if value in said and value not in held]
+
+
+def _quoting(failure: Failure, name: str, words: str) -> Cause:
+    """The field whose value the service quotes, and who made it."""
+    shown = shown_value(_sent(failure, name))
+    reference = next(iter(references_in(_written(failure, name) or "")), None)
+    place = next(iter(failure.read(reference)), None) if reference is not None else None
+    maker = (
+        f", from '{failure.trace(reference, place, '').node}'" if reference is not None and place is not None else ""
+    )
+    return Cause(
+        node=failure.node, problem=f"it sends {name} as {shown}{maker}, a value that the service quotes: {words}"
+    )
 
 
 def _is_there(failure: Failure, name: str) -> bool:
@@ -159,8 +194,10 @@ def sent_as(failure: Failure) -> str:
     texts_said = [text[:LONGEST_ANSWER].casefold() for text in islice(answers(failure), _MOST_ANSWERS)]
     said = {word for text in texts_said for word in re.findall(r"[\w$]+", text)}
     login = failure.http_code in ("401", "403")
-    found = [*_headers(failure)] if login else []
-    found += [one for one in _sent_fields(failure) if one[0].casefold() in said]
+    found = [*rows(failure, "headerParameters")] if login else []
+    body = {} if login else sent_body(failure)
+    quoted = _values_quoted(failure, body) if isinstance(body, Mapping) else []
+    found += [one for one in _sent_fields(failure) if one[0].casefold() in said or one[0] in quoted]
     told = []
     for name, written in found[:_MOST_SHOWN]:
         for one in references_in(written)[:1]:
@@ -169,10 +206,6 @@ def sent_as(failure: Failure) -> str:
                 made = f", made from {one.written}" if one.written != name else ""
                 told.append(f"{name}{shown}{made}, from '{_first_having(failure.scene, place, one.names).node}'")
     return f"; it sends {' and '.join(told)}" if told else ""
-
-
-def _headers(failure: Failure) -> Iterator[tuple[str, str]]:
-    return rows(failure, "headerParameters")
 
 
 def _sent_fields(failure: Failure) -> Iterator[tuple[str, str]]:

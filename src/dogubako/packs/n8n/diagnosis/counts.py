@@ -4,6 +4,7 @@ from typing import Final
 
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
+from dogubako.packs.n8n.formatters.flow import output_items
 from dogubako.packs.n8n.models import Run
 
 _LONGEST_WALK: Final = 200
@@ -16,7 +17,9 @@ def too_few(failure: Failure, node: str, told: str) -> Cause:
     scene = failure.scene
     if node:
         runs = scene.execution.runs.get(node, [])
-        count, dropped = (runs[-1].items_out, dropped_before(scene, runs[-1])) if runs else (0, None)
+        number = scene.output_read(node, failure.run)
+        count = len(output_items(scene.execution, node, len(runs) - 1, number))
+        dropped = dropped_before(scene, runs[-1]) if runs else None
         what = f"'{node}' gave out {count} items"
     else:
         count, dropped = scene.execution.items_given_to(failure.run), dropped_before(scene, failure.run)

@@ -10,6 +10,7 @@ from dogubako.packs.n8n.diagnosis.code_rules import read_from_nothing, refused_b
 from dogubako.packs.n8n.diagnosis.counts import too_few
 from dogubako.packs.n8n.diagnosis.failures import OF_NOTHING, Failure
 from dogubako.packs.n8n.diagnosis.file_rules import FILE_RULES
+from dogubako.packs.n8n.diagnosis.flow_rules import way_of
 from dogubako.packs.n8n.diagnosis.format_rules import FORMAT_RULES, parsed_and_caught
 from dogubako.packs.n8n.diagnosis.methods import METHODS, without_method
 from dogubako.packs.n8n.diagnosis.references import Reference, Step, references_in
@@ -17,6 +18,7 @@ from dogubako.packs.n8n.diagnosis.replay_rules import failed_again, thrown_again
 from dogubako.packs.n8n.diagnosis.scene import Cause, conditions_of
 from dogubako.packs.n8n.diagnosis.searches import found_nothing, reduced_nothing
 from dogubako.packs.n8n.diagnosis.trace import is_numeric, shown_value, trace_missing, trace_type, type_name
+from dogubako.packs.n8n.formatters.flow import output_items
 from dogubako.packs.n8n.formatters.truncation import is_absent
 
 _DESTRUCTURED = re.compile(r"Cannot destructure property '([^']+)' of '([^']+)'")
@@ -231,6 +233,23 @@ def too_few_items(failure: Failure) -> Cause | None:
     return None
 
 
+def read_empty(failure: Failure) -> Cause | None:
+    """Another node of which an item is read, and that gave out none by the output that is read."""
+    message, scene = OF_NOTHING.search(failure.message), failure.scene
+    if message is None or message[1] != "json":
+        return None
+    for reference in failure.on_line():
+        name = reference.node or ""
+        runs = scene.execution.runs.get(name, [])
+        output = scene.output_read(name, failure.run) if reference.output is None else reference.output
+        if runs and not failure.read(reference) and not output_items(scene.execution, name, len(runs) - 1, output):
+            by = f" to {way_of(scene, name, output)}" if scene.kind(name) in ("if", "switch") else ""
+            given = scene.execution.items_given_to(runs[-1])
+            problem = f"it reads an item of '{name}', which received {given} items and gave out none{by}"
+            return Cause(node=failure.node, problem=problem)
+    return None
+
+
 def got_nothing(failure: Failure) -> Cause | None:
     """A node that says that it got nothing, if only one of its expressions found nothing."""
     if _GOT_NOTHING.search(failure.message) is None or (failure.is_code and "throw" in failure.code):
@@ -248,6 +267,7 @@ THROWN_RULES: Final[tuple[Callable[[Failure], Cause | None], ...]] = (
 )
 
 DATA_RULES: Final[tuple[Callable[[Failure], Cause | None], ...]] = (
+    read_empty,
     failed_again,
     value_missing,
     wrong_kind,

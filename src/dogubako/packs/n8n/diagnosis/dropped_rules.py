@@ -1,6 +1,7 @@
 """Rules for executions that count as a success: items that left the flow without a word, or that came incomplete."""
 
 from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.flow_rules import (
@@ -12,10 +13,11 @@ from dogubako.packs.n8n.diagnosis.flow_rules import (
     unpaired_keys,
 )
 from dogubako.packs.n8n.diagnosis.names import CODE_TYPES
+from dogubako.packs.n8n.diagnosis.references import references
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.trace import shown_value
 from dogubako.packs.n8n.formatters.flow import Place
-from dogubako.packs.n8n.formatters.truncation import is_absent
+from dogubako.packs.n8n.formatters.truncation import is_absent, value_at
 
 _MOST_ITEMS: Final = 200
 _MOST_SHOWN: Final = 3
@@ -68,6 +70,35 @@ def compared_by_nothing(scene: Scene) -> Cause | None:
     return None
 
 
+def duplicates_dropped(scene: Scene) -> Cause | None:
+    """A Remove Duplicates node that dropped items which differ in fields that it does not compare."""
+    for at in scene.first_runs:
+        settings = scene.settings.get(at.node, {}) if scene.kind(at.node) == "removeDuplicates" else {}
+        fields = [one.strip() for one in str(settings.get("fieldsToCompare") or "").split(",") if one.strip()]
+        places = scene.input_places(at.run)[: _MOST_ITEMS + 1] if fields else []
+        kept = [scene.json(place) for place in scene.outputs(at)]
+        lost = [place for place in places if scene.json(place) not in kept]
+        if not lost or not kept or len(places) > _MOST_ITEMS:
+            continue
+        names = {name for place in lost for name in _differing(scene.json(place), kept, fields)}
+        if names:
+            count = f"{len(lost)} of {len(places)} items"
+            told = f"it dropped {count} as duplicates by {', '.join(fields)}, and they differ in"
+            problem = f"{told} {', '.join(sorted(names)[:_MOST_SHOWN])}"
+            return Cause(node=at.node, problem=problem, place=lost[0], walk=(lost[0],), certain=False)
+    return None
+
+
+def _differing(data: Any, kept: list[Any], fields: list[str]) -> list[str]:
+    """The fields in which an item differs from the one that was kept for it."""
+    paths = [tuple(name.split(".")) for name in fields]
+    for other in kept:
+        if all(value_at(data, path) == value_at(other, path) for path in paths):
+            both = isinstance(data, Mapping) and isinstance(other, Mapping)
+            return [str(key) for key in data if key in other and data[key] != other[key]] if both else []
+    return []
+
+
 def all_alike(scene: Scene) -> Cause | None:
     """Code that received items which differ, and gave out as many that are all the same."""
     for at in scene.first_runs:
@@ -117,6 +148,26 @@ def runs_for_each_branch(scene: Scene) -> Cause | None:
         problem = f"it ran {len(runs)} times, once for the items of each of {nodes}; a Merge before it would join them"
         return Cause(node=name, problem=problem, certain=False)
     return None
+
+
+def last_round_read(scene: Scene) -> Cause | None:
+    """A node behind a loop that reads all items of a node in it: n8n gives those of the last round."""
+    for at in scene.runs:
+        looped = at.node in scene.leading_from(at.node, itself=True)
+        for reference in references(scene.settings.get(at.node, {})) if not looped else ():
+            name, runs = reference.node or "", scene.execution.runs.get(reference.node or "", [])
+            if reference.pick != "all" or len(runs) < 2 or name not in scene.leading_from(name, itself=True):
+                continue
+            rounds = [[scene.json(one) for one in _round(scene, name, number)] for number in range(len(runs))]
+            if any(one and one != rounds[-1] for one in rounds[:-1]):
+                problem = f"it reads all items of '{name}', which are those of the last of its {len(runs)} rounds"
+                return Cause(node=at.node, problem=problem, certain=False)
+    return None
+
+
+def _round(scene: Scene, name: str, number: int) -> list[Place]:
+    at = RunPlace(node=name, index=number, run=scene.execution.runs[name][number])
+    return list(islice(scene.outputs(at), _MOST_ITEMS))
 
 
 def nothing_matched(scene: Scene) -> Cause | None:

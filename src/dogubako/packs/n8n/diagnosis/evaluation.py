@@ -208,6 +208,9 @@ def _call(syntax: Syntax, names: Names) -> Value:
     if callee.kind == "member":
         node = _items_of(callee.parts[0])
         if node is not None and callee.value in ("first", "last", "all", "item", "itemMatching"):
+            if node[0] is not None and arguments and callee.value != "itemMatching":
+                # It may be another output.
+                raise Unknowable
             return _picked(node[0], "item" if callee.value == "itemMatching" else str(callee.value), names)
         if callee.parts[0].kind == "name" and callee.parts[0].value in STATIC:
             return _function(f"{callee.parts[0].value}.{callee.value}", arguments, names)

@@ -1,7 +1,7 @@
 """Rules for a failure, the surest first. Each names a cause only with evidence, or says nothing."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from dogubako.packs.n8n.diagnosis.scene import Cause, conditions_of
 from dogubako.packs.n8n.diagnosis.service_rules import service_failed
 from dogubako.packs.n8n.diagnosis.spelling import near_names
 from dogubako.packs.n8n.diagnosis.trace import (
+    apart,
     shown_value,
     swallowed_before,
     trace_missing,
@@ -47,6 +48,8 @@ _SETTINGS: Final = {
 _UNREAD = re.compile(
     r"(?:Invalid or u|U)nexpected (?:token|identifier|end of input|strict)|missing \)|Invalid left-hand"
 )
+# n8n puts the code behind this, and tells the line that it could not read with all of that before it.
+_WRAPPER: Final = "VmCodeWrapper() {"
 # n8n writes it so.
 _NO_OUTPUT = re.compile(r"ou?t?put (-?\d{1,9}) is not allowed")
 
@@ -122,8 +125,7 @@ def own_fault(failure: Failure) -> Cause | None:
     if failure.kind == "stopAndError":
         return _stopped(failure)
     if failure.kind in _CALLS:
-        # Its message is of a node in the sub-workflow: nothing about this one is known.
-        return None
+        return _no_workflow(failure)
     if failure.is_thrown:
         return _own(failure, f"its code throws this itself{f' in line {failure.line}' if failure.line else ''}")
     if re.search(r"credential|not authorized|authentication", message, re.IGNORECASE):
@@ -132,9 +134,11 @@ def own_fault(failure: Failure) -> Cause | None:
         return _mistake(failure, "its code does not return items")
     if description == "ReferenceError" or message.endswith("is not defined"):
         return _mistake(failure, f"its code uses a name that does not exist: {shortened(message, 120)}")
-    unread = failure.is_code and failure.line is None and "JSON" not in message and _UNREAD.match(message) is not None
+    wrapped, _, at = message.rpartition(_WRAPPER)
+    odd = bool(wrapped) or ("JSON" not in message and _UNREAD.match(message) is not None)
+    unread = failure.is_code and failure.line is None and odd
     if unread or (description == "SyntaxError" and JSON_FAILED.search(message) is None):
-        return _mistake(failure, f"its code cannot be read: {shortened(message, 120)}")
+        return _mistake(failure, f"its code cannot be read: {shortened(at, 120)}")
     if message == "invalid syntax" and not failure.is_code:
         return _mistake(failure, f"one of its expressions cannot be read{_closed_early(failure)}")
     if (known := next((told for words, told in _SETTINGS.items() if words in message), None)) is not None:
@@ -146,6 +150,19 @@ def own_fault(failure: Failure) -> Cause | None:
     if failure.is_code and description not in LANGUAGE_ERRORS and "throw" in failure.code:
         return _own(failure, f"its code throws this itself{f' in line {failure.line}' if failure.line else ''}")
     return None
+
+
+def _no_workflow(failure: Failure) -> Cause | None:
+    """A call of a workflow that n8n does not have. Any other message is of a node in the sub-workflow.
+
+    Called for each item, this one may be of a call further down as well.
+    """
+    if not failure.plain.startswith("Workflow does not exist") or failure.child_execution is not None:
+        return None
+    named = failure.settings.get("workflowId")
+    asked = named.get("value") if isinstance(named, Mapping) else named
+    problem = f"it calls the workflow {shortened(str(asked), 80)}, which n8n does not have"
+    return Cause(node=failure.node, problem=problem, own=failure.settings.get("mode") != "each")
 
 
 def _closed_early(failure: Failure) -> str:
@@ -241,8 +258,10 @@ def error_passed_on(failure: Failure) -> Cause | None:
         return None
     if failure.raw.get("description") in ("ReferenceError", "SyntaxError") or _OWN_MISTAKE.search(failure.plain):
         return None
+    on_purpose = failure.is_thrown or failure.kind == "stopAndError"
     for place in failure.places[:1]:
-        if (cause := swallowed_before(failure.scene, place)) is not None:
+        cause = swallowed_before(failure.scene, place)
+        if cause is not None and (on_purpose or not apart(failure.scene, cause, failure.node)):
             return replace(cause, certain=False)
     return None
 

@@ -22,12 +22,14 @@ _CALLS: Final = ("executeWorkflow", "toolWorkflow")
 
 def handed_down(parent: Scene, child: Scene, cause: Cause) -> Cause | None:
     """Who in the parent made the value that the child's trigger received."""
-    place = cause.place
-    if place is None or not cause.path or child.kind(place.node) not in _CALLED:
+    place, path = cause.place, cause.path or (cause.read[1] if cause.read else ())
+    if place is None or not path or child.kind(place.node) not in _CALLED:
         return None
     caller = _caller(parent, str(child.execution.id))
     if caller is None:
         return None
+    if not cause.path:
+        return _mapped(parent, caller, path)
     received = child.json(place)
     given = [one for one in parent.input_places(caller.run) if parent.json(one) == received]
     if given:

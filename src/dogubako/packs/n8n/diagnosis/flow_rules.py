@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any, Final
 from unicodedata import combining, normalize
 
@@ -15,6 +16,8 @@ from dogubako.packs.n8n.diagnosis.trace import shown_value, trace_missing, trace
 from dogubako.packs.n8n.formatters.flow import Input, Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
+ONE_LETTER: Final = "differ in one letter"
+_SHORTEST_WORD: Final = 6
 FORKS: Final = frozenset({"if", "filter", "switch"})
 _MOST_NAMES: Final = 4
 _MOST_ITEMS: Final = 200
@@ -89,9 +92,9 @@ def one_way(scene: Scene) -> Cause | None:
 
 
 def form_differs(scene: Scene) -> Cause | None:
-    """A branch that sent all items the same way, because two values differ in nothing but their form."""
+    """A branch that sent all items the same way, because two values differ in nothing but their form or a letter."""
     cause = one_way(scene)
-    return cause if cause is not None and cause.certain else None
+    return cause if cause is not None and (cause.certain or ONE_LETTER in cause.problem) else None
 
 
 def conditions_read(settings: Mapping[str, Any]) -> list[Reference]:
@@ -228,7 +231,8 @@ def _compared(reference: Reference, value: Any, condition: Mapping[str, Any]) ->
         # Not the field is compared, but what the expression makes of it.
         told = f"it tests {shortened(str(written), 80)} by '{operation}' with {shown_value(right)}"
         return f"{told}, and {reference.written} is {shown_value(value)}"
-    return words if right in ("", None) else f"{words} with {shown_value(right)}{small_difference(value, right)}"
+    little = small_difference(value, right) or _one_letter(value, right)
+    return words if right in ("", None) else f"{words} with {shown_value(right)}{little}"
 
 
 def small_difference(value: Any, right: Any) -> str:
@@ -241,6 +245,21 @@ def small_difference(value: Any, right: Any) -> str:
     if value.strip() and _bare(value) == _bare(right):
         return f": {ONLY_FORM} accents, or characters that do not show"
     return ""
+
+
+def _one_letter(value: Any, right: Any) -> str:
+    """That two words are the same but for one letter: one of them may be misspelt."""
+    if not isinstance(value, str) or not isinstance(right, str) or min(len(value), len(right)) < _SHORTEST_WORD:
+        return ""
+    before = _same_signs(value, right)
+    after = _same_signs(value[before:][::-1], right[before:][::-1])
+    rest = [value[before : len(value) - after], right[before : len(right) - after]]
+    return f": they {ONE_LETTER}" if max(map(len, rest)) == 1 and "".join(rest).isalpha() else ""
+
+
+def _same_signs(one: str, other: str) -> int:
+    """With how many of the same signs two texts begin."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def _bare(text: str) -> str:
@@ -344,7 +363,10 @@ def field_not_there(scene: Scene) -> Cause | None:
         for hint in at.run.hints:
             named = NO_FIELD_HINT.search(hint)
             place = next(iter(scene.input_places(at.run)), None)
-            if named is None or place is None:
+            path = tuple(named[1].split(".")) if named is not None else ()
+            # n8n says so of one run.
+            held = any(not is_absent(scene.value(one, path)) for one in scene.received(at.node))
+            if named is None or place is None or held:
                 continue
             data = scene.json(place)
             near = near_names([str(key) for key in data], named[1]) if isinstance(data, Mapping) else []

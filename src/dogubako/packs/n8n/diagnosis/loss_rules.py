@@ -113,12 +113,13 @@ def fallback_taken(scene: Scene) -> Cause | None:
     """A Set node that takes its fallback for all items, because no node sets what it reads."""
     for at in scene.first_runs:
         for field, written in assigned(scene, at.node).items():
-            places = scene.input_places(at.run)[:_MOST_ITEMS] if CHOOSES_NULL.search(written) else []
+            places = scene.received(at.node) if CHOOSES_NULL.search(written) else []
             for reference in references_in(written) if places else ():
                 names = reference.names
                 if reference.node is None and names and all(is_absent(scene.value(one, names[:1])) for one in places):
                     cause = trace_missing(scene, at.node, reference, places[0], names)
-                    told = f"{field} is made from {reference.written}, which no item has: {cause.problem}"
+                    of_whom = f"; of '{cause.node}' is known: " if cause.node != at.node else ": "
+                    told = f"{field} is made from {reference.written}, which no item has{of_whom}{cause.problem}"
                     return Cause(node=at.node, problem=told, place=places[0], certain=False)
     return None
 
@@ -216,7 +217,7 @@ def misread_setting(scene: Scene) -> Cause | None:
             continue
         for reference in _read_by(scene, at):
             own = reference.node is None and not reference.called
-            places = scene.input_places(at.run)[:_MOST_ITEMS] if own else []
+            places = scene.received(at.node) if own else []
             if not places or not all(is_absent(scene.value(one, reference.names)) for one in places):
                 continue
             cause = trace_missing(scene, at.node, reference, places[0], reference.names)

@@ -319,11 +319,7 @@ def _misnamed(scene: Scene, reader: str, path: Path, near: str, walk: list[Place
     too, is right, and the reader is to blame.
     """
     other, name = (*path[:-1], near), ".".join(path)
-    having = []
-    for place in walk:
-        if is_absent(scene.value(place, other)):
-            break
-        having.append(place)
+    having = list(takewhile(lambda place: not is_absent(scene.value(place, other)), walk))
     writer = having[-1] if having else walk[0]
     written = written_names(scene, writer.node)
     given = scene.parents(writer) or scene.possible_parents(writer)
@@ -372,7 +368,11 @@ def _is_read_elsewhere(scene: Scene, path: Path, reader: str) -> bool:
 def _source(scene: Scene, walk: list[Place]) -> Place:
     """Where the item comes from: an answer from outside, or the last place that shares a field with the items after."""
     for here, before in pairwise(walk):
-        if scene.kind(here.node) in _ANSWERS or not _keys(scene.json(here)) & _keys(scene.json(before)):
+        shared = _keys(scene.json(here)) & _keys(scene.json(before))
+        if not shared or scene.kind(here.node) in _ANSWERS:
+            return here
+        reads = scene.kind(here.node) not in CODE_TYPES or _READS_INPUT.search(written_names(scene, here.node))
+        if not reads and all(scene.value(here, (key,)) != scene.value(before, (key,)) for key in shared):
             return here
     return walk[-1]
 

@@ -20,6 +20,7 @@ _MOST_VALUES: Final = 4
 _MOST_READ: Final = 4
 _MOST_SETTINGS: Final = 2
 _PLAIN_NAME = re.compile(r"[^\[\](){}'\"`]++")
+_ELEMENT_PATH = re.compile(r"(?<![\w$.])[^\W\d][\w$]{0,60}+(?:\[\d{1,4}+\]|\.\d{1,4}+)(?:\.[\w$]{1,60}+)++")
 _ASKS: Final = ("url", "queryParameters", "jsonQuery", "bodyParameters", "jsonBody", "body")
 _MOST_BESIDE: Final = 3
 _LONGEST_PAGING: Final = 240
@@ -36,11 +37,14 @@ _MOST_PATHS: Final = 2_000
 def readings(failure: Failure, at: Place | None = None) -> list[str]:
     """The values that the failing line or expressions read; in the item at which it failed, if that is known."""
     told: dict[Path, str] = {}
+    elements = list(_elements_named(failure))
     secret = {one for _, written in rows(failure, "headerParameters") for one in references_in(written)}
     for reference in (*failure.on_line(), *_sent_whole(failure)):
         places = failure.read(reference)
         places = [at] if at is not None and at in places else places
         names = reference.names[:-1] if reference.called else reference.names
+        if names and reference.node is None:
+            names = next((one for one in elements if one[: len(names)] == names), names)
         if not places or not names or ELEMENT in names or (len(places) > 1 and reference in secret):
             continue
         if any((reference.node or "", *names)[: len(known)] == known for known in told):
@@ -119,11 +123,23 @@ def _is_short(value: Any) -> bool:
 def _sent_whole(failure: Failure) -> Iterator[Reference]:
     """The fields of an item that is sent as it is, as far as the message of the service names them."""
     for place in failure.places[:1] if sends_item(failure) else ():
-        heard = (text[:_LONGEST_ANSWER] for text in islice(answers(failure), _MOST_ANSWERS))
+        heard = [text[:_LONGEST_ANSWER] for text in islice(answers(failure), _MOST_ANSWERS)]
         said = {word for text in heard for word in re.findall(r"[\w$]+", text)}
         for path in islice(plain_paths(failure.scene.json(place)), _MOST_PATHS):
-            if path[-1] in said and (len(path) < 2 or path[0] in said):
+            value = failure.scene.value(place, path)
+            quoted = isinstance(value, str) and len(value) > 1 and any(f"'{value}'" in text for text in heard)
+            if quoted or (path[-1] in said and (len(path) < 2 or path[0] in said)):
                 yield Reference(node=None, pick="item", path=tuple(Step(name) for name in path))
+
+
+def _elements_named(failure: Failure) -> Iterator[Path]:
+    """The values in lists that a service names by their path, `lines[1].qty`, and that the item has there."""
+    about_data = failure.http_code in _ABOUT_DATA and len(failure.places) == 1
+    for text in islice(answers(failure), _MOST_ANSWERS) if about_data else ():
+        for written in _ELEMENT_PATH.findall(text[:_LONGEST_ANSWER]):
+            path = tuple(re.findall(r"[^\[\].]+", written))
+            if not is_absent(failure.scene.value(failure.places[0], path)):
+                yield path
 
 
 def _reading(scene: Scene, reference: Reference, place: Place, names: Path, secret: bool) -> str:

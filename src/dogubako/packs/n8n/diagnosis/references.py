@@ -26,6 +26,9 @@ _STEP = re.compile(
 _DECLARED = re.compile(
     rf"(?<![\w$.])(?:const|let|var)\s++(?P<target>{_NAME}|\{{[^;=]{{0,400}}?\}}|\[[^;=\]]{{0,400}}+\])\s*+=(?!=)\s*+(?P<start>)"
 )
+_DECLARED_TOO = re.compile(rf",\s*+(?P<target>{_NAME}|\{{[^;=]{{0,400}}?\}}|\[[^;=\]]{{0,400}}+\])\s*+=(?![=>])\s*+")
+_MOST_TOGETHER: Final = 20
+_LONGEST_VALUE: Final = 2_000
 _FOR_OF = re.compile(
     rf"(?<![\w$.])for\s*+(?:await\s*+)?\(\s*+(?:const|let|var)\s++(?P<target>{_NAME}|\{{[^;=]{{0,400}}?\}}|\[[^;=\]]{{0,400}}+\])\s++of\s++(?P<start>)"
 )
@@ -38,6 +41,9 @@ _WHOLE = re.compile(r"[ \t]*+(?:[;,)}\n]|$)")
 _SELECTS: Final = frozenset({"filter", "sort", "slice", "reverse", "toSorted", "concat"})
 _COMMENT = re.compile(r"(?<![:'\"`\w])//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)")
 ELEMENT: Final = "[]"
+# Calls whose first argument is an output, which is kept as a step behind them.
+_OF_OUTPUT: Final = ("first", "last", "all")
+_OUTPUT: Final = "output "
 _PICKS: Final = {"first": "first", "last": "last", "item": "item", "itemMatching": "item", "all": "all", "items": "all"}
 
 
@@ -60,6 +66,8 @@ class Reference:
     path: tuple[Step, ...]
     line: int = 0
     called: bool = False
+    output: int | None = None
+    """The output of the other node, where it is named: `$('X').all(1)`."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -157,7 +165,7 @@ Aliases = dict[str, list[_Chain]]
 def _aliases(code: str) -> Aliases:
     """Names that stand for an item, a list of items or a part of one, in the order in which they are declared."""
     aliases: Aliases = {}
-    declared = [(match.end("start"), match["target"], False) for match in _DECLARED.finditer(code)]
+    declared = [(place, target, False) for place, target in declarations(code)]
     looped = [(match.end("start"), match["target"], True) for match in _FOR_OF.finditer(code)]
     callbacks = [(match.start(), _callback_target(match), True) for match in _CALLBACK.finditer(code)]
     for place, target, elements in sorted([*declared, *looped, *callbacks])[:_MOST_ALIASES]:
@@ -170,6 +178,35 @@ def _aliases(code: str) -> Aliases:
                     chain.then(((Step(ELEMENT),) if elements else ()) + path) if elements or path else chain,
                 )
     return aliases
+
+
+def declarations(code: str) -> Iterator[tuple[int, str]]:
+    """What is declared in code, with the place of its value; also behind a comma: `const a = x, b = y`."""
+    for match in _DECLARED.finditer(code):
+        yield match.end("start"), match["target"]
+        place = match.end("start")
+        for _ in range(_MOST_TOGETHER):
+            following = _DECLARED_TOO.match(code, _value_end(code, place))
+            if following is None:
+                break
+            yield following.end(), following["target"]
+            place = following.end()
+
+
+def _value_end(code: str, place: int) -> int:
+    """Where the value that begins here ends: at a comma, a semicolon or a bracket around it."""
+    depth, quote = 0, ""
+    for at in range(place, min(len(code), place + _LONGEST_VALUE)):
+        sign = code[at]
+        if quote:
+            quote = "" if sign == quote else quote
+        elif sign in "'\"`":
+            quote = sign
+        elif depth == 0 and sign in ",;)]}":
+            return at
+        else:
+            depth += (sign in "([{") - (sign in ")]}")
+    return len(code)
 
 
 def _add(aliases: Aliases, name: str, chain: _Chain) -> None:
@@ -324,6 +361,9 @@ def _steps_from(code: str, place: int, limit: int | None = None) -> tuple[tuple[
         if step["call"] is not None:
             if not steps or steps[-1].name not in _PICKS:
                 return tuple(steps), True, place
+            named = re.match(r"\s*+(\d{1,3}+)\s*+(?:,|$)", step["args"]) if steps[-1].name in _OF_OUTPUT else None
+            if named is not None:
+                steps.append(Step(f"{_OUTPUT}{named[1]}"))
         else:
             name = step["name"] or (_unquoted(step["quoted"]) if step["quoted"] else step["index"] or ELEMENT)
             steps.append(Step(name, bool(step["maybe"] or step["maybe2"])))
@@ -343,7 +383,9 @@ def _understood(chain: _Chain, line: int) -> Reference | None:
         index = next((name for name in before if name.isdecimal()), None)
         pick = f"#{index}" if index is not None else "all"
     path = chain.steps[place + 1 :]
-    return Reference(node=chain.node, pick=pick, path=path, line=line, called=chain.called) if path else None
+    output = next((int(name.removeprefix(_OUTPUT)) for name in before if name.startswith(_OUTPUT)), None)
+    told = Reference(node=chain.node, pick=pick, path=path, line=line, called=chain.called, output=output)
+    return told if path else None
 
 
 def _unquoted(text: str) -> str:

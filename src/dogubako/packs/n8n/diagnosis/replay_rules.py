@@ -10,7 +10,7 @@ from dogubako.packs.n8n.diagnosis.counts import too_few
 from dogubako.packs.n8n.diagnosis.evaluation import Read
 from dogubako.packs.n8n.diagnosis.failures import OF_NOTHING, Failure
 from dogubako.packs.n8n.diagnosis.format_rules import JSON_FAILED, parsed_already
-from dogubako.packs.n8n.diagnosis.methods import without_method
+from dogubako.packs.n8n.diagnosis.methods import METHODS, without_method
 from dogubako.packs.n8n.diagnosis.replay.interpreter import Interpreter
 from dogubako.packs.n8n.diagnosis.replay.names import NOT_REPLAYED, N8nNames, runs_for_each
 from dogubako.packs.n8n.diagnosis.replay.statements import parse_script
@@ -37,6 +37,7 @@ _MESSAGES: Final[Mapping[str, re.Pattern[str]]] = {
 }
 # Code that asks something else than its items.
 _ASKS = re.compile(r"helpers\.\w|(?<![\w$.])(?:fetch|axios|require)\b|\$getWorkflowStaticData")
+_MOST_LISTS: Final = 3
 _DESCRIBED: Final = {
     "iterable": "which is no list",
     "in": "in which no name can be looked for",
@@ -115,6 +116,9 @@ def _explained(failure: Failure, thrown: Thrown, culprit: Val) -> Cause | None:
         place, path = culprit.beside
         problem = f"it reads {path[-1]} of the item itself, but the item has it in json: .json.{path[-1]}"
         return Cause(node=failure.node, problem=problem, place=place, own=True)
+    whole = culprit.at is not None and not culprit.at[1] and isinstance(failure.scene.json(culprit.at[0]), Mapping)
+    if whole and culprit.at is not None and thrown.kind in ("function", "iterable"):
+        return _item_itself(failure, thrown, culprit.at[0])
     if not reads and culprit.beyond is None:
         if thrown.read_from and _ASKS.search(failure.code) is None:
             return None
@@ -146,6 +150,17 @@ def _explained(failure: Failure, thrown: Thrown, culprit: Val) -> Cause | None:
     )
     # The code may look for the wrong thing, or have to do without it.
     return replace(cause, certain=False)
+
+
+def _item_itself(failure: Failure, thrown: Thrown, place: Place) -> Cause:
+    """Code that takes the json of an item for a list or a text, which it never is."""
+    data = failure.scene.json(place)
+    lists = [str(key) for key, value in data.items() if isinstance(value, list)]
+    wants_list = thrown.kind == "iterable" or thrown.message in METHODS["array"]
+    where = f"; a list lies in its {' and in its '.join(lists[:_MOST_LISTS])}" if lists and wants_list else ""
+    does = f"calls {thrown.message}() on" if thrown.kind == "function" else "goes through"
+    problem = f"it {does} the json of an item itself, which is an object{where}"
+    return Cause(node=failure.node, problem=problem, place=place, walk=(place,), own=True)
 
 
 def _not_taken(failure: Failure, thrown: Thrown, read: Read) -> Cause | None:

@@ -5,13 +5,19 @@ from dataclasses import replace
 from typing import Any, Final
 
 from dogubako.contract.output import Guidance, example_call
-from dogubako.packs.n8n.diagnosis.dropped_rules import DROPPED_RULES, runs_for_each_branch
+from dogubako.packs.n8n.diagnosis.dropped_rules import (
+    DROPPED_RULES,
+    duplicates_dropped,
+    last_round_read,
+    runs_for_each_branch,
+)
 from dogubako.packs.n8n.diagnosis.explanations import cut, failure_words, is_handled, success_words
 from dogubako.packs.n8n.diagnosis.failure_rules import cause_of, error_behind
 from dogubako.packs.n8n.diagnosis.failures import Failure, failure_of, failure_of_item
 from dogubako.packs.n8n.diagnosis.families import given_back, given_values, handed_down, told_giver
 from dogubako.packs.n8n.diagnosis.flow_rules import (
     FLOW_RULES,
+    ONE_LETTER,
     ended_empty,
     form_differs,
     last_is_empty,
@@ -31,7 +37,15 @@ _ITEM_TOKENS: Final = 400
 _PATH_END: Final = 8
 _MOST_OTHERS: Final = 2
 # What is only there to be looked at comes last.
-_LAST_RULES: Final = (switched_off, few_left, fallback_taken, last_is_empty, runs_for_each_branch)
+_LAST_RULES: Final = (
+    switched_off,
+    few_left,
+    duplicates_dropped,
+    last_round_read,
+    fallback_taken,
+    last_is_empty,
+    runs_for_each_branch,
+)
 _QUIET_RULES: Final = (
     repaired_json,
     *TEXT_RULES,
@@ -243,6 +257,9 @@ class Diagnosis:
             return None
         names = list(dict.fromkeys([*(place.node for place in reversed(self.cause.walk)), self._failure.node]))
         start = names.index(self.cause.node) if self.cause.node in names else None
+        if start is None:
+            earlier = self._scene.leading_from(self.cause.node)
+            names = [name for name in names if name not in earlier or name == self._failure.node]
         path = names[start:] if start is not None else [self.cause.node, *names]
         middle = path[_PATH_END:-_PATH_END]
         return [*path[:_PATH_END], f"… [{len(middle)} more]", *path[-_PATH_END:]] if len(middle) > 1 else path
@@ -271,7 +288,11 @@ class Diagnosis:
             if owner is not self:
                 added = cause.problem.removeprefix(child.cause.problem) if child.cause is not None else ""
                 return f"{told}{_sentence(added)}" if owner is child else told
-            return f"{told} It was called with what '{self._found[1].node}' gave out: {cut(self._found[1].problem)}."
+            if cause.node == self._failure.node and child._failure is not None:
+                below = f"'{child._failure.node}' failed ({cut(child._failure.message)})"
+                filled = f"It fills the input of the {where} itself: {cut(cause.problem)}"
+                return f"'{cause.node}' failed because in its sub-workflow {below}. {filled}."
+            return f"{told} It was called with what '{cause.node}' gave out: {cut(cause.problem)}."
         return f"The {where} shows something: {child._explanation()}"
 
     def _inside_words(self) -> str:
@@ -301,7 +322,11 @@ def _known_first(failure: Failure, cause: Cause, before: list[Cause]) -> list[Ca
     """What is known to be wrong on the way of the failing item comes before a finding without proof."""
     way = {one.node for place in failure.places[:1] for one in failure.scene.walk(place)}
     # A service may complain about something else than the text that is broken.
-    sure = [one for one in before if one.certain or (one.wrong and failure.http_code is not None)]
+    sure = [
+        one
+        for one in before
+        if one.certain or ONE_LETTER in one.problem or (one.wrong and failure.http_code is not None)
+    ]
     known = next((one for one in sure if one.node in way), None)
     value = failure.scene.value(*cause.read) if cause.read is not None else None
     # A value that is there, and that the failing node does not take, is nearer than anything before it.

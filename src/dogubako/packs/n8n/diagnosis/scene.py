@@ -131,6 +131,11 @@ class Scene:
             ]
         return places
 
+    def received(self, name: str) -> list[Place]:
+        """The items that a node received, in all of its runs."""
+        runs = self.execution.runs.get(name, [])
+        return [place for run in runs[:_MOST_ITEMS] for place in self.input_places(run)][:_MOST_ITEMS]
+
     def outputs(self, at: RunPlace) -> Iterator[Place]:
         for output, items in enumerate(at.run.outputs):
             for number in range(min(len(items or ()), _MOST_ITEMS)):
@@ -173,7 +178,7 @@ class Scene:
             paired = next((one for one in self.walk(place) if one.node == reference.node), None)
             if paired is not None:
                 return [paired]
-        return self._picked(reference)
+        return self._picked(reference, run)
 
     def _own_places(self, pick: str, place: Place | None, run: Run) -> list[Place]:
         if pick == "item" and place is not None:
@@ -184,22 +189,39 @@ class Scene:
         number = 0 if pick == "first" else -1 if pick == "last" else int(pick[1:])
         return places[number : number + 1] if number >= 0 else places[-1:]
 
-    def _picked(self, reference: Reference) -> list[Place]:
-        """Items of another node, of its latest run."""
-        own = self.execution.runs.get(reference.node or "", [])
+    def _picked(self, reference: Reference, reader: Run) -> list[Place]:
+        """Items of another node, of its latest run and of one of its outputs."""
+        name = reference.node or ""
+        own = self.execution.runs.get(name, [])
         if not own:
             return []
-        places = [
-            place
-            for place in self.outputs(RunPlace(node=reference.node or "", index=len(own) - 1, run=own[-1]))
-            if place.output == 0 or not output_items(self.execution, place.node, place.run, 0)
-        ]
+        output = reference.output if reference.output is not None else self.output_read(name, reader)
+        every = self.outputs(RunPlace(node=name, index=len(own) - 1, run=own[-1]))
+        places = [place for place in every if place.output == output]
         if reference.pick == "last":
             return places[-1:]
         if reference.pick.startswith("#"):
             number = int(reference.pick[1:])
             return places[number : number + 1]
         return places if reference.pick == "all" else places[:1]
+
+    def output_read(self, name: str, reader: Run) -> int:
+        """The output of a node that a run reads by its name: the one that leads to it, else the first."""
+        direct = next((one.output for one in self.inputs(reader) if one.node == name), None)
+        if direct is not None:
+            return direct
+        waiting = [one.node for one in self.inputs(reader)]
+        seen = set(waiting)
+        while waiting:
+            target = waiting.pop(0)
+            for source, outputs in self._targets.items():
+                way = next((number for number, targets in enumerate(outputs) if target in targets), None)
+                if way is not None and source == name:
+                    return way
+                if way is not None and source not in seen:
+                    seen.add(source)
+                    waiting.append(source)
+        return 0
 
     @cached_property
     def _targets(self) -> dict[str, list[list[str]]]:

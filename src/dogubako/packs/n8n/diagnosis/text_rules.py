@@ -326,7 +326,7 @@ def _holes(written: str) -> Iterator[Reference]:
 
 
 def _always_missing(scene: Scene, at: RunPlace, reference: Reference) -> Cause | None:
-    places = scene.input_places(at.run)[:_MOST_ITEMS]
+    places = scene.received(at.node)
     if not places or not all(is_absent(scene.value(one, reference.names)) for one in places):
         return None
     path = gap(scene.json(places[0]), reference) or reference.names

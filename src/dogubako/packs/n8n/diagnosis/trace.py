@@ -45,7 +45,8 @@ def trace_missing(scene: Scene, reader: str, reference: Reference, place: Place,
 def _trace_missing(scene: Scene, reader: str, reference: Reference, place: Place, path: Path, depth: int) -> Cause:
     value = scene.value(place, path)
     # Who reads the error itself expects one.
-    if path[0] != "error" and (swallowed := swallowed_before(scene, place)) is not None:
+    swallowed = swallowed_before(scene, place) if path[0] != "error" else None
+    if swallowed is not None and not apart(scene, swallowed, reader):
         return swallowed
     if not is_absent(value):
         return trace_value(scene, place, path, "null", depth)
@@ -158,6 +159,14 @@ def swallowed_before(scene: Scene, place: Place) -> Cause | None:
     if node is None or message is None or not node.goes_on_after_errors:
         return None
     return Cause(node=at.node, problem=went_on(message), place=at, walk=tuple(walk[:count]))
+
+
+def apart(scene: Scene, swallowed: Cause, reader: str) -> bool:
+    """Whether the error left by an error output, to a node that is there for it: then it is a fact, and no cause."""
+    node = scene.nodes.get(swallowed.node)
+    if node is None or node.on_error != "continueErrorOutput":
+        return False
+    return reader not in scene.reached(scene.behind(swallowed.node, 0))
 
 
 def went_on(message: str) -> str:

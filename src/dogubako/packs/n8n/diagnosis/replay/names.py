@@ -46,7 +46,7 @@ class N8nNames:
         self, scene: Scene, at: RunPlace, place: Place | None, index: int, spend: Callable[[int], None]
     ) -> None:
         self._spend = spend
-        self._made: dict[tuple[str | None, str], Val] = {}
+        self._made: dict[tuple[str | None, str, int | None], Val] = {}
         self._scene = scene
         self._at = at
         self._place = place
@@ -90,20 +90,21 @@ class N8nNames:
         rest = {key: value for key, value in held.items() if key != "json"}
         return Val(Obj({"json": wrapped(held.get("json"), (place, ()))}, data=rest, kind="item"))
 
-    def _items(self, node: str | None, pick: str) -> Val:
-        if (node, pick) not in self._made:
-            places = self._places(node, pick)
+    def _items(self, node: str | None, pick: str, output: int | None = None) -> Val:
+        key = (node, pick, output)
+        if key not in self._made:
+            places = self._places(node, pick, output)
             self._spend(1 + len(places))
             if pick == "all":
-                self._made[node, pick] = Val(Arr([self._item(one) for one in places], None, (), node or ""))
+                self._made[key] = Val(Arr([self._item(one) for one in places], None, (), node or ""))
             else:
-                self._made[node, pick] = self._item(places[0]) if places else Val(ABSENT)
-        return self._made[node, pick]
+                self._made[key] = self._item(places[0]) if places else Val(ABSENT)
+        return self._made[key]
 
-    def _places(self, node: str | None, pick: str) -> list[Place]:
+    def _places(self, node: str | None, pick: str, output: int | None) -> list[Place]:
         if node is not None and not self._scene.execution.runs.get(node):
             raise Unknowable
-        reference = Reference(node=node, pick=pick, path=(Step("json"),))
+        reference = Reference(node=node, pick=pick, path=(Step("json"),), output=output)
         return self._scene.places_read(reference, self._place, self._at.run)
 
     def _node(self, given: list[Val], _: int) -> Val:
@@ -119,7 +120,8 @@ class N8nNames:
     def _source(self, node: str | None) -> Val:
         """`$input` or `$('Name')`."""
         fields = {
-            pick: Val(Native(lambda _, __, pick=pick: self._items(node, pick))) for pick in ("all", "first", "last")
+            pick: Val(Native(lambda given, _, pick=pick: self._items(node, pick, _output(given) if node else None)))
+            for pick in ("all", "first", "last")
         }
         fields["itemMatching"] = Val(Native(lambda given, _: self._matching(node, given)))
         if self._place is not None:
@@ -134,3 +136,12 @@ class N8nNames:
         reference = Reference(node=node, pick="item", path=(Step("json"),))
         found = self._scene.places_read(reference, places[index], self._at.run)
         return self._item(found[0]) if found else Val(ABSENT)
+
+
+def _output(given: list[Val]) -> int | None:
+    """The output that a call names; which run it names beside it is not followed."""
+    if not given:
+        return None
+    if len(given) > 1 or not isinstance(given[0].value, int):
+        raise Unknowable
+    return given[0].value
