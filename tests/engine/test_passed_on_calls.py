@@ -1,6 +1,5 @@
 """Calls that one tool makes of another, where something goes wrong on the way."""
 
-
 from dogubako import tool
 from dogubako.contract.call import ToolCall
 from dogubako.contract.errors import ValidationError
