@@ -27,12 +27,11 @@ def without_collection() -> Iterator[None]:
 def settle() -> None:
     """Prepare for a long run: the garbage collector ignores objects that live as long as the server.
 
-    So a full collection takes milliseconds, and can run often enough to free cycles early. New objects are looked at
-    seldom: while hundreds of calls wait, each look finds all of theirs alive.
+    So a full collection takes milliseconds, and can run often enough to free cycles early.
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 2, 5)
+    gc.set_threshold(10_000, 10, 5)
     return_large_blocks()
 
 
