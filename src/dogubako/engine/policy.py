@@ -69,18 +69,13 @@ class Place(Protocol):
     def __exit__(self, *_: object) -> None: ...
 
 
-class _NoLimit:
-    """The place of callers without a limit."""
+class _NoLimit(nullcontext[None]):
+    """The place of callers without a limit, here and among all processes."""
 
     def check(self) -> None: ...
 
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, *_: object) -> None: ...
-
 
 NO_LIMIT: Final = _NoLimit()
-_NO_SHARED_LIMIT: Final = nullcontext()
 
 
 class Concurrency(Protocol):
@@ -309,7 +304,7 @@ class Policy:
     def shared_place(self, call: ToolCall) -> AbstractAsyncContextManager[None]:
         """A place among the running calls of all processes, besides the one in this process."""
         if self._shared_concurrency is None or call.within is not None or call.task is not None:
-            return _NO_SHARED_LIMIT
+            return NO_LIMIT
         return self._shared_concurrency.place(call.caller.identity)
 
     def missing_scope(self, entry: ToolRegistryEntry, caller: Caller) -> AuthorizationError | None:
