@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -94,21 +94,31 @@ class Contests:
         self._results.compare(found.get(names[0]), found.get(names[1]), at_least=0.95)
 
     def workers(self) -> None:
+        """Workers are there to use several cores: nothing is pinned, and all share what the machine has."""
         names = f"{who.OURS} with two workers", f"{who.OURS} with one"
         two = who.ours_over_http(self._machine, who.MODERN, name=names[0], more=("--workers", "2"))
         one = who.ours_over_http(self._machine, who.MODERN, name=names[1])
-        found = self._http(WORKERS, [two, one], "calls/s", lambda load: load.per_second)
+        unpinned = replace(self._machine, cores=None)
+        found = self._http(WORKERS, [two, one], "calls/s", lambda load: load.per_second, machine=unpinned)
         self._results.compare(found.get(names[0]), found.get(names[1]), at_most=1.1)
 
     def waiting(self) -> None:
-        """256 callers of a tool that waits for a service, beside 16 of one that does not. A refusal fails the run."""
-        names = f"{who.OURS}, 256 connections", f"{who.OURS}, echo"
+        """256 callers of a tool that waits for a service. A refusal fails the run.
+
+        Such a server idles between calls, which alone makes each of them cost more. So the calls that it is judged by
+        are `echo` by as many callers, who wait for as long themselves. Beside it stands `echo` as fast as it can.
+        """
+        names = f"{who.OURS}, 256 connections", f"{who.OURS}, echo as often", f"{who.OURS}, echo, busy"
         tools = self._machine.scratch / "waiting.py"
         tools.write_text(_WAITING_TOOLS_FILE)
+        often = self._machine.new_folder("script") / "as-often.lua"
+        often.write_text(f"{who.MODERN.read_text()}\nfunction delay() return 50 end\n")
         slow = who.ours_over_http(self._machine, who.MODERN, name=names[0], tools=tools, connections=256)
-        echo = who.ours_over_http(self._machine, who.MODERN, name=names[1])
-        found = self._http(WAITING, [slow, echo], "calls/s", lambda load: load.per_second)
+        echo = who.ours_over_http(self._machine, often, name=names[1], connections=256)
+        busy = who.ours_over_http(self._machine, who.MODERN, name=names[2])
+        found = self._http(WAITING, [slow, echo, busy], "calls/s", lambda load: load.per_second)
         self._results.compare(found.get(names[0]), found.get(names[1]), at_most=1.3)
+        self._results.compare(found.get(names[0]), found.get(names[2]))
 
     def memory(self) -> None:
         """An idle process over stdio that has listed its tools, and has not searched."""
@@ -172,13 +182,15 @@ class Contests:
         unit: str,
         seen: Callable[[Load], float],
         rounds: int | None = None,
+        *,
+        machine: Machine | None = None,
     ) -> Samples:
         """All servers run during the whole contest; those whose turn it is not are idle."""
         with ExitStack() as stack:
             turns: dict[str, HttpTurn] = {}
             for server in servers:
                 with self._failure_noted():
-                    turns[server.name] = self._warmed_up(server, stack, seen)
+                    turns[server.name] = self._warmed_up(server, stack, seen, machine or self._machine)
             found = self._rounds(contest, turns, unit, rounds or self._effort.rounds)
             for server in servers:
                 if server.log is not None and server.name in found:
@@ -186,16 +198,18 @@ class Contests:
                         turns[server.name].check_log(server.log)
             return found
 
-    def _warmed_up(self, server: who.HttpContender, stack: ExitStack, seen: Callable[[Load], float]) -> HttpTurn:
-        process, port = stack.enter_context(serving(self._machine, server))
+    def _warmed_up(
+        self, server: who.HttpContender, stack: ExitStack, seen: Callable[[Load], float], machine: Machine
+    ) -> HttpTurn:
+        process, port = stack.enter_context(serving(machine, server))
         target = Target(
             name=server.name, port=port, path=server.path, script=server.script, connections=server.connections
         )
         if server.shakes_hands:
-            target = shake_hands(target, self._machine.scratch)
+            target = shake_hands(target, machine.scratch)
         verify(target)
-        run_wrk(self._machine, target, 1)
-        return HttpTurn(self._machine, process, target, self._effort.seconds, seen)
+        run_wrk(machine, target, 1)
+        return HttpTurn(machine, process, target, self._effort.seconds, seen)
 
     def _rounds(self, contest: str, turns: Mapping[str, Turn], unit: str, rounds: int) -> Samples:
         readings: dict[str, list[Reading]] = {name: [] for name in turns}

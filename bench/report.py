@@ -63,8 +63,10 @@ processor time of our server for each megabyte of JSON that the services send.
 - Cold start: from starting the process to the answer to `tools/list`, {cold_starts} starts each, taking turns, after
   one start that does not count.
 - Memory: what an idle process over stdio has after `tools/list` and before the first search (3 starts).
-- Two workers share the one core of the server. The tool that waits sleeps for 50 ms while 256 connections call it; a
-  single refusal fails the run.
+- Two workers, and the one process beside them, use all cores, together with wrk: that is what workers are for. The tool
+  that waits sleeps for 50 ms while 256 connections call it; a single refusal fails the run. It is judged by `echo`
+  called as often: by 256 connections that wait for 50 ms before each call. Beside it stands `echo` without a pause
+  ([ADR 0120](adr/0120-calls-are-compared-at-the-same-rate.md)).
 - Growth: the median time of a call of one tool, with {few} and with {many} tools registered, over `/mcp` 2026-07-28.
 - {pinning}
 - Python {python}, Node {node}, {packages}.

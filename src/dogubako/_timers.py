@@ -4,7 +4,7 @@ import asyncio
 import math
 import threading
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
@@ -12,73 +12,90 @@ import msgspec
 TICK_SECONDS: Final = 0.02
 
 
-class CoarseTimer(msgspec.Struct, eq=False):
-    """Calls its function once, unless it is cancelled."""
+class Rings(Protocol):
+    """What a clock can call. It has at most one time on a clock."""
 
-    clock: "_Clock"
-    at: float
-    function: Callable[[], object] | None
-
-    def cancel(self) -> None:
-        self.clock.waiting.pop(self, None)
-        # Most owners keep their timer, and `function` is a method of the owner: a reference cycle, which would keep the
-        # whole request in memory until the garbage collector runs.
-        self.function = None
-
-    def ring(self) -> None:
-        function = self.function
-        self.cancel()
-        if function is not None:
-            function()
+    def ring(self) -> object:
+        """Called once, when the time is over."""
 
 
-class _Clock:
-    """The timers of one event loop."""
+class CoarseClock:
+    """The timers of one event loop: who is called, and when. Made for timers that are nearly always cancelled."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self._ticking = False
-        self.waiting: dict[CoarseTimer, None] = {}
+        self.waiting: dict[Rings, float] = {}
         # No timer rings before this.
         self._soonest = math.inf
 
-    def set(self, seconds: float, ring: Callable[[], object]) -> CoarseTimer:
-        at = self.loop.time() + seconds
-        timer = CoarseTimer(self, at, ring)
-        self.waiting[timer] = None
+    def set(self, owner: Rings, at: float) -> None:
+        """Call `owner.ring` about when `loop.time()` is `at`, and not at a time that was set before."""
+        self.waiting[owner] = at
         self._soonest = min(self._soonest, at)
         if not self._ticking:
             self._ticking = True
             self.loop.call_later(TICK_SECONDS, self._tick)
-        return timer
+
+    def cancel(self, owner: Rings) -> None:
+        self.waiting.pop(owner, None)
 
     def _tick(self) -> None:
         now = self.loop.time()
         if now >= self._soonest:
-            for timer in [one for one in self.waiting if one.at <= now]:
-                timer.ring()
-            self._soonest = min([one.at for one in self.waiting], default=math.inf)
+            for owner in [owner for owner, at in self.waiting.items() if at <= now]:
+                # One that rang before may have cancelled it.
+                if self.waiting.pop(owner, None) is not None:
+                    owner.ring()
+            self._soonest = min(self.waiting.values(), default=math.inf)
         self._ticking = bool(self.waiting)
         if self._ticking:
             self.loop.call_later(TICK_SECONDS, self._tick)
 
 
 class _LastUsed(threading.local):
-    """Caches the clock of this thread's loop, because every call needs it."""
+    """Caches the clock of this thread's loop, because every call that waits needs it."""
 
-    clock: _Clock | None = None
+    clock: CoarseClock | None = None
 
 
 _last_used = _LastUsed()
 
 
-def call_later(seconds: float, ring: Callable[[], object]) -> CoarseTimer:
-    """Call `ring` in about so many seconds."""
-    loop = asyncio.get_running_loop()
+def set_timer(owner: Rings, at: float, loop: asyncio.AbstractEventLoop) -> CoarseClock:
+    """Set a time on the clock of the loop that runs in this thread. The clock can cancel it."""
     clock = _last_used.clock
     if clock is None or clock.loop is not loop:
-        clock = _last_used.clock = _Clock(loop)
-    return clock.set(seconds, ring)
+        clock = _last_used.clock = CoarseClock(loop)
+    clock.set(owner, at)
+    return clock
+
+
+class CoarseTimer(msgspec.Struct, eq=False):
+    """Calls its function once, unless it is cancelled."""
+
+    function: Callable[[], object] | None
+    clock: CoarseClock | None = None
+
+    def cancel(self) -> None:
+        if self.clock is not None:
+            self.clock.cancel(self)
+        # Most owners keep their timer, and `function` is a method of the owner: a reference cycle, which would keep the
+        # whole request in memory until the garbage collector runs.
+        self.function = None
+
+    def ring(self) -> None:
+        function, self.function = self.function, None
+        if function is not None:
+            function()
+
+
+def call_later(seconds: float, function: Callable[[], object]) -> CoarseTimer:
+    """Call the function in about so many seconds."""
+    loop = asyncio.get_running_loop()
+    timer = CoarseTimer(function)
+    timer.clock = set_timer(timer, loop.time() + seconds, loop)
+    return timer
 
 
 class Debounce:

@@ -9,7 +9,7 @@ import anyio
 import structlog
 
 from dogubako._tasks import Ended, begin
-from dogubako._timers import CoarseTimer, call_later
+from dogubako._timers import CoarseClock, set_timer
 from dogubako.contract.call import ToolCall, ToolResult
 from dogubako.contract.call_steps import CallStep, call_steps
 from dogubako.contract.conversation import ClientLogLevel, Conversation, InputAnswer, InputRequests
@@ -45,7 +45,9 @@ class Attempt:
     _on_end: Callable[[], None] | None = None
     _finished: "asyncio.Future[None] | None" = None
     _task: "asyncio.Task[ToolResult] | None" = None
-    _timer: CoarseTimer | None = None
+    # The clock that its time is set on, and when that was.
+    _clock: CoarseClock | None = None
+    _armed_at = 0.0
     _hold: AnswerHold | None = None
     _expired = False
 
@@ -137,8 +139,8 @@ class Attempt:
         # The task's context leads back to this attempt: a reference cycle, if we kept the task.
         self._task = None
         self._release()
-        if self._timer is not None:
-            self._timer.cancel()
+        if self._clock is not None:
+            self._clock.cancel(self)
 
     def _release(self) -> None:
         self._memory = None
@@ -148,8 +150,8 @@ class Attempt:
     def _watch(self, task: "asyncio.Task[ToolResult]", started: float) -> None:
         self._task, self.waited = task, True
         task.add_done_callback(self._finish)
-        if self._timer is None:
-            self._arm(self._left - (self._loop.time() - started))
+        if self._clock is None:
+            self._clock = set_timer(self, started + self._left, self._loop)
 
     def forbid_repetition(self) -> None:
         """Keep this attempt from being repeated, and the attempts of the tools that called this one."""
@@ -178,16 +180,18 @@ class Attempt:
         self._arm(max(self._left, 0))
 
     def _arm(self, seconds: float) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
         self._armed_at = self._loop.time()
-        self._timer = call_later(seconds, self._expire)
+        self._clock = set_timer(self, self._armed_at + seconds, self._loop)
 
-    def _expire(self) -> None:
+    def ring(self) -> None:
+        """The time is over, or the grace time after it."""
+        if self._expired:
+            self._finish()
+            return
         self._expired = True
         if self._task is not None:
             self._task.cancel()
-        self._timer = call_later(GRACE_SECONDS, self._finish)
+        self._arm(GRACE_SECONDS)
 
     def _finish(self, _: object = None) -> None:
         self._has_ended = True

@@ -269,7 +269,7 @@ class AuditLog(ChangeObserver):
         # Opened before the first hash, which needs the salt in the folder.
         self._file.open()
         self._mask_again()
-        self._file.append([self._line(call, end) for call, end in waiting])
+        self._file.append(self._lines(waiting))
 
     def _mask_again(self) -> None:
         """Forget what was rendered before the redactor learned a secret, which may be part of it."""
@@ -283,29 +283,33 @@ class AuditLog(ChangeObserver):
         self.flush()
         self._file.close()
 
-    def _line(self, call: ToolCall, end: CallEnd) -> bytes:
-        """The line of a call. Of plain calls, the part that repeats comes from a memo."""
-        parameters, ms, call_id = call.parameters, plain_float(end.milliseconds), call.id
-        if end.code != "OK" or end.pack is not None or call.via is not None or ms is None:
-            return self._any_line(call, end)
-        if len(parameters) > _MOST_NAMES or not (call_id.isascii() and call_id.isalnum()):
-            return self._any_line(call, end)
-        key = (call.caller.name, call.door, call.name, *parameters)
-        begun = self._begun.get(key)
-        if begun is None:
-            if len(self._begun) >= _MOST_BEGUN:
-                self._begun.clear()
-            begun = self._beginning(call, end)
-            if all(len(str(one)) <= _LONGEST_NAME for one in key):
-                self._begun[key] = begun
-        hashed = self._fingerprint(parameters)
-        line = f'{{"time":"{utc_text(end.at)}",{begun},"hash":"{hashed}","code":"OK","ms":{ms},"callId":"{call_id}"}}\n'
-        return line.encode()
+    def _lines(self, ended: Iterable[tuple[ToolCall, CallEnd]]) -> list[bytes]:
+        """The lines of these calls. Of plain calls, the part that repeats comes from a memo."""
+        lines, millisecond, moment = [], -1, ""
+        for call, end in ended:
+            ms, call_id, parameters = plain_float(end.milliseconds), call.id, call.parameters
+            is_plain = end.code == "OK" and end.pack is None and call.via is None and ms is not None
+            if not is_plain or len(parameters) > _MOST_NAMES or not (call_id.isascii() and call_id.isalnum()):
+                lines.append(self._any_line(call, end))
+                continue
+            begun = self._begun.get((call.caller.name, call.door, call.name, *parameters)) or self._beginning(call, end)
+            # Many calls end in one millisecond.
+            if millisecond != (at := int(end.at * 1000)):
+                millisecond, moment = at, utc_text(end.at)
+            rest = f'"hash":"{self._fingerprint(parameters)}","code":"OK","ms":{ms},"callId":"{call_id}"'
+            lines.append(f'{{"time":"{moment}",{begun},{rest}}}\n'.encode())
+        return lines
 
     def _beginning(self, call: ToolCall, end: CallEnd) -> str:
         """What the lines of many calls have in common: everything between the time and the hash of the arguments."""
         line = self._any_line(call, end).decode()
-        return line[line.index('"caller":') : line.index(',"hash":"')]
+        begun = line[line.index('"caller":') : line.index(',"hash":"')]
+        key = (call.caller.name, call.door, call.name, *call.parameters)
+        if all(len(str(one)) <= _LONGEST_NAME for one in key):
+            if len(self._begun) >= _MOST_BEGUN:
+                self._begun.clear()
+            self._begun[key] = begun
+        return begun
 
     def _any_line(self, call: ToolCall, end: CallEnd) -> bytes:
         return AuditLine(

@@ -10,7 +10,7 @@ import msgspec
 from starlette.types import Receive
 
 from dogubako._tasks import Ended
-from dogubako._timers import call_later
+from dogubako._timers import set_timer
 from dogubako.contract.errors import CancelledError
 
 ResultT = TypeVar("ResultT")
@@ -103,11 +103,12 @@ class DisconnectWatcher:
         self._watcher: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
-        self._timer = call_later(WATCH_AFTER_SECONDS, self._start)
+        loop = asyncio.get_running_loop()
+        self._clock = set_timer(self, loop.time() + WATCH_AFTER_SECONDS, loop)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._timer.cancel()
+        self._clock.cancel(self)
         # A cancelled task keeps its traceback, which leads back to here: a reference cycle if we kept the task.
         watcher, self._watcher = self._watcher, None
         if watcher is not None:
@@ -115,7 +116,8 @@ class DisconnectWatcher:
             with anyio.CancelScope(shield=True):
                 await asyncio.wait({watcher})
 
-    def _start(self) -> None:
+    def ring(self) -> None:
+        """The call is slow: begin to watch."""
         self._watcher = asyncio.get_running_loop().create_task(self._watch())
 
     async def _watch(self) -> None:

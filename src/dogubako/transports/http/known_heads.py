@@ -13,7 +13,7 @@ from starlette.types import ASGIApp
 from uvicorn._types import ASGI3Application, HTTPScope
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-from dogubako._timers import CoarseTimer, call_later
+from dogubako._timers import CoarseClock, set_timer
 from dogubako.transports.http import whole_responses
 from dogubako.transports.http.at_once import BeginsRequests, CallInRequest, KnownHeadRequests
 from dogubako.transports.http.request import HEAD_FACTS, MOST_KNOWN_BODY_BYTES
@@ -38,14 +38,6 @@ class KnownHead(msgspec.Struct, frozen=True):
     requests: KnownHeadRequests | None = None
 
 
-class _Later(msgspec.Struct, frozen=True):
-    """A call that waits, and the head of its request. Nobody needs the body again."""
-
-    begun: CallInRequest
-    head: KnownHead
-    timer: CoarseTimer
-
-
 class KnownHeadsProtocol(WholeResponsesProtocol):
     """Takes a whole request with a known head past the parser, which is between two requests and stays there."""
 
@@ -56,8 +48,10 @@ class KnownHeadsProtocol(WholeResponsesProtocol):
     # The bytes of a head that is parsed now, and may come again.
     _candidate: bytes | None = None
     _known: dict[bytes, KnownHead] | None = None
-    # A call that waits, for a short time, outside of ASGI.
-    _later: _Later | None = None
+    # A call that waits, for a short time, outside of ASGI. Nobody needs the body of its request again.
+    _later: CallInRequest | None = None
+    _head_of_later: KnownHead | None = None
+    _clock: CoarseClock | None = None
 
     def _is_taken(self, data: bytes) -> bool:
         """Start the request if these are the bytes of a whole one, its head is known, and nothing else is under way."""
@@ -81,8 +75,9 @@ class KnownHeadsProtocol(WholeResponsesProtocol):
         elif begun is None:
             self._start_known(head, body, self.app)
         elif begun.when_ended(self._later_ended):
-            self._waiting_since = self.loop.time()
-            self._later = _Later(begun, head, call_later(_LONGEST_WAIT_SECONDS, self._make_request))
+            self._waiting_since = now = self.loop.time()
+            self._later, self._head_of_later = begun, head
+            self._clock = set_timer(self, now + _LONGEST_WAIT_SECONDS, self.loop)
         else:
             self._start_known(head, body, begun.app)
         return True
@@ -91,19 +86,26 @@ class KnownHeadsProtocol(WholeResponsesProtocol):
         """Write the response of a call that had to wait."""
         if self._later is None:
             return
-        if self.transport.is_closing() or (response := self._later.begun.response()) is None:
+        if self.transport.is_closing() or (response := self._later.response()) is None:
             self._make_request()
             return
-        self._later.timer.cancel()
-        self._later = None
+        self._forget_later()
         self._write_whole(response)
 
     def _make_request(self) -> None:
         """Make an ASGI request of a call that waits: it takes long, or something happens on its connection."""
-        if self._later is not None:
-            later, self._later = self._later, None
-            later.timer.cancel()
-            self._start_known(later.head, b"", later.begun.app)
+        later, head = self._later, self._head_of_later
+        if later is not None and head is not None:
+            self._forget_later()
+            self._start_known(head, b"", later.app)
+
+    def _forget_later(self) -> None:
+        self._later = self._head_of_later = None
+        if self._clock is not None:
+            self._clock.cancel(self)
+
+    # It is on the clock while a call waits.
+    ring = _make_request
 
     def eof_received(self) -> bool | None:  # type: ignore[override]
         self._make_request()
