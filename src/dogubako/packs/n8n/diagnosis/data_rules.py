@@ -8,16 +8,18 @@ from typing import Any, Final
 from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.code_rules import read_from_nothing, refused_by_guard
 from dogubako.packs.n8n.diagnosis.counts import too_few
+from dogubako.packs.n8n.diagnosis.declarations import Step
 from dogubako.packs.n8n.diagnosis.failures import OF_NOTHING, Failure
 from dogubako.packs.n8n.diagnosis.file_rules import FILE_RULES
 from dogubako.packs.n8n.diagnosis.flow_rules import way_of
 from dogubako.packs.n8n.diagnosis.format_rules import FORMAT_RULES, parsed_and_caught
 from dogubako.packs.n8n.diagnosis.methods import METHODS, without_method
-from dogubako.packs.n8n.diagnosis.references import Reference, Step, references_in
+from dogubako.packs.n8n.diagnosis.references import Reference, references_in
 from dogubako.packs.n8n.diagnosis.replay_rules import failed_again, thrown_again
 from dogubako.packs.n8n.diagnosis.scene import Cause, conditions_of
 from dogubako.packs.n8n.diagnosis.searches import found_nothing, reduced_nothing
-from dogubako.packs.n8n.diagnosis.trace import is_numeric, shown_value, trace_missing, trace_type, type_name
+from dogubako.packs.n8n.diagnosis.shown import shown_value, type_name
+from dogubako.packs.n8n.diagnosis.trace import is_numeric, trace_missing, trace_type
 from dogubako.packs.n8n.formatters.flow import output_items
 from dogubako.packs.n8n.formatters.truncation import is_absent
 

@@ -15,14 +15,9 @@ from dogubako.packs.n8n.diagnosis.number_rules import joined_texts
 from dogubako.packs.n8n.diagnosis.references import references_in, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause, conditions_of
 from dogubako.packs.n8n.diagnosis.service_rules import service_failed
+from dogubako.packs.n8n.diagnosis.shown import shown_value
 from dogubako.packs.n8n.diagnosis.spelling import near_names
-from dogubako.packs.n8n.diagnosis.trace import (
-    apart,
-    shown_value,
-    swallowed_before,
-    trace_missing,
-    trace_value,
-)
+from dogubako.packs.n8n.diagnosis.trace import apart, swallowed_before, trace_missing, trace_value
 from dogubako.packs.n8n.formatters.facts import SwallowedErrors, item_error
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened

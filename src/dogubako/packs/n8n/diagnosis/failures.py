@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.gaps import gap
-from dogubako.packs.n8n.diagnosis.names import CODE_TYPES
 from dogubako.packs.n8n.diagnosis.references import (
     LONGEST_CODE,
     Reference,
@@ -15,7 +14,7 @@ from dogubako.packs.n8n.diagnosis.references import (
     references,
     texts,
 )
-from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
+from dogubako.packs.n8n.diagnosis.scene import CODE_TYPES, Cause, Scene
 from dogubako.packs.n8n.diagnosis.trace import trace_missing, trace_value
 from dogubako.packs.n8n.formatters.facts import SwallowedErrors, error_facts
 from dogubako.packs.n8n.formatters.flow import Place

@@ -6,13 +6,15 @@ from itertools import takewhile
 from typing import Any, Final
 from unicodedata import combining, normalize
 
+from dogubako.packs.n8n.diagnosis.declarations import Step
 from dogubako.packs.n8n.diagnosis.gaps import gap
+from dogubako.packs.n8n.diagnosis.intended_makers import NO_FIELD_HINT
 from dogubako.packs.n8n.diagnosis.lineage import lineage
-from dogubako.packs.n8n.diagnosis.names import NO_FIELD_HINT
-from dogubako.packs.n8n.diagnosis.references import Reference, Step, only_reference, references_in
+from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references_in
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene, conditions_of
+from dogubako.packs.n8n.diagnosis.shown import shown_value, type_name
 from dogubako.packs.n8n.diagnosis.spelling import near_names
-from dogubako.packs.n8n.diagnosis.trace import shown_value, trace_missing, trace_value, type_name
+from dogubako.packs.n8n.diagnosis.trace import trace_missing, trace_value
 from dogubako.packs.n8n.formatters.flow import Input, Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 

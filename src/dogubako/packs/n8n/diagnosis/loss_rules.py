@@ -4,11 +4,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.absence import all_lack, is_plain
 from dogubako.packs.n8n.diagnosis.assignments import assigned
-from dogubako.packs.n8n.diagnosis.references import Reference, Step, references_in, texts
+from dogubako.packs.n8n.diagnosis.declarations import Step
+from dogubako.packs.n8n.diagnosis.references import Reference, references_in, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
+from dogubako.packs.n8n.diagnosis.shown import shown_value
 from dogubako.packs.n8n.diagnosis.spelling import near_names
-from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, is_numeric, shown_value, trace_missing, trace_value
+from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, is_numeric, trace_missing, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
@@ -85,7 +88,7 @@ def unpaired_dropped(scene: Scene) -> Cause | None:
             told = " and ".join(f"{len(one.items)} from '{one.node}'" for one in sides)
             problem = (
                 f"it joins items by their position and was given {told}: those without a partner are dropped, "
-                "and behind one that is missing the others do not belong together"
+                "and behind one that is missing the others may not belong together"
             )
             return Cause(node=at.node, problem=problem, certain=False)
     return None
@@ -116,10 +119,9 @@ def fallback_taken(scene: Scene) -> Cause | None:
             places = scene.received(at.node) if CHOOSES_NULL.search(written) else []
             for reference in references_in(written) if places else ():
                 names = reference.names
-                if reference.node is None and names and all(is_absent(scene.value(one, names[:1])) for one in places):
+                if reference.node is None and is_plain(reference) and all_lack(scene, places, names[:1]):
                     cause = trace_missing(scene, at.node, reference, places[0], names)
-                    of_whom = f"; of '{cause.node}' is known: " if cause.node != at.node else ": "
-                    told = f"{field} is made from {reference.written}, which no item has{of_whom}{cause.problem}"
+                    told = f"{field} is made from {reference.written}, which no item has; {cause.told_at(at.node)}"
                     return Cause(node=at.node, problem=told, place=places[0], certain=False)
     return None
 
@@ -205,7 +207,8 @@ def selector_found_nothing(scene: Scene) -> Cause | None:
         for row in rows if isinstance(rows, list) else ():
             for place in list(scene.outputs(at))[:_MOST_ITEMS]:
                 if isinstance(row, Mapping) and scene.value(place, (str(row.get("key")),)) in ("", None, []):
-                    problem = f"{row.get('key')} is empty: its selector {row.get('cssSelector')} finds nothing there"
+                    selector = row.get("cssSelector")
+                    problem = f"{row.get('key')} is empty: its selector {selector} finds nothing, or nothing in it"
                     return Cause(node=at.node, problem=problem, place=place, certain=False)
     return None
 
@@ -216,9 +219,8 @@ def misread_setting(scene: Scene) -> Cause | None:
         if scene.kind(at.node) in _READS_OTHERWISE or at.run.error is not None:
             continue
         for reference in _read_by(scene, at):
-            own = reference.node is None and not reference.called
-            places = scene.received(at.node) if own else []
-            if not places or not all(is_absent(scene.value(one, reference.names)) for one in places):
+            own = reference.node is None and is_plain(reference)
+            if not all_lack(scene, places := scene.received(at.node) if own else [], reference.names):
                 continue
             cause = trace_missing(scene, at.node, reference, places[0], reference.names)
             if cause.misread:

@@ -4,8 +4,9 @@ from typing import Final
 
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.scene import Cause
+from dogubako.packs.n8n.diagnosis.shown import type_name
 from dogubako.packs.n8n.diagnosis.spelling import near_names
-from dogubako.packs.n8n.diagnosis.trace import trace_type, type_name
+from dogubako.packs.n8n.diagnosis.trace import trace_type
 from dogubako.packs.n8n.formatters.flow import Place
 
 _OF_STRINGS: Final = """

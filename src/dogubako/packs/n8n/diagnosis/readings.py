@@ -3,15 +3,18 @@
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.absence import is_plain
 from dogubako.packs.n8n.diagnosis.complaints import answers, rows, sends_item
+from dogubako.packs.n8n.diagnosis.declarations import Step
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.lineage import DEEPEST, Path, lineage, plain_paths
-from dogubako.packs.n8n.diagnosis.references import ELEMENT, Reference, Step, references, references_in
+from dogubako.packs.n8n.diagnosis.references import ELEMENT, Reference, references, references_in
 from dogubako.packs.n8n.diagnosis.scene import Scene
-from dogubako.packs.n8n.diagnosis.trace import shown_value
+from dogubako.packs.n8n.diagnosis.shown import shown_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
@@ -42,10 +45,14 @@ def readings(failure: Failure, at: Place | None = None) -> list[str]:
     for reference in (*failure.on_line(), *_sent_whole(failure)):
         places = failure.read(reference)
         places = [at] if at is not None and at in places else places
-        names = reference.names[:-1] if reference.called else reference.names
+        names = reference.names[:-1] if reference.called or reference.names[-1:] == ("length",) else reference.names
         if names and reference.node is None:
             names = next((one for one in elements if one[: len(names)] == names), names)
         if not places or not names or ELEMENT in names or (len(places) > 1 and reference in secret):
+            continue
+        field = replace(reference, called=False, path=tuple(map(Step, names)))
+        if not is_plain(field) and any(is_absent(failure.scene.value(one, names)) for one in places):
+            # What is not known to be a field is not told to be missing.
             continue
         if any((reference.node or "", *names)[: len(known)] == known for known in told):
             continue
@@ -70,6 +77,8 @@ def asked_with(scene: Scene, place: Place) -> list[str]:
     for reference in references({key: settings.get(key) for key in _ASKS}):
         names = reference.names[:-1] if reference.called else reference.names
         for where in scene.places_read(reference, source, run)[:1] if names else ():
+            if is_absent(scene.value(where, names)) and not is_plain(replace(reference, called=False)):
+                continue
             told.append(f"'{place.node}' asked with this: {_reading(scene, reference, where, names, False)}")
     return told[:_MOST_SETTINGS]
 

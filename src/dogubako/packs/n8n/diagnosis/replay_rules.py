@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from dogubako.packs.n8n.diagnosis.code_rules import LONGEST_CODE_FOLLOWED, blamed_for, traced_to
+from dogubako.packs.n8n.diagnosis.code_rules import blamed_for, traced_to
 from dogubako.packs.n8n.diagnosis.counts import too_few
 from dogubako.packs.n8n.diagnosis.evaluation import Read
 from dogubako.packs.n8n.diagnosis.failures import OF_NOTHING, Failure
 from dogubako.packs.n8n.diagnosis.format_rules import JSON_FAILED, parsed_already
+from dogubako.packs.n8n.diagnosis.javascript import LONGEST_CODE_FOLLOWED
 from dogubako.packs.n8n.diagnosis.methods import METHODS, without_method
 from dogubako.packs.n8n.diagnosis.replay.interpreter import Interpreter
 from dogubako.packs.n8n.diagnosis.replay.names import NOT_REPLAYED, N8nNames, runs_for_each
@@ -17,7 +18,8 @@ from dogubako.packs.n8n.diagnosis.replay.statements import parse_script
 from dogubako.packs.n8n.diagnosis.replay.values import Spot, Thrown, Val
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace
 from dogubako.packs.n8n.diagnosis.searches import found_nothing
-from dogubako.packs.n8n.diagnosis.trace import shown_value, trace_value, type_name
+from dogubako.packs.n8n.diagnosis.shown import shown_value, type_name
+from dogubako.packs.n8n.diagnosis.trace import trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
 

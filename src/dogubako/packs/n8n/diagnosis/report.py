@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Final
 
 from dogubako.contract.output import Guidance, example_call
@@ -67,12 +68,36 @@ class Diagnosis:
     def __init__(self, execution: Execution, children: Sequence["Diagnosis"] = ()) -> None:
         self._execution = execution
         self._scene = Scene(execution)
-        self._failure = failure_of(self._scene)
-        self._causes = list(self._find())
-        self._child = self._guilty_child(children)
         self._children = children
-        # The cause, and the diagnosis of the execution in which it lies.
-        self._found = self._located()
+        # What is said of a child needs its callers, so nothing is looked for before all of them are known.
+        family = [self._scene, *(one for child in children for one in child._scene.family)]
+        for one in family:
+            one.family = family
+
+    @cached_property
+    def _examined(self) -> tuple[Failure | None, list[Cause]]:
+        """The failure and what was found, the cause first."""
+        failure = failure_of(self._scene)
+        if self._execution.status == "success":
+            failure = failure or self._swallowed()
+        return failure, list(self._find(failure))
+
+    @property
+    def _failure(self) -> Failure | None:
+        return self._examined[0]
+
+    @property
+    def _causes(self) -> list[Cause]:
+        return self._examined[1]
+
+    @cached_property
+    def _child(self) -> "Diagnosis | None":
+        return self._guilty_child(self._children)
+
+    @cached_property
+    def _found(self) -> "tuple[Diagnosis, Cause] | None":
+        """The cause, and the diagnosis of the execution in which it lies."""
+        return self._located()
 
     def _located(self) -> "tuple[Diagnosis, Cause] | None":
         """Go on from the trigger of a child to who filled it, and from a call to who in the child made its answer."""
@@ -154,13 +179,13 @@ class Diagnosis:
             return Guidance(message=f"See how this node is set up; {told}.", example=example)
         return Guidance(message="See what ran.", example=example_call("get_execution", id=str(execution.id)))
 
-    def _find(self) -> Sequence[Cause]:
-        if self._failure is not None and self._execution.status != "success":
-            cause = cause_of(self._failure)
-            return _known_first(self._failure, cause, self._noticed_before(self._failure, cause)) if cause else []
+    def _find(self, failure: Failure | None) -> Sequence[Cause]:
+        if failure is not None and self._execution.status != "success":
+            cause = cause_of(failure)
+            return _known_first(failure, cause, self._noticed_before(failure, cause)) if cause else []
         if self._execution.status != "success":
             return []
-        passed_on = self._passed_on()
+        passed_on = _passed_on(failure) if failure is not None else None
         found = [cause for rule in _QUIET_RULES if (cause := rule(self._scene)) is not None]
         # What is known to be wrong comes before what is only unusual.
         return [*([passed_on] if passed_on else []), *sorted(found, key=lambda one: (not one.certain, not one.wrong))]
@@ -173,19 +198,10 @@ class Diagnosis:
         before = self._scene.leading_from(failure.node)
         return [one for one in found if one.node in before and one.node != cause.node]
 
-    def _passed_on(self) -> Cause | None:
-        """The first error that was passed on as data, traced to its cause."""
-        failure = self._failure
-        if failure is None:
-            first = next(iter(self._scene.facts.swallowed), None)
-            failure = failure_of_item(self._scene, first) if first else None
-        if failure is None:
-            return None
-        self._failure = failure
-        cause = cause_of(failure)
-        if cause is not None:
-            return cause
-        return Cause(node=failure.node, problem=went_on(failure.message), place=failure.passed_on, certain=False)
+    def _swallowed(self) -> Failure | None:
+        """The first error that was passed on as data."""
+        first = next(iter(self._scene.facts.swallowed), None)
+        return failure_of_item(self._scene, first) if first else None
 
     def _guilty_child(self, children: Sequence["Diagnosis"]) -> "Diagnosis | None":
         """The sub-workflow's execution in which the failure happened, or that shows a trace of a fault."""
@@ -310,6 +326,13 @@ class Diagnosis:
         if execution.status == "success":
             return "Nothing went wrong that the data would show."
         return f"The execution is {execution.status}; no node of it has failed."
+
+
+def _passed_on(failure: Failure) -> Cause:
+    """An error that was passed on as data, traced to its cause."""
+    return cause_of(failure) or Cause(
+        node=failure.node, problem=went_on(failure.message), place=failure.passed_on, certain=False
+    )
 
 
 def _told_child(child: Diagnosis) -> dict[str, Any]:

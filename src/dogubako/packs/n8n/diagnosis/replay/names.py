@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from typing import Final
 
+from dogubako.packs.n8n.diagnosis.declarations import Step
 from dogubako.packs.n8n.diagnosis.evaluation import Unknowable
 from dogubako.packs.n8n.diagnosis.javascript import ParseError
 from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT, UNKNOWN
-from dogubako.packs.n8n.diagnosis.references import Reference, Step
+from dogubako.packs.n8n.diagnosis.references import Reference
 from dogubako.packs.n8n.diagnosis.replay.calls import static
 from dogubako.packs.n8n.diagnosis.replay.values import Arr, Native, Obj, Val, wrapped
 from dogubako.packs.n8n.diagnosis.scene import RunPlace, Scene
