@@ -72,3 +72,8 @@ def is_plain(reference: Reference) -> bool:
 def all_lack(scene: Scene, places: Sequence[Place], path: tuple[str, ...]) -> bool:
     """Whether there are items, and none of them has the field."""
     return bool(places) and all(is_absent(scene.value(one, path)) for one in places)
+
+
+def emptiness(value: Any) -> str:
+    """What is said of a value that is nothing."""
+    return "not there" if is_absent(value) else "null"

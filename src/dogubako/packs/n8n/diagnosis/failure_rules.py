@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.absence import emptiness
 from dogubako.packs.n8n.diagnosis.claims import claimed
 from dogubako.packs.n8n.diagnosis.contrast import is_contradicted, reconsidered
 from dogubako.packs.n8n.diagnosis.data_rules import DATA_RULES, THROWN_RULES
@@ -174,8 +175,10 @@ def _stopped(failure: Failure) -> Cause:
         if len({one.names for one, _ in holes}) == 1:
             return failure.trace_gap(*holes[0])
     for reference in failure.references:
-        if len(failure.places) == 1 and failure.missing(reference):
-            told.append(f"its message reads {reference.written}, which is not there")
+        if len(failure.places) == 1 and (missing := failure.missing(reference)):
+            told.append(
+                f"its message reads {reference.written}, which is {emptiness(failure.scene.value(*missing[0]))}"
+            )
             continue
         for place, value in list(failure.values(reference))[:1]:
             made = trace_value(failure.scene, place, reference.names, "")

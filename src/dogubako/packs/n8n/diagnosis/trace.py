@@ -9,6 +9,7 @@ from dogubako.packs.n8n.diagnosis.answers import what_it_says
 from dogubako.packs.n8n.diagnosis.assignments import assigned, declared
 from dogubako.packs.n8n.diagnosis.gaps import missing_in
 from dogubako.packs.n8n.diagnosis.intended_makers import NO_FIELD_HINT, Path, renamed_to
+from dogubako.packs.n8n.diagnosis.join_keys import partner_told
 from dogubako.packs.n8n.diagnosis.names import never_set
 from dogubako.packs.n8n.diagnosis.references import (
     Reference,
@@ -323,8 +324,9 @@ def _without_partner(scene: Scene, here: Place, path: Path, walk: list[Place]) -
     if scene.settings.get(here.node, {}).get("mode") == "chooseBranch":
         problem = f"it hands on only the items of another input; {'.'.join(path)} comes from '{giving.node}'"
         return Cause(node=here.node, problem=problem, place=here, walk=tuple(walk), lost=True)
-    problem = f"{'.'.join(path)} comes from '{giving.node}', and this item found no partner there"
-    return Cause(node=here.node, problem=problem, place=here, walk=tuple(walk), lost=True)
+    problem = partner_told(scene, here, giving, ".".join(path))
+    # That an item has no partner may be due to either side, and to their keys.
+    return Cause(node=here.node, problem=problem, place=here, walk=tuple(walk), lost=True, certain=False)
 
 
 def _appends(scene: Scene, node: str) -> bool:
