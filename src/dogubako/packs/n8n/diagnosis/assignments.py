@@ -13,8 +13,7 @@ _IN_RAW_JSON = re.compile(r'"([^"\\]{1,100})"\s*+:\s*+("?)\{\{([^{}]{1,500})\}\}
 
 def assigned(scene: Scene, node: str) -> dict[str, str]:
     """The expressions by which a Set node filled its fields; a disabled one filled none."""
-    at = scene.nodes.get(node)
-    return {} if at is None or at.disabled else expressions(scene, node)
+    return {} if scene.is_disabled(node) else expressions(scene, node)
 
 
 def expressions(scene: Scene, node: str) -> dict[str, str]:

@@ -239,7 +239,8 @@ def _own(failure: Failure, reads: list[Read]) -> Cause:
     )
     tail = f"; '{off}' before it is disabled" if off else ""
     problem = f"its code throws this itself{_line(failure)}, because {shown}{tail}"
-    return Cause(node=failure.node, problem=problem, place=one_item(failure, reads))
+    read = (reads[0].place, reads[0].path) if len(reads) == 1 else None
+    return Cause(node=failure.node, problem=problem, place=one_item(failure, reads), read=read)
 
 
 def one_item(failure: Failure, reads: Iterable[Read]) -> Place | None:
@@ -256,4 +257,4 @@ def _told(failure: Failure, read: Read) -> str:
 
 
 def _line(failure: Failure) -> str:
-    return f" in line {failure.line}" if failure.line else ""
+    return f" in line {failure.thrown_line}" if failure.thrown_line else ""

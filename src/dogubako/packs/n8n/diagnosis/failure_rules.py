@@ -14,6 +14,8 @@ from dogubako.packs.n8n.diagnosis.flow_rules import FORKS, way_of
 from dogubako.packs.n8n.diagnosis.format_rules import JSON_FAILED
 from dogubako.packs.n8n.diagnosis.number_rules import joined_texts
 from dogubako.packs.n8n.diagnosis.references import references_in, texts
+from dogubako.packs.n8n.diagnosis.replay.items import returns_list
+from dogubako.packs.n8n.diagnosis.replay.names import runs_for_each
 from dogubako.packs.n8n.diagnosis.scene import Cause, conditions_of
 from dogubako.packs.n8n.diagnosis.service_rules import service_failed
 from dogubako.packs.n8n.diagnosis.shown import shown_value
@@ -123,11 +125,13 @@ def own_fault(failure: Failure) -> Cause | None:
     if failure.kind in _CALLS:
         return _no_workflow(failure)
     if failure.is_thrown:
-        return _own(failure, f"its code throws this itself{f' in line {failure.line}' if failure.line else ''}")
+        return _own(
+            failure, f"its code throws this itself{f' in line {failure.thrown_line}' if failure.thrown_line else ''}"
+        )
     if re.search(r"credential|not authorized|authentication", message, re.IGNORECASE):
         return _own(failure, "its credentials are missing or not accepted")
     if _NO_ITEMS.search(f"{message} {description}"):
-        return _mistake(failure, "its code does not return items")
+        return _mistake(failure, _returned(failure))
     if description == "ReferenceError" or message.endswith("is not defined"):
         return _mistake(failure, f"its code uses a name that does not exist: {shortened(message, 120)}")
     wrapped, _, at = message.rpartition(_WRAPPER)
@@ -144,8 +148,17 @@ def own_fault(failure: Failure) -> Cause | None:
     if re.search(r"timed? ?out", message, re.IGNORECASE):
         return _own(failure, f"it took too long: {shortened(message, 120)}")
     if failure.is_code and description not in LANGUAGE_ERRORS and "throw" in failure.code:
-        return _own(failure, f"its code throws this itself{f' in line {failure.line}' if failure.line else ''}")
+        return _own(
+            failure, f"its code throws this itself{f' in line {failure.thrown_line}' if failure.thrown_line else ''}"
+        )
     return None
+
+
+def _returned(failure: Failure) -> str:
+    """What is wrong with what the code returns."""
+    if runs_for_each(failure.scene, failure.node) and returns_list(failure.scene, failure.node, failure.places):
+        return "its code runs once for each item, and returns a list where one item is wanted"
+    return "its code does not return items"
 
 
 def _no_workflow(failure: Failure) -> Cause | None:

@@ -65,6 +65,13 @@ class Failure:
         told = _LINE.search(self.message)
         return number if isinstance(number, int) else int(told[1]) if told else None
 
+    @cached_property
+    def thrown_line(self) -> int | None:
+        """The line of the `throw`, if n8n tells it: in functions and sub-workflows its number may be of another one."""
+        lines = self.code.split("\n")
+        told = lines[self.line - 1] if self.line is not None and 0 < self.line <= len(lines) else ""
+        return self.line if "throw" in told else None
+
     @property
     def kind(self) -> str:
         return self.scene.kind(self.node)

@@ -12,7 +12,7 @@ from dogubako.packs.n8n.diagnosis.assignments import declared, expressions
 from dogubako.packs.n8n.diagnosis.code_lines import line_of
 from dogubako.packs.n8n.diagnosis.references import references
 from dogubako.packs.n8n.diagnosis.replay.items import returned_item
-from dogubako.packs.n8n.diagnosis.replay.values import Val
+from dogubako.packs.n8n.diagnosis.replay.values import FILES, Val
 from dogubako.packs.n8n.diagnosis.scene import CODE_TYPES, Cause, Scene
 from dogubako.packs.n8n.diagnosis.shown import shown_value
 from dogubako.packs.n8n.diagnosis.spelling import near_name, near_names
@@ -60,7 +60,7 @@ def set_to_nothing(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
 
 def _looked_up(scene: Scene, value: Val) -> str:
     """The plain fields that it was looked up with."""
-    held = [(place, path, scene.value(place, path)) for place, path in value.spots if path]
+    held = [(place, path, scene.value(place, path)) for place, path in value.spots if path and path[0] != FILES]
     if len(held) == 1 and is_absent(held[0][2]):
         return f"; '{held[0][0].node}' gave no {'.'.join(held[0][1])}"
     plain = [one for one in held if isinstance(one[2], (str, int, float))]

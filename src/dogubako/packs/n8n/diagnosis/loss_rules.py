@@ -18,7 +18,7 @@ from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 _MOST_ITEMS: Final = 200
 _LONGEST_SHOWN: Final = 80
 _LONGEST_READ: Final = 12_000
-_ONE_ITEM = re.compile(r"\$input\.item\b|(?<![\w$.])\$json\b")
+_ONE_ITEM = re.compile(r"\$input\.(?:item\b|first\(\))|(?<![\w$.])\$json\b")
 _ALL_ITEMS = re.compile(r"\.all\(|(?<![\w$.])items\b|\$items\(")
 _BRACES = re.compile(r"\{\{\s*+\$")
 _CALCULATES: Final = frozenset({"sum", "average"})
@@ -96,10 +96,9 @@ def unpaired_dropped(scene: Scene) -> Cause | None:
 
 def switched_off(scene: Scene) -> Cause | None:
     """A disabled node that items passed by."""
-    for at in scene.first_runs:
-        node = scene.nodes.get(at.node)
-        if node is not None and node.disabled and scene.execution.items_given_to(at.run):
-            return Cause(node=at.node, problem="it is disabled, so items pass it as they are", certain=False)
+    for name, runs in scene.execution.runs.items():
+        if scene.is_disabled(name) and any(scene.execution.items_given_to(run) for run in runs):
+            return Cause(node=name, problem="it is disabled, so items pass it as they are", certain=False)
     return None
 
 

@@ -90,7 +90,7 @@ def _settings_named(failure: Failure) -> Iterator[str]:
     if paging:
         yield f"its paging is set so: {shortened(json.dumps(_filled_in(paging), ensure_ascii=False), _LONGEST_PAGING)}"
     said = f"{failure.message} {failure.raw.get('description') or ''}"[:_LONGEST_ANSWER]
-    quoted = {_plain(one) for one in re.findall(r"[\"']([^\"'\n]{3,60})[\"']", said)}
+    quoted = _quoted_in(failure)
     for path, value, holder in _settings(failure.settings):
         if _plain(path[-1]) in quoted and isinstance(value, str) and value.startswith("="):
             beside = [f"{key} is {one}" for key, one in holder.items() if _is_short(one) and one != value]
@@ -101,6 +101,18 @@ def _settings_named(failure: Failure) -> Iterator[str]:
         for path, value, _ in _settings(failure.scene.settings.get(name, {})):
             if isinstance(value, int) and not isinstance(value, bool) and str(value) in numbers:
                 yield f"{path[-1]} of '{name}' is {value}, a number that the service names"
+
+
+def settings_named(failure: Failure) -> list[tuple[str, str]]:
+    """The expressions of the settings that the message names, by their name or their label."""
+    quoted = _quoted_in(failure)
+    found = [(path[-1], value) for path, value, _ in _settings(failure.settings) if _plain(path[-1]) in quoted]
+    return [(name, value) for name, value in found if isinstance(value, str) and value.startswith("=")]
+
+
+def _quoted_in(failure: Failure) -> set[str]:
+    said = f"{failure.message} {failure.raw.get('description') or ''}"[:_LONGEST_ANSWER]
+    return {_plain(one) for one in re.findall(r"[\"']([^\"'\n]{3,60})[\"']", said)}
 
 
 def _filled_in(data: Any) -> Any:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from dogubako.packs.n8n.diagnosis.dates import looks_like_date
 from dogubako.packs.n8n.diagnosis.declarations import Step
 from dogubako.packs.n8n.diagnosis.javascript import LONGEST_CODE_FOLLOWED
 from dogubako.packs.n8n.diagnosis.javascript_values import is_nan
@@ -13,7 +14,7 @@ from dogubako.packs.n8n.diagnosis.replay.interpreter import Interpreter
 from dogubako.packs.n8n.diagnosis.replay.items import returned_items
 from dogubako.packs.n8n.diagnosis.replay.names import NOT_REPLAYED, N8nNames, runs_for_each
 from dogubako.packs.n8n.diagnosis.replay.statements import parse_script
-from dogubako.packs.n8n.diagnosis.replay.values import Thrown, Val
+from dogubako.packs.n8n.diagnosis.replay.values import FILES, Obj, Thrown, Val
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.trace import is_numeric, trace_missing, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
@@ -35,6 +36,8 @@ def no_number_again(scene: Scene) -> Cause | None:
             value = made[place.item].get(name) if place.item < len(made) else None
             if value is not None and is_nan(value.value) and (cause := _guilty(scene, at, name, value)) is not None:
                 return cause
+            if value is not None and (cause := _no_date(scene, at, name, value)) is not None:
+                return cause
     return None
 
 
@@ -46,8 +49,21 @@ def _nulls(scene: Scene, at: RunPlace) -> Iterator[tuple[Place, str]]:
                 yield place, str(name)
 
 
+def _no_date(scene: Scene, at: RunPlace, name: str, value: Val) -> Cause | None:
+    """A date that was made of a text which is none: n8n makes null of it."""
+    given = value.value.fields.get("·given") if isinstance(value.value, Obj) and value.value.kind == "date" else None
+    if given is None or given.at is None or not isinstance(given.value, str) or looks_like_date(given.value):
+        return None
+    told = f"which is no date that can be parsed, so {name} is null in '{at.node}'"
+    return trace_value(scene, *given.at, told).in_doubt()
+
+
 def _guilty(scene: Scene, at: RunPlace, name: str, value: Val) -> Cause | None:
-    bad = [(place, path) for place, path in value.spots if path and not is_numeric(scene.value(place, path))]
+    bad = [
+        (place, path)
+        for place, path in value.spots
+        if path and path[0] != FILES and not is_numeric(scene.value(place, path))
+    ]
     if len({path for _, path in bad}) != 1:
         return None
     place, path = bad[0]

@@ -24,6 +24,7 @@ from dogubako.packs.n8n.diagnosis.flow_rules import (
     last_is_empty,
 )
 from dogubako.packs.n8n.diagnosis.format_rules import repaired_json
+from dogubako.packs.n8n.diagnosis.logins import without_logins
 from dogubako.packs.n8n.diagnosis.loss_rules import LOSS_RULES, fallback_taken, few_left, switched_off
 from dogubako.packs.n8n.diagnosis.number_rules import NUMBER_RULES
 from dogubako.packs.n8n.diagnosis.readings import asked_with, readings
@@ -110,7 +111,8 @@ class Diagnosis:
         above = handed_down(self._scene, child._scene, found[1])
         if above is not None:
             return self, above
-        return child, told_giver(self._scene, child._scene, found[1])
+        reads = child._failure is not None and found[1].node == child._failure.node
+        return child, told_giver(self._scene, child._scene, found[1]) if reads else found[1]
 
     def _descended(self, cause: Cause) -> "tuple[Diagnosis, Cause]":
         for child in self._children:
@@ -151,7 +153,8 @@ class Diagnosis:
             "alsoNoticed": [] if child or execution.status != "success" else self._told_others(),
             "childExecution": _told_child(child) if child else None,
         }
-        return {key: value for key, value in facts.items() if value not in (None, [])}
+        told = {key: value for key, value in facts.items() if value not in (None, [])}
+        return without_logins(told, self._scene.family)
 
     def _is_claimed(self) -> bool:
         """Whether something is known to be wrong. What is only unusual in a success is noticed, and no origin."""
@@ -260,12 +263,19 @@ class Diagnosis:
         if self._failure is None or (self.cause is not None and self.cause.is_plain):
             return []
         if self._child is not None:
-            below = self._child._failure
-            return given_values(self._scene, self._child._scene, below) if below is not None else []
+            return self._given_values(self._child)
         at = self.cause.read[0] if self.cause is not None and self.cause.read else None
         told = readings(error_behind(self._failure, self.cause) or self._failure, at)
         place = self.cause.place if self.cause is not None else None
         return [*told, *(asked_with(self._scene, place) if place is not None else ())]
+
+    def _given_values(self, below: "Diagnosis") -> list[str]:
+        """What a failing sub-workflow was given, at any depth."""
+        callers = [self._scene]
+        while below._child is not None:
+            callers.insert(0, below._scene)
+            below = below._child
+        return given_values(callers, below._failure, below.cause) if below._failure is not None else []
 
     def _path(self) -> list[str] | None:
         """The nodes from the origin to the failing node."""
@@ -280,10 +290,11 @@ class Diagnosis:
         middle = path[_PATH_END:-_PATH_END]
         return [*path[:_PATH_END], f"… [{len(middle)} more]", *path[-_PATH_END:]] if len(middle) > 1 else path
 
-    def _explanation(self) -> str:
+    def _explanation(self, *, called: bool = False) -> str:
+        """What happened; `called`: for a caller, who tells himself what he gave."""
         cause, failure = self.cause, self._failure
         if self._child is not None:
-            return self._child_words(self._child)
+            return self._child_words(self._child, called)
         if cause is not None and failure is not None:
             before = self._told_others() if self._execution.status != "success" else []
             noticed = f" Before it was noticed: {'; '.join(before)}." if before else ""
@@ -294,11 +305,11 @@ class Diagnosis:
             return failure_words(failure, None)
         return self._state_words()
 
-    def _child_words(self, child: "Diagnosis") -> str:
+    def _child_words(self, child: "Diagnosis", called: bool) -> str:
         where = f"sub-workflow '{child._execution.workflow.name}' (execution {child._execution.id})"
         if self._failure is not None:
-            told = f"'{self._failure.node}' failed because its {where} did: {child._explanation()}"
-            if self._found is None:
+            told = f"'{self._failure.node}' failed because its {where} did: {child._explanation(called=True)}"
+            if self._found is None or (called and self._found[1].unset):
                 return told
             owner, cause = self._found
             if owner is not self:

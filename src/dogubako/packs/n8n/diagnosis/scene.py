@@ -94,13 +94,18 @@ class Scene:
 
     @cached_property
     def runs(self) -> list[RunPlace]:
-        """Every run in the order of execution."""
+        """Every run in the order of execution; a disabled node only passes items on, and did nothing to them."""
         every = [
             RunPlace(node=name, index=index, run=run)
             for name, own in self.execution.runs.items()
             for index, run in enumerate(own)
+            if not self.is_disabled(name)
         ]
         return sorted(every, key=lambda one: one.run.execution_index)
+
+    def is_disabled(self, name: str) -> bool:
+        node = self.nodes.get(name)
+        return node is not None and node.disabled
 
     @cached_property
     def first_runs(self) -> list[RunPlace]:

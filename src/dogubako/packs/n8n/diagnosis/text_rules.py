@@ -10,6 +10,7 @@ from dogubako.packs.n8n.diagnosis.answer_rules import ANSWER_RULES
 from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.gaps import gap, missing_in
 from dogubako.packs.n8n.diagnosis.hole_rules import NO_TEXTS, hole_in_text, lone_references
+from dogubako.packs.n8n.diagnosis.hollow_objects import hollow_object
 from dogubako.packs.n8n.diagnosis.number_rules import joined_texts
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references, references_in, texts
 from dogubako.packs.n8n.diagnosis.replay_quiet import no_number_again, text_is_true
@@ -96,6 +97,9 @@ def _explain_text(scene: Scene, at: RunPlace, place: Place, path: tuple[str, ...
         if word == "NaN":
             described = f"no number, so '{at.node}' writes {shortened(text, 60)}"
             return trace_value(scene, where, reference.names, described).in_doubt()
+        if value == {}:
+            hollow = hollow_object(scene, where, reference.names)
+            return (hollow or _made(at, place, f"{told}: {reference.written} is an empty object")).in_doubt()
         return _made(at, place, f"{told}: {reference.written} is an {type_name(value)}, so name one of its fields")
     absent = dict.fromkeys(one.written for one, (_, value) in bad if is_absent(value))
     if len(absent) > 1 and len(absent) <= _MOST_ABSENT:

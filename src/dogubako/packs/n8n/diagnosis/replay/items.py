@@ -1,7 +1,7 @@
 """The items that the code of a node returns when it is run again, where they agree with those that n8n recorded."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dogubako.packs.n8n.diagnosis.javascript import LONGEST_CODE_FOLLOWED
@@ -26,12 +26,26 @@ def returned_item(scene: Scene, place: Place) -> Obj | None:
     return made[place.item] if _agrees(made[place.item], scene.json(place)) else None
 
 
+def returns_list(scene: Scene, node: str, places: Sequence[Place]) -> bool:
+    """Whether code that runs for each item returns a list for one of these."""
+    runs = scene.execution.runs.get(node, [])
+    at = RunPlace(node=node, index=len(runs) - 1, run=runs[-1])
+    return any(isinstance(one.value, Arr) for one in _returned(scene, at, places))
+
+
 def returned_items(scene: Scene, at: RunPlace) -> list[Obj]:
     """The json of the items that the code returns in the replay; empty if it cannot be run here."""
+    places: list[Place | None] = [*scene.input_places(at.run)] if runs_for_each(scene, at.node) else [None]
+    returned = _returned(scene, at, places)
+    listed = returned if places != [None] or not returned else _elements(returned[0].value)
+    return [_json(one) for one in listed]
+
+
+def _returned(scene: Scene, at: RunPlace, places: Sequence[Place | None]) -> list[Val]:
+    """What the code returns for each of these, or once if it runs for all of them."""
     code = scene.settings.get(at.node, {}).get("jsCode")
     if not isinstance(code, str) or len(code) > LONGEST_CODE_FOLLOWED:
         return []
-    places: list[Place | None] = [*scene.input_places(at.run)] if runs_for_each(scene, at.node) else [None]
     interpreter, returned = Interpreter(lambda _: None), []
     try:
         script = parse_script(code)
@@ -40,8 +54,7 @@ def returned_items(scene: Scene, at: RunPlace) -> list[Obj]:
             returned.append(interpreter.run(script))
     except (*NOT_REPLAYED, Thrown):
         return []
-    listed = returned if places != [None] else _elements(returned[0].value)
-    return [_json(one) for one in listed]
+    return returned
 
 
 def _elements(value: Any) -> list[Val]:
