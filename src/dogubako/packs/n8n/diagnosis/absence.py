@@ -13,7 +13,7 @@ CALLS: Final = ("executeWorkflow", "toolWorkflow")
 _OF_THE_LANGUAGE: Final = frozenset({"length"})
 
 
-def not_there(scene: Scene, reader: str, name: str) -> str:
+def absence_told(scene: Scene, reader: str, name: str) -> str:
     """What is known of a name that an item does not have."""
     return "which no node sets" if is_set_nowhere(scene, reader, name) else "which the item does not have"
 

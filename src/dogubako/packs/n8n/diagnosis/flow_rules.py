@@ -96,8 +96,19 @@ def one_way(scene: Scene) -> Cause | None:
 
 def form_differs(scene: Scene) -> Cause | None:
     """A branch that sent all items the same way, because two values differ in nothing but their form or a letter."""
-    cause = one_way(scene)
-    return cause if cause is not None and (cause.certain or ONE_LETTER in cause.problem) else None
+    found = (one_way(scene), _none_passed(scene))
+    return next((one for one in found if one is not None and (one.certain or ONE_LETTER in one.problem)), None)
+
+
+def _none_passed(scene: Scene) -> Cause | None:
+    """A filter that no item passed, and that gave out an empty item all the same."""
+    for at in scene.first_runs:
+        node, given = scene.nodes.get(at.node), scene.execution.items_given_to(at.run)
+        kept = [scene.json(one) for one in scene.outputs(at) if one.output == 0]
+        if scene.kind(at.node) == "filter" and node is not None and node.always_output_data and given and kept == [{}]:
+            head = f"none of its {given} items passed, and it gave out an empty one: it is set to always output data"
+            return _with_reason(scene, at, head, "")
+    return None
 
 
 def conditions_read(settings: Mapping[str, Any]) -> list[Reference]:

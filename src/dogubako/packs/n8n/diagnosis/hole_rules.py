@@ -80,8 +80,8 @@ def _raised(scene: Scene, at: RunPlace) -> Cause | None:
     for field, written in assigned(scene, at.node).items() if scene.kind(at.node) == "set" else ():
         for place in islice(scene.outputs(at), _MOST_ITEMS) if is_mixed(written) else ():
             outcomes = _again(scene, at, place, field, written) or ()
-            shown = shortened(str(scene.value(place, tuple(field.split(".")))), _LONGEST_SHOWN)
-            if (cause := _explained(scene, at, place, f'{field} is "{shown}"', outcomes)) is not None:
+            shown = shown_value(scene.value(place, tuple(field.split("."))))
+            if (cause := _explained(scene, at, place, f"{field} is {shown}", outcomes)) is not None:
                 return cause
     return None
 
@@ -91,7 +91,7 @@ def _explained(scene: Scene, at: RunPlace, place: Place, told: str, outcomes: Se
         spot = _about(one.thrown)
         if one.thrown is not None and spot is not None:
             body = shortened(one.body, _LONGEST_SHOWN)
-            problem = f"{told} in item {place.item}: {body} raises an error there, because {_why(scene, one, spot)}"
+            problem = f"{told} in item {place.item}; {body} raises an error there; {_why(scene, one, spot)}"
             return Cause(node=at.node, problem=problem, place=place, walk=(place,), certain=False)
     return None
 

@@ -13,7 +13,7 @@ from dogubako.packs.n8n.diagnosis.shown import shown_value
 from dogubako.packs.n8n.diagnosis.spelling import near_names
 from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, is_numeric, trace_missing, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
-from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
+from dogubako.packs.n8n.formatters.truncation import shortened
 
 _MOST_ITEMS: Final = 200
 _LONGEST_SHOWN: Final = 80
@@ -173,7 +173,7 @@ def summarized_otherwise(scene: Scene) -> Cause | None:
                 return cause.in_doubt() if alone else cause
         grouped = str(settings.get("fieldsToSplitBy") or "")
         for name in [one.strip() for one in grouped.split(",") if one.strip()]:
-            if places and all(is_absent(scene.value(one, tuple(name.split(".")))) for one in places):
+            if all_lack(scene, scene.input_places(at.run), tuple(name.split("."))):
                 data = scene.json(places[0])
                 names = [str(key) for key in data] if isinstance(data, Mapping) else []
                 there = f"; they have {', '.join((near_names(names, name) or names)[:5])}"

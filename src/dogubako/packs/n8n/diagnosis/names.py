@@ -8,7 +8,7 @@ from typing import Any, Final
 from unicodedata import normalize
 
 from dogubako.contract.redaction import visible
-from dogubako.packs.n8n.diagnosis.absence import all_lack, is_plain, not_there
+from dogubako.packs.n8n.diagnosis.absence import absence_told, all_lack, is_plain
 from dogubako.packs.n8n.diagnosis.assignments import assigned, elsewhere_set
 from dogubako.packs.n8n.diagnosis.intended_makers import (
     Path,
@@ -20,6 +20,7 @@ from dogubako.packs.n8n.diagnosis.intended_makers import (
 )
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references
 from dogubako.packs.n8n.diagnosis.scene import CODE_TYPES, Cause, Scene
+from dogubako.packs.n8n.diagnosis.shown import shown_path
 from dogubako.packs.n8n.diagnosis.spelling import is_slip, names_alike, near_name
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, value_at
@@ -60,7 +61,7 @@ def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk:
     )
     if known is not None:
         return known
-    unset = not_there(scene, reader, path[-1])
+    unset = absence_told(scene, reader, path[-1])
     elsewhere = _dotted(data, path) or _elsewhere(data, path[-1])
     if elsewhere is not None and _is_of_another(data, path, elsewhere):
         elsewhere = None
@@ -68,7 +69,7 @@ def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk:
         # Many things have an id or a name.
         sure = len(path) > 1 or elsewhere[:-1] == () or elsewhere[0] in _WRAPPERS
         there = "but the item has it as" if sure else f"{unset}; it has"
-        problem = f"it reads {_written(path)}, {there} {_written(elsewhere)}"
+        problem = f"it reads {shown_path(path)}, {there} {shown_path(elsewhere)}"
         return Cause(node=reader, problem=problem, place=nearest, walk=(nearest,), misread=sure)
     near = near_name(value_at(data, path[:-1]) if path[:-1] else data, path[-1])
     if near is not None:
@@ -193,11 +194,6 @@ def _from_nothing(scene: Scene, source: Place, path: Path) -> str | None:
     return None
 
 
-def _written(path: Path) -> str:
-    """The path for people; a name with a dot in it is shown as one name."""
-    return ".".join(f"['{name}']" if "." in name else name for name in path)
-
-
 def _dotted(data: Any, path: Path) -> Path | None:
     """The same field with its dots read the other way: a Set node makes `user.name` a field of `user`."""
     apart, joined = tuple(part for name in path for part in name.split(".")), (".".join(path),)
@@ -229,7 +225,7 @@ def _misnamed(scene: Scene, reader: str, path: Path, near: str, walk: list[Place
     if normalize("NFC", near) == normalize("NFC", path[-1]):
         unseen = ", which looks the same but is composed of other characters (Unicode)"
     unseen = unseen or (", whose name begins or ends with a space" if near != near.strip() else "")
-    unset = not_there(scene, reader, path[-1])
+    unset = absence_told(scene, reader, path[-1])
     problem = f"it reads {name}, {unset}; the item has {has}{_others_alike(scene, path, near, walk)}"
     problem = f"{problem}, from '{writer.node}'{unseen}"
     sure = bool(unseen) or is_slip(near, path[-1])

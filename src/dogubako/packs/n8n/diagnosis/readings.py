@@ -14,7 +14,7 @@ from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.lineage import DEEPEST, Path, lineage, plain_paths
 from dogubako.packs.n8n.diagnosis.references import ELEMENT, Reference, references, references_in
 from dogubako.packs.n8n.diagnosis.scene import Scene
-from dogubako.packs.n8n.diagnosis.shown import shown_value
+from dogubako.packs.n8n.diagnosis.shown import shown_path, shown_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
@@ -164,7 +164,7 @@ def _elements_named(failure: Failure) -> Iterator[Path]:
 
 
 def _reading(scene: Scene, reference: Reference, place: Place, names: Path, secret: bool) -> str:
-    field = ".".join(names) + (f" of '{reference.node}'" if reference.node else "")
+    field = shown_path(names) + (f" of '{reference.node}'" if reference.node else "")
     value = scene.value(place, names)
     if is_absent(value) and not all(map(_PLAIN_NAME.fullmatch, names)):
         return f"{field} was not understood; the item comes from '{place.node}' and has {_keys(scene, place)}"
@@ -178,7 +178,7 @@ def _reading(scene: Scene, reference: Reference, place: Place, names: Path, secr
 
 def _in_all(scene: Scene, reference: Reference, places: list[Place], names: Path) -> str:
     """The values of a field in several items, where it is not known which of them failed."""
-    field = ".".join(names) + (f" of '{reference.node}'" if reference.node else "")
+    field = shown_path(names) + (f" of '{reference.node}'" if reference.node else "")
     held = [scene.value(place, names) for place in places[:_MOST_ITEMS]]
     shown = list(dict.fromkeys("not there" if is_absent(one) else shown_value(one) for one in held))
     more = " and more" if len(shown) > _MOST_VALUES or len(places) > _MOST_ITEMS else ""

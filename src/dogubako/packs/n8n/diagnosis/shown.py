@@ -1,6 +1,7 @@
 """Values as reports show them."""
 
 import json
+from collections.abc import Sequence
 from typing import Any, Final
 
 from dogubako.contract.redaction import visible
@@ -25,3 +26,8 @@ def shown_value(value: Any) -> str:
         return "undefined"
     text = f'"{visible(value)}"' if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return f"{shortened(text, _LONGEST_VALUE)} ({type_name(value)})"
+
+
+def shown_path(path: Sequence[str]) -> str:
+    """The path for people; a name with a dot in it is shown as one name."""
+    return ".".join(f"['{name}']" if "." in name else name for name in path)

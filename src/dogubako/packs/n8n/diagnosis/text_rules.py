@@ -29,7 +29,6 @@ _MISREAD_BYTES = re.compile("Ã|â€|Â|\ufffd".encode())
 _MAKERS: Final = frozenset(
     {"set", "code", "function", "functionItem", "dateTime", "html", "markdown", "summarize", "aggregate", "itemLists"}
 )
-_CALCULATES = re.compile(r"[\w$)\]]\s*[*/%-]\s*[\w$(]")
 _IS_JSON = re.compile(r"=\s*+[\[{](?!\{)")
 _BRACES = re.compile(r"\{\{[^{}]{1,300}+\}\}")
 _MOST_ITEMS: Final = 200
@@ -167,7 +166,8 @@ def _why_null(scene: Scene, at: RunPlace, place: Place, field: str, written: str
             if cause.own and cause.node != at.node:
                 return cause.with_problem(f"{cause.problem}, so {field} becomes null in '{at.node}'")
             if not cause.misread and not cause.lost:
-                problem = f"{field} is null: its expression reads {'.'.join(path)}, and {cause.told_at(at.node)}"
+                joined = ", and" if cause.node == at.node else ";"
+                problem = f"{field} is null: its expression reads {'.'.join(path)}{joined} {cause.told_at(at.node)}"
                 # The field may be optional, and null what is wanted.
                 return replace(_made(at, place, problem), certain=False)
             return cause.with_problem(f"{cause.problem}, so {field} becomes null in '{at.node}'")
@@ -178,42 +178,6 @@ def _why_null(scene: Scene, at: RunPlace, place: Place, field: str, written: str
         place,
         f"{field} is null: its expression {shortened(written, 80)} gives nothing or fails, and n8n makes null of that",
     )
-
-
-def calculated_from_nothing(scene: Scene) -> Cause | None:
-    """A field that code calculated with a value that is not there: NaN, of which n8n makes null."""
-    for at in scene.runs:
-        code = scene.settings.get(at.node, {}).get("jsCode") if scene.kind(at.node) == "code" else None
-        if not isinstance(code, str) or len(code) > _LONGEST_FOLLOWED or not scene.inputs(at.run):
-            continue
-        looked_at: set[str] = set()
-        for place in _some(scene.outputs(at)):
-            data = scene.json(place)
-            nulls = {str(key) for key, value in data.items() if value is None} if isinstance(data, Mapping) else set()
-            for name in sorted(nulls - looked_at)[: _MOST_FIELDS - len(looked_at)]:
-                looked_at.add(name)
-                if (cause := _why_no_number(scene, at, place, name, code)) is not None:
-                    return cause
-    return None
-
-
-def _why_no_number(scene: Scene, at: RunPlace, place: Place, field: str, code: str) -> Cause | None:
-    written = re.search(rf"(?<![\w$.]){re.escape(field)}\s*+:\s*+(?=[\w$(])([^,;{{}}\n]{{1,300}})", code)
-    if written is None or _CALCULATES.search(written[1]) is None or CHOOSES_NULL.search(written[1]):
-        return None
-    source = next(iter(scene.parents(place)), None)
-    line = code.count("\n", 0, written.start(1)) + 1
-    for reference in references(code):
-        if reference.line == line and not reference.called and reference.names[-1] in written[1]:
-            for where, path in missing_in(scene, reference, source, at.run):
-                cause = trace_missing(scene, at.node, reference, where, path)
-                told = f"so {field} is no number in '{at.node}', and n8n makes null of it"
-                if cause.lost:
-                    return cause.with_problem(f"{cause.problem}, {told}")
-                problem = f"it calculates {field} with {'.'.join(path)}, which is not there, {told}"
-                made = _made(at, place, problem)
-                return made if cause.misread else made.in_doubt()
-    return None
 
 
 def date_from_nothing(scene: Scene) -> Cause | None:
@@ -289,7 +253,6 @@ TEXT_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
     *ANSWER_RULES,
     broken_text,
     expression_became_null,
-    calculated_from_nothing,
     no_number_again,
     date_from_nothing,
     texts_joined,

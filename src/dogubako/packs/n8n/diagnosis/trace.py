@@ -17,6 +17,7 @@ from dogubako.packs.n8n.diagnosis.references import (
     references,
     references_in,
 )
+from dogubako.packs.n8n.diagnosis.replay.items import returned_item
 from dogubako.packs.n8n.diagnosis.scene import CODE_TYPES, Cause, Scene
 from dogubako.packs.n8n.diagnosis.shown import shown_value, type_name
 from dogubako.packs.n8n.diagnosis.spelling import near_names
@@ -113,7 +114,8 @@ def _from_empty(scene: Scene, place: Place, path: Path, depth: int) -> Cause | N
     read = {one.names: one for one in references(scene.settings.get(place.node, {})) if one.node is None}
     names = {one.names[:-1] if one.called else one.names for one in read.values()}
     empty = [one for one in names if one and scene.value(source, one) == ""]
-    if len(empty) != 1:
+    made = returned_item(scene, place) if len(empty) == 1 and len(path) == 1 else None
+    if made is None or (source, empty[0]) not in made.get(path[0]).spots:
         return None
     told = f"an empty text, of which '{place.node}' makes {'.'.join(path)}: null"
     return replace(trace_value(scene, source, empty[0], told, depth + 1), certain=False)

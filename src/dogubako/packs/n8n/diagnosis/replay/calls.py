@@ -54,6 +54,9 @@ def member_of(held: Val, name: str, line: int, _: Runner) -> Val:
     if isinstance(value, Arr):
         if name == "length":
             return made_of(len(value.elements), Val(None, None, value.made or held.spots))
+        if name.startswith("-"):
+            # Of an empty list it is the last element that is not there.
+            return value.get(0) if not value.elements else Val(ABSENT, None, value.made or held.spots)
         return value.get(int(name)) if name.isdecimal() else _no_field(held, name, LIST_METHODS)
     if isinstance(value, str):
         if name == "length":
