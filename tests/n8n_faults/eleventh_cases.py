@@ -108,7 +108,7 @@ _CASES = (
     taken("eb07-customs-503", None, "NACCS送信", also=("NACCS送信",)),
     taken("eb08-credit-rule-string-sum", "受注集計", "与信ルール", also=("与信ルール",)),
     taken("eb09-wareki-date", "納期を正規化", "営業日計算"),
-    taken("eb10-merge-enrich-trailing-space", "Catalogue", "Calculer ligne", "from 'Catalogue'", "spaces", also=("Joindre",)),
+    taken("eb10-merge-enrich-trailing-space", "Catalogue", "Calculer ligne", "and there is", also=("Joindre",)),
     taken("eb11-pairing-lost", "Group by author", "Mail body", also=("Mail body",)),
     taken("eb12-token-field-401", "受注を取得", "受注を取得"),
     taken("eb13-binary-field", "Relire le fichier", "Relire le fichier", also=("Créer le fichier",)),

@@ -112,7 +112,7 @@ def test_parts_of_texts_that_are_no_fields_are_not_missing(body: str, row: JsonO
 
 
 def test_a_hole_in_the_text_of_one_item_is_told_of_that_item() -> None:
-    rows = [{"sum": 2}, {"sum": "3"}]
+    rows: list[JsonObject] = [{"sum": 2}, {"sum": "3"}]
     texts = ["Sum: 2.00 €", "Sum:  €"]
     out = [item({**row, "text": text}, at) for at, (row, text) in enumerate(zip(rows, texts, strict=True))]
     runs = {"Rows": [run(items(*rows))], "Text": [run(out, after="Rows")]}

@@ -20,8 +20,13 @@ def absence_told(scene: Scene, reader: str, name: str) -> str:
 
 def is_set_nowhere(scene: Scene, reader: str, name: str) -> bool:
     """Whether this name stands in no item and in no setting of another node, callers and sub-workflows included."""
-    if not _is_whole(scene.family):
-        return False
+    asked = (reader, name)
+    if asked not in scene.set_nowhere:
+        scene.set_nowhere[asked] = _is_whole(scene.family) and _stands_nowhere(scene, reader, name)
+    return scene.set_nowhere[asked]
+
+
+def _stands_nowhere(scene: Scene, reader: str, name: str) -> bool:
     word = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
     quoted = f'"{name}"'.encode()
     for one in scene.family:

@@ -77,6 +77,8 @@ class Scene:
         self.execution = execution
         # The executions that are looked at together: this one, its callers and those that it called.
         self.family: list[Scene] = [self]
+        # Names that were looked for in the whole family, by who reads them.
+        self.set_nowhere: dict[tuple[str, str], bool] = {}
         self._items: dict[Place, dict[str, Any]] = {}
 
     @cached_property
