@@ -27,6 +27,7 @@ Half = Literal[
     "eighth",
     "ninth",
     "tenth",
+    "eleventh",
 ]
 Role = Literal["source", "culprit", "victim", "merge"]
 

@@ -14,6 +14,7 @@ from dogubako.packs.n8n.models import read_execution
 
 from .daily_cases import daily_cases
 from .eighth_cases import eighth_cases
+from .eleventh_cases import eleventh_cases
 from .fault import Half, Truth
 from .fifth_cases import fifth_cases
 from .fourth_cases import fourth_cases
@@ -56,9 +57,10 @@ HALVES: Final[tuple[Half, ...]] = (
     "eighth",
     "ninth",
     "tenth",
+    "eleventh",
 )
 # These were recorded elsewhere, and are not run again.
-TAKEN: Final = frozenset({"strange", "outside", "seventh", "eighth", "ninth", "tenth"})
+TAKEN: Final = frozenset({"strange", "outside", "seventh", "eighth", "ninth", "tenth", "eleventh"})
 _FOLDER: Final = Path(__file__).parent / "recordings"
 # Stacks tell of the machine; the rest is of no use to a diagnosis.
 _LEFT_OUT: Final = frozenset(
@@ -82,6 +84,7 @@ _BY_HAND: Final[Mapping[Half, Callable[[], Iterator[Case]]]] = {
     "eighth": eighth_cases,
     "ninth": ninth_cases,
     "tenth": tenth_cases,
+    "eleventh": eleventh_cases,
 }
 
 Json = dict[str, Any]

@@ -152,7 +152,7 @@ def test_a_value_that_code_computed_and_a_later_check_refused_is_noticed() -> No
     report = Diagnosis(as_read(made(runs, node("Add", add), node("Check", check)))).report()
 
     assert report["noticed"]["nodeName"] == "Add"
-    assert report["values"] == ["sum is \"0105\" (string), made in 'Add' by sum: s } }]; with s += one.json.count;"]
+    assert report["values"] == ["sum is \"0105\" (string), made in 'Add' by sum: s with s += one.json.count"]
 
 
 def test_code_that_writes_a_field_from_nothing_is_told_what_it_read() -> None:

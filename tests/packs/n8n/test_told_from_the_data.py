@@ -56,7 +56,7 @@ def test_items_that_are_dropped_as_duplicates_and_differ_are_told(other: str, no
 
     assert ("noticed" in report) is noticed
     if noticed:
-        assert "it dropped 1 of 3 items as duplicates by city, and they differ in mail" in report["explanation"]
+        assert "it dropped 1 of 3 items as duplicates by city, which differs in mail" in report["explanation"]
 
 
 def test_a_value_that_a_service_refuses_is_told_with_the_node_that_made_it() -> None:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any, Final
 
-from dogubako.packs.n8n.diagnosis.answers import is_html
+from dogubako.packs.n8n.diagnosis.absence import emptiness, is_plain
+from dogubako.packs.n8n.diagnosis.answers import is_html, whole_text
 from dogubako.packs.n8n.diagnosis.gaps import missing_in
 from dogubako.packs.n8n.diagnosis.references import references
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
@@ -25,7 +26,7 @@ def page_for_data(scene: Scene) -> Cause | None:
             continue
         for place in islice(scene.outputs(at), _MOST_ITEMS):
             data = scene.json(place)
-            if isinstance(data, Mapping) and any(isinstance(one, str) and is_html(one) for one in data.values()):
+            if isinstance(data, Mapping) and is_html(whole_text(data) or ""):
                 wanted = _read_later(scene, at, data)
                 if wanted is not None:
                     problem = f"it received an HTML page instead of JSON, so there is no {wanted[1]} for '{wanted[0]}'"
@@ -83,9 +84,13 @@ def _refusal(data: Mapping[str, Any]) -> str | None:
 def _sent_hole(scene: Scene, at: RunPlace, place: Place) -> str:
     """The only field that the request reads and that its item does not have."""
     source = next(iter(scene.parents(place)), None)
-    read = [one for one in references(scene.settings.get(at.node, {})) if not one.called]
-    holes = {one.names: one for one in read if missing_in(scene, one, source, at.run)} if source is not None else {}
-    return f"; the request reads {next(iter(holes.values())).written}, which is not there" if len(holes) == 1 else ""
+    read = [one for one in references(scene.settings.get(at.node, {})) if is_plain(one)]
+    found = {one.names: (one, missing_in(scene, one, source, at.run)) for one in read} if source is not None else {}
+    holes = [(one, missing[0]) for one, missing in found.values() if missing]
+    if len(holes) != 1:
+        return ""
+    reference, (place, path) = holes[0]
+    return f"; the request reads {reference.written}, which is {emptiness(scene.value(place, path))}"
 
 
 ANSWER_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (page_for_data, refused_in_data)

@@ -15,6 +15,8 @@ _FIRST_REFUSAL: Final = 400
 _LONGEST_SAID: Final = 160
 # An answer of more fields has data beside its message.
 _MOST_WITHOUT_DATA: Final = 4
+# What stands beside the answer itself.
+_AROUND: Final = frozenset({"headers", "statusCode", "statusMessage"})
 _HTML = re.compile(r"\s*+<(?:!doctype html|html|head|body)\b", re.IGNORECASE)
 
 
@@ -48,10 +50,13 @@ def _is_as_it_came(scene: Scene, nearest: Place, place: Place) -> bool:
 
 
 def _oddities(scene: Scene, place: Place, data: Mapping[str, Any], name: str) -> Iterator[str]:
-    if any(isinstance(value, str) and is_html(value) for value in data.values()):
+    whole = whole_text(data)
+    if whole is not None and is_html(whole):
         yield f"it received an HTML page instead of JSON, so there is no {name}"
-    if (held := _in_text(data, name)) is not None:
+    if (held := _in_text(data, name)) is not None and whole is not None:
         yield f"its answer came as text, not as JSON: {name} lies in the text {held}"
+    elif held is not None:
+        yield f"its answer has no {name}, but a text {held} that holds JSON with it: JSON.parse() reads that"
     status = data.get("statusCode")
     if isinstance(status, int) and status >= _FIRST_REFUSAL:
         yield f"its answer has no {name}, but the status {status}, and it is set to go on with that"
@@ -80,6 +85,12 @@ def _said(data: Mapping[str, Any]) -> Any:
     bare = len(data) <= _MOST_WITHOUT_DATA and not any(isinstance(one, (dict, list)) and one for one in data.values())
     keys = ("error", "errors", "message", "detail") if bare else ("error", "errors")
     return next((data[key] for key in keys if data.get(key)), None)
+
+
+def whole_text(data: Mapping[str, Any]) -> str | None:
+    """The text that an answer is, if it is nothing else; n8n puts it into one field."""
+    held = [value for key, value in data.items() if key not in _AROUND]
+    return held[0] if len(held) == 1 and isinstance(held[0], str) else None
 
 
 def _in_text(data: Mapping[str, Any], name: str) -> str | None:

@@ -12,7 +12,12 @@ _IN_RAW_JSON = re.compile(r'"([^"\\]{1,100})"\s*+:\s*+("?)\{\{([^{}]{1,500})\}\}
 
 
 def assigned(scene: Scene, node: str) -> dict[str, str]:
-    """The expressions by which a Set node fills its fields."""
+    """The expressions by which a Set node filled its fields; a disabled one filled none."""
+    return {} if scene.is_disabled(node) else expressions(scene, node)
+
+
+def expressions(scene: Scene, node: str) -> dict[str, str]:
+    """The expressions of a Set node for its fields."""
     settings = scene.settings.get(node, {}) if scene.kind(node) == "set" else {}
     if settings.get("mode") == "raw" and isinstance(settings.get("jsonOutput"), str):
         rows = _IN_RAW_JSON.findall(settings["jsonOutput"][:_LONGEST_RAW])
@@ -42,7 +47,10 @@ def declared(scene: Scene, node: str) -> dict[str, str]:
 
 
 def elsewhere_set(scene: Scene, path: tuple[str, ...], walk: list[Place], reader: str) -> str:
-    """The Set nodes that would give the field, on a way that the item did not take."""
+    """The Set nodes that give the field, and that the item did not come from."""
     passed = {reader, *(place.node for place in walk)}
-    makers = [f"'{name}'" for name in scene.nodes if name not in passed and path[0] in declared(scene, name)]
-    return f" ({', '.join(makers[:3])} would, but the item did not come that way)" if makers else ""
+    makers = [name for name in scene.nodes if name not in passed and path[0] in declared(scene, name)]
+    idle = [f"'{name}'" for name in makers if not scene.execution.runs.get(name)]
+    if idle:
+        return f" ({', '.join(idle[:3])} would set it, and did not run)"
+    return f" ({', '.join(repr(one) for one in makers[:3])} sets it, for other items)" if makers else ""

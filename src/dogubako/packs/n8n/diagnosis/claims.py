@@ -10,8 +10,9 @@ from typing import Any, Final
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.references import references, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene, conditions_of
+from dogubako.packs.n8n.diagnosis.shown import shown_value, type_name
 from dogubako.packs.n8n.diagnosis.spelling import is_slip
-from dogubako.packs.n8n.diagnosis.trace import is_number_text, shown_value, type_name
+from dogubako.packs.n8n.diagnosis.trace import is_number_text
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
 
@@ -38,19 +39,27 @@ def _contrast(scene: Scene, cause: Cause) -> str:
     if place is None or not path or cause.lost or place.node != cause.node:
         return ""
     bad = scene.value(place, path)
-    others = [scene.value(one, path) for one in scene.siblings(place)[:_MOST_OTHERS]] or _elements(scene, place, path)
-    if not others or any(_form(one) == _form(bad) or is_absent(one) for one in others):
+    others = _all_others(scene, place, path)
+    if not others or any(_form(one) == _form(bad) or _is_nothing(one) for one in others):
         return ""
     count = "the other item has" if len(others) == 1 else f"the other {len(others)} items have values such as"
     return f"; {count} {shown_value(others[0])} there"
+
+
+def _all_others(scene: Scene, place: Place, path: tuple[str, ...]) -> list[Any]:
+    """What all other items have there, or all other elements of the list; nothing if there are too many to look at."""
+    others = scene.siblings(place)
+    if len(others) + 1 < scene.count(place):
+        return []
+    return [scene.value(one, path) for one in others] or _elements(scene, place, path)
 
 
 def _elements(scene: Scene, place: Place, path: tuple[str, ...]) -> list[Any]:
     """What the other elements of the list have in which this value lies."""
     at = next((number for number, name in enumerate(path) if name.isdecimal()), None)
     held = scene.value(place, path[:at]) if at else None
-    count = len(held) if isinstance(held, list) else 0
-    others = [str(number) for number in range(min(count, _MOST_OTHERS)) if at is not None and str(number) != path[at]]
+    count = len(held) if isinstance(held, list) and len(held) <= _MOST_OTHERS else 0
+    others = [str(number) for number in range(count) if at is not None and str(number) != path[at]]
     return [scene.value(place, (*path[:at], one, *path[(at or 0) + 1 :])) for one in others]
 
 

@@ -6,16 +6,17 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.counts import too_few
+from dogubako.packs.n8n.diagnosis.declarations import Step
 from dogubako.packs.n8n.diagnosis.evaluation import Item, Names, Read, Unknowable, Value, as_tested, evaluate, plain
 from dogubako.packs.n8n.diagnosis.failures import OF_NOTHING, Failure
 from dogubako.packs.n8n.diagnosis.guards import Block, Guard, blocks_around, declared_value, guard_of, receivers, rounds
-from dogubako.packs.n8n.diagnosis.javascript import ParseError, parse_whole
+from dogubako.packs.n8n.diagnosis.javascript import LONGEST_CODE_FOLLOWED, ParseError, parse_whole
 from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT, UNKNOWN
-from dogubako.packs.n8n.diagnosis.names import CODE_TYPES
 from dogubako.packs.n8n.diagnosis.number_rules import joined_texts
-from dogubako.packs.n8n.diagnosis.references import Reference, Step, references
-from dogubako.packs.n8n.diagnosis.scene import Cause
-from dogubako.packs.n8n.diagnosis.trace import shown_value, swallowed_before, trace_missing, trace_value
+from dogubako.packs.n8n.diagnosis.references import Reference, references
+from dogubako.packs.n8n.diagnosis.scene import CODE_TYPES, Cause
+from dogubako.packs.n8n.diagnosis.shown import shown_value
+from dogubako.packs.n8n.diagnosis.trace import swallowed_before, trace_missing, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
 
@@ -27,8 +28,6 @@ _GLOBALS: Final = frozenset(
 )
 # Steps of one evaluation: names stand for expressions of names, and loops lie in loops.
 _MOST_STEPS: Final = 3_000
-# Longer code is not followed.
-LONGEST_CODE_FOLLOWED: Final = 12_000
 _FIRST_ITEM = re.compile(r"(?<![\w$.])\$json\b")
 _MOST_PLACES: Final = 1_000
 _MOST_EMPTY: Final = 4
@@ -240,7 +239,8 @@ def _own(failure: Failure, reads: list[Read]) -> Cause:
     )
     tail = f"; '{off}' before it is disabled" if off else ""
     problem = f"its code throws this itself{_line(failure)}, because {shown}{tail}"
-    return Cause(node=failure.node, problem=problem, place=one_item(failure, reads))
+    read = (reads[0].place, reads[0].path) if len(reads) == 1 else None
+    return Cause(node=failure.node, problem=problem, place=one_item(failure, reads), read=read)
 
 
 def one_item(failure: Failure, reads: Iterable[Read]) -> Place | None:
@@ -257,4 +257,4 @@ def _told(failure: Failure, read: Read) -> str:
 
 
 def _line(failure: Failure) -> str:
-    return f" in line {failure.line}" if failure.line else ""
+    return f" in line {failure.thrown_line}" if failure.thrown_line else ""

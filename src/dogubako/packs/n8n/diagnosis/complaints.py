@@ -7,18 +7,18 @@ from dataclasses import replace
 from itertools import islice, takewhile
 from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.declarations import value_end
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references_in, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
-from dogubako.packs.n8n.diagnosis.trace import shown_value
+from dogubako.packs.n8n.diagnosis.shown import shown_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
 
 LONGEST_ANSWER: Final = 4_000
 DEEPEST: Final = 4
 _LONGEST_BODY: Final = 100_000
-_LONGEST_VALUE: Final = 2_000
 _MOST_NAMES: Final = 20
 _MOST_ANSWERS: Final = 20
 _MOST_KEYS: Final = 200
@@ -47,8 +47,6 @@ _IN_QUOTES = re.compile(r"(?<!\w)['\"`‘“]([^'\"`‘’“”\n]{1,100}+)['\"
 _KEY = re.compile(r"['\"]([^'\"\n]{1,100}+)['\"]\s*+:|(?<![\w$.?])([^\W\d][\w$]{0,100}+)\s*+:")
 _MISSED = re.compile(r"is required|is missing|are required|missing (?:field|param|required)|必須|fehlt", re.IGNORECASE)
 _NOTHING: Final[tuple[Any, ...]] = (None, "", "undefined", "null", "NaN", [], {})
-_OPENS: Final = "([{"
-_CLOSES: Final = ")]}"
 
 
 def answers(failure: Failure) -> Iterator[str]:
@@ -135,7 +133,7 @@ def _values_quoted(failure: Failure, body: Mapping[str, Any]) -> list[str]:
 def _quoting(failure: Failure, name: str, words: str) -> Cause:
     """The field whose value the service quotes, and who made it."""
     shown = shown_value(_sent(failure, name))
-    reference = next(iter(references_in(_written(failure, name) or "")), None)
+    reference = only_reference(f"={{{{{_written(failure, name) or ''}}}}}") or only_reference(_written(failure, name))
     place = next(iter(failure.read(reference)), None) if reference is not None else None
     maker = (
         f", from '{failure.trace(reference, place, '').node}'" if reference is not None and place is not None else ""
@@ -160,7 +158,7 @@ def _sent_how(failure: Failure) -> str:
 
 def _is_otherwise(failure: Failure, name: str, written: str, traced: Cause) -> bool:
     """Whether the expression makes another value of the field than the field has: then that was sent."""
-    if traced.read is None or only_reference(f"={{{{{written}}}}}") is not None or only_reference(written) is not None:
+    if traced.read is None or _is_whole(written):
         return False
     sent, held = _sent(failure, name), failure.scene.value(*traced.read)
     return not is_absent(sent) and not is_absent(held) and held is not None and sent not in (held, str(held))
@@ -202,10 +200,17 @@ def sent_as(failure: Failure) -> str:
     for name, written in found[:_MOST_SHOWN]:
         for one in references_in(written)[:1]:
             for place, value in list(failure.values(one))[:1]:
-                shown = "" if login else f" as {shown_value(value)}"
+                exact = _is_whole(written)
+                shown = f" as {shown_value(value)}" if exact and not login else ""
                 made = f", made from {one.written}" if one.written != name else ""
+                made = made if exact or login else f"{made or f', made from {name}'}, which is {shown_value(value)}"
                 told.append(f"{name}{shown}{made}, from '{_first_having(failure.scene, place, one.names).node}'")
     return f"; it sends {' and '.join(told)}" if told else ""
+
+
+def _is_whole(written: str) -> bool:
+    """Whether what is sent is one field as it is."""
+    return only_reference(f"={{{{{written}}}}}") is not None or only_reference(written) is not None
 
 
 def _sent_fields(failure: Failure) -> Iterator[tuple[str, str]]:
@@ -346,24 +351,7 @@ def keys_of(data: Any) -> list[str]:
 def written_in(text: str) -> Iterator[tuple[str, str]]:
     """The names of an object that is written as JSON or as JavaScript, and what stands behind each."""
     for match in islice(_KEY.finditer(text[:_LONGEST_WRITTEN]), _MOST_KEYS):
-        yield match[1] or match[2], _value_from(text, match.end())
-
-
-def _value_from(text: str, start: int) -> str:
-    depth, quote = 0, ""
-    for place in range(start, min(len(text), start + _LONGEST_VALUE)):
-        sign = text[place]
-        if quote:
-            quote = "" if sign == quote else quote
-        elif sign in "'\"`":
-            quote = sign
-        elif sign in _OPENS:
-            depth += 1
-        elif sign in _CLOSES:
-            depth -= 1
-        if depth < 0 or (depth == 0 and not quote and sign == ","):
-            return text[start:place]
-    return text[start : start + _LONGEST_VALUE]
+        yield match[1] or match[2], text[match.end() : value_end(text, match.end())]
 
 
 def rows(failure: Failure, group: str) -> Iterator[tuple[str, str]]:

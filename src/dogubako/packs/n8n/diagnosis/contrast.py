@@ -1,21 +1,17 @@
 """The checks that every claim has to pass: items that went well, disabled nodes, branches, pinned items."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
-from dogubako.packs.n8n.diagnosis.assignments import assigned, declared
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.flow_rules import FORKS, way_of
-from dogubako.packs.n8n.diagnosis.names import written_names
+from dogubako.packs.n8n.diagnosis.intended_makers import makes
 from dogubako.packs.n8n.diagnosis.scene import Cause
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
 
 _MOST_PEERS: Final = 500
-_LONGEST_WRITTEN: Final = 20_000
-_WORD = re.compile(r"[\w$]++")
 _DROPS: Final = FORKS | {"removeDuplicates", "limit"}
 
 
@@ -67,20 +63,13 @@ def _switched_off(failure: Failure, cause: Cause) -> Cause | None:
             break
         if node is None or not node.disabled:
             continue
-        if _makes(failure, one.node, path[0]):
-            problem = f"it is disabled, so it does not make {'.'.join(path)}: {cause.problem}, from '{cause.node}'"
+        if makes(failure.scene, one.node, path[0]):
+            problem = f"it is disabled, so it does not make {'.'.join(path)}; {cause.told_at(one.node)}"
             return replace(cause, node=one.node, problem=problem, own=True)
         if failure.scene.kind(one.node) in _DROPS:
-            problem = f"it is disabled, so it drops no items: {cause.problem}, from '{cause.node}'"
+            problem = f"it is disabled, so it drops no items; {cause.told_at(one.node)}"
             return replace(cause, node=one.node, problem=problem, certain=False)
     return None
-
-
-def _makes(failure: Failure, node: str, name: str) -> bool:
-    """Whether this node is there to fill the field."""
-    if failure.scene.kind(node) == "set":
-        return name in declared(failure.scene, node) or name in assigned(failure.scene, node)
-    return name in _WORD.findall(written_names(failure.scene, node)[:_LONGEST_WRITTEN])
 
 
 def _wrong_way(failure: Failure, cause: Cause) -> Cause | None:

@@ -27,7 +27,8 @@ def too_few(failure: Failure, node: str, told: str) -> Cause:
     if dropped is None:
         return Cause(node=failure.node, problem=f"its code {told}: {what}")
     name, received, given = dropped
-    problem = f"it received {received} items and passed on {given}; '{failure.node}' {told}"
+    way = " this way" if scene.kind(name) in ("if", "switch") else ""
+    problem = f"it received {received} items and passed on {given}{way}; '{failure.node}' {told}"
     return Cause(node=name, problem=problem)
 
 

@@ -5,21 +5,26 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.absence import is_plain
 from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.code_rules import read_from_nothing, refused_by_guard
 from dogubako.packs.n8n.diagnosis.counts import too_few
+from dogubako.packs.n8n.diagnosis.declarations import Step
 from dogubako.packs.n8n.diagnosis.failures import OF_NOTHING, Failure
 from dogubako.packs.n8n.diagnosis.file_rules import FILE_RULES
 from dogubako.packs.n8n.diagnosis.flow_rules import way_of
 from dogubako.packs.n8n.diagnosis.format_rules import FORMAT_RULES, parsed_and_caught
 from dogubako.packs.n8n.diagnosis.methods import METHODS, without_method
-from dogubako.packs.n8n.diagnosis.references import Reference, Step, references_in
+from dogubako.packs.n8n.diagnosis.readings import settings_named
+from dogubako.packs.n8n.diagnosis.references import Reference, expression_body, references, references_in
+from dogubako.packs.n8n.diagnosis.replay.expressions import evaluated
 from dogubako.packs.n8n.diagnosis.replay_rules import failed_again, thrown_again
-from dogubako.packs.n8n.diagnosis.scene import Cause, conditions_of
+from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, conditions_of
 from dogubako.packs.n8n.diagnosis.searches import found_nothing, reduced_nothing
-from dogubako.packs.n8n.diagnosis.trace import is_numeric, shown_value, trace_missing, trace_type, type_name
+from dogubako.packs.n8n.diagnosis.shown import shown_value, type_name
+from dogubako.packs.n8n.diagnosis.trace import is_numeric, trace_missing, trace_type
 from dogubako.packs.n8n.formatters.flow import output_items
-from dogubako.packs.n8n.formatters.truncation import is_absent
+from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
 _DESTRUCTURED = re.compile(r"Cannot destructure property '([^']+)' of '([^']+)'")
 _NO_FUNCTION = re.compile(r"^(\S.*?)\.([\w$]+) is not a function")
@@ -39,8 +44,10 @@ _TO_OBJECT = re.compile(
     r"Cannot convert undefined or null to object|undefined is not iterable|object null is not iterable"
 )
 _REFUSED_SETTING = re.compile(r"^Invalid (?:input|value|amount|date)|is not (?:a )?valid|must be an? ")
+_IN_QUOTES = re.compile(r"['\"][^'\"\n]{1,200}['\"]")
 _MISSES = re.compile(r"required|missing|undefined|null|must be|expected", re.IGNORECASE)
 _CONDITION_LINES: Final = 4
+_MOST_KEYS: Final = 8
 
 
 def value_missing(failure: Failure) -> Cause | None:
@@ -156,9 +163,33 @@ def wrong_field(failure: Failure) -> Cause | None:
 
 def _no_number(failure: Failure, field: str) -> Cause | None:
     """What the expression of a field calculated with, if only one of its values is no number."""
-    read = references_in(assigned(failure.scene, failure.node).get(field, ""))
+    written = assigned(failure.scene, failure.node).get(field, "")
+    if (looked_up := _no_number_there(failure, written)) is not None:
+        return looked_up
+    read = [one for one in references_in(written) if is_plain(one)]
     bad = [(one, place) for one in read for place, value in failure.values(one) if not is_numeric(value)]
     return failure.trace(*bad[0], "with which cannot be calculated") if len({one for one, _ in bad}) == 1 else None
+
+
+def _no_number_there(failure: Failure, written: str) -> Cause | None:
+    """A look-up by a computed key that finds nothing: `rates[$json.currency]`; as the replay shows."""
+    at = RunPlace(node=failure.node, index=failure.index, run=failure.run)
+    one = failure.places[0] if len(failure.places) == 1 else None
+    value = evaluated(failure.scene, at, one, body).value if (body := expression_body(written)) and one else None
+    spots = value.spots if value is not None and isinstance(value.value, float) and value.value != value.value else ()
+    if len(spots) != 1 or len(spots[0][1]) < 2 or not is_absent(failure.scene.value(*spots[0])):
+        return None
+    place, path = spots[0]
+    keys = failure.scene.value(place, path[:-1])
+    read = [(each, where) for each in references_in(written) if is_plain(each) for where in failure.read(each)]
+    by = [(each, where) for each, where in read if failure.scene.value(where, each.names) == path[-1]]
+    if not isinstance(keys, dict) or not by:
+        return None
+    there = f"{', '.join(map(str, list(keys)[:_MOST_KEYS]))}{', …' if len(keys) > _MOST_KEYS else ''}"
+    holder = f"{'.'.join(path[:-1])} of '{place.node}' has no {path[-1]}, but {there or 'nothing'}"
+    maker = failure.trace(*by[0], "").node
+    problem = f"{holder}; {by[0][0].written} is {shown_value(path[-1])}, from '{maker}'"
+    return Cause(node=failure.node, problem=problem, place=one, walk=(by[0][1],))
 
 
 def thrown_for_field(failure: Failure) -> Cause | None:
@@ -197,18 +228,39 @@ def field_missing(failure: Failure) -> Cause | None:
 
 
 def value_refused(failure: Failure) -> Cause | None:
-    """A node that refuses what one of its settings came to, if it reads only one value."""
+    """A node that refuses what one of its settings came to: the one that n8n names, or whose value it quotes."""
     if failure.is_code or _REFUSED_SETTING.search(failure.message) is None:
         return None
-    read = {(one.node, one.names): one for one in failure.references}
-    found = [each for one in read.values() for each in failure.values(one)] if len(read) == 1 else []
-    if len(found) != 1:
+    named = settings_named(failure)
+    read = references([value for _, value in named]) if named else failure.references
+    found = {(one.node, one.names): (one, list(failure.values(one))) for one in read if not one.called}
+    quoted = [(one, *held[0]) for one, held in found.values() if len(held) == 1 and _is_quoted(failure, held[0][1])]
+    if len(quoted) == 1:
+        reference, place, _ = quoted[0]
+        return replace(failure.trace(reference, place, "which this setting does not take"), certain=False)
+    if named:
+        told = " and ".join(f"{name}, which is {shortened(value.removeprefix('='), 80)}" for name, value in named[:2])
+        return Cause(node=failure.node, problem=f"n8n refuses what its setting {told}, comes to")
+    holes = [(one, places[0][0]) for one, _ in found.values() if (places := failure.missing(one))]
+    if len(found) != 1 or any(_IN_QUOTES.finditer(failure.message)):
         return None
-    (reference,), ((place, value),) = read.values(), found
-    if is_absent(value) or value is None:
-        return failure.trace_gap(reference, place)
-    cause = failure.trace(reference, place, "which this setting does not take")
-    return replace(cause, certain=False)
+    if holes:
+        return failure.trace_gap(*holes[0])
+    ((reference, held),) = found.values()
+    if len(held) != 1:
+        return None
+    return replace(failure.trace(reference, held[0][0], "the only value that it reads"), certain=False)
+
+
+def _is_quoted(failure: Failure, value: Any) -> bool:
+    """Whether the message tells this value."""
+    told = f"{failure.message} {failure.raw.get('description') or ''}"
+    return (
+        isinstance(value, (str, int, float))
+        and not isinstance(value, bool)
+        and str(value).strip() != ""
+        and (re.search(rf"(?<!\w){re.escape(str(value))}(?!\w)", told) is not None)
+    )
 
 
 def only_hole(failure: Failure) -> Cause | None:

@@ -4,18 +4,17 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any, Final
 
-from dogubako.packs.n8n.diagnosis.flow_rules import (
+from dogubako.packs.n8n.diagnosis.flow_rules import conditions_read
+from dogubako.packs.n8n.diagnosis.join_keys import (
     ONLY_FORM,
-    conditions_read,
     key_values,
     merge_keys,
     small_difference,
     unpaired_keys,
 )
-from dogubako.packs.n8n.diagnosis.names import CODE_TYPES
 from dogubako.packs.n8n.diagnosis.references import references
-from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
-from dogubako.packs.n8n.diagnosis.trace import shown_value
+from dogubako.packs.n8n.diagnosis.scene import CODE_TYPES, Cause, RunPlace, Scene
+from dogubako.packs.n8n.diagnosis.shown import shown_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, value_at
 
@@ -31,6 +30,8 @@ def unmatched(scene: Scene) -> Cause | None:
         given = scene.input_places(at.run)[:_MOST_ITEMS] if scene.kind(at.node) == "switch" else []
         taken = {parent for place in scene.outputs(at) for parent in scene.parents(place)}
         lost = [place for place in given if place not in taken]
+        if scene.execution.items_given_to(at.run) > len(given):
+            continue
         if not lost or (taken and not taken & set(given)) or len(given) == len(lost) == _MOST_ITEMS:
             continue
         told = _values(scene, at, lost)
@@ -56,7 +57,8 @@ def compared_by_nothing(scene: Scene) -> Cause | None:
         settings = scene.settings.get(at.node, {}) if scene.kind(at.node) == "removeDuplicates" else {}
         places = scene.input_places(at.run)[:_MOST_ITEMS]
         fields = [one.strip() for one in str(settings.get("fieldsToCompare") or "").split(",") if one.strip()]
-        if not fields or len(places) < 2 or at.run.items_out >= len(places):
+        whole = scene.execution.items_given_to(at.run) == len(places)
+        if not fields or len(places) < 2 or at.run.items_out >= len(places) or not whole:
             continue
         held = [scene.value(place, tuple(name.split("."))) for name in fields for place in places]
         empty = all(one is None or one == "" or is_absent(one) for one in held)
@@ -77,15 +79,19 @@ def duplicates_dropped(scene: Scene) -> Cause | None:
         fields = [one.strip() for one in str(settings.get("fieldsToCompare") or "").split(",") if one.strip()]
         places = scene.input_places(at.run)[: _MOST_ITEMS + 1] if fields else []
         kept = [scene.json(place) for place in scene.outputs(at)]
-        lost = [place for place in places if scene.json(place) not in kept]
-        if not lost or not kept or len(places) > _MOST_ITEMS:
+        dropped = len(places) - len(kept)
+        if dropped < 1 or not kept or len(places) > _MOST_ITEMS:
             continue
-        names = {name for place in lost for name in _differing(scene.json(place), kept, fields)}
-        if names:
-            count = f"{len(lost)} of {len(places)} items"
-            told = f"it dropped {count} as duplicates by {', '.join(fields)}, and they differ in"
-            problem = f"{told} {', '.join(sorted(names)[:_MOST_SHOWN])}"
-            return Cause(node=at.node, problem=problem, place=lost[0], walk=(lost[0],), certain=False)
+        lost = [place for place in places if scene.json(place) not in kept]
+        names = {place: _differing(scene.json(place), kept, fields) for place in lost}
+        differing = [place for place in lost if names[place]]
+        if differing:
+            count = "which" if len(differing) == dropped else f"{len(differing)} of which"
+            differ = "differs" if len(differing) == 1 else "differ"
+            shown = ", ".join(sorted({one for place in differing for one in names[place]})[:_MOST_SHOWN])
+            told = f"it dropped {dropped} of {len(places)} items as duplicates by {', '.join(fields)}"
+            problem = f"{told}, {count} {differ} in {shown} from the one that is left"
+            return Cause(node=at.node, problem=problem, place=differing[0], walk=(differing[0],), certain=False)
     return None
 
 
@@ -104,7 +110,13 @@ def all_alike(scene: Scene) -> Cause | None:
     for at in scene.first_runs:
         given = scene.input_places(at.run)[:_MOST_ITEMS] if scene.kind(at.node) in CODE_TYPES else []
         made = [scene.json(place) for place in scene.outputs(at)][:_MOST_ITEMS]
-        if len(made) < 2 or len(made) != len(given) or not made[0] or any(one != made[0] for one in made):
+        if (
+            len(made) < 2
+            or at.run.items_out != len(made)
+            or len(made) != len(given)
+            or not made[0]
+            or any(one != made[0] for one in made)
+        ):
             continue
         if any(scene.json(one) != scene.json(given[0]) for one in given):
             problem = f"all its {len(made)} items are the same, and those that it received differ"
@@ -119,6 +131,8 @@ def some_unpaired(scene: Scene) -> Cause | None:
         settings = scene.settings.get(at.node, {}) if scene.kind(at.node) == "merge" else {}
         keys, sides = merge_keys(settings), scene.inputs(at.run)
         if keys is None or len(sides) != 2 or settings.get("joinMode", "keepMatches") != "keepMatches":
+            continue
+        if settings.get("mode") != "combine" or "fuzzyCompare': True" in repr(settings.get("options")):
             continue
         held, others = (key_values(scene, side, key, _MOST_ITEMS) for side, key in zip(sides, keys, strict=True))
         alone = [one for one in held if one not in others]

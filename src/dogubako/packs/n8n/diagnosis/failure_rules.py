@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.absence import emptiness
 from dogubako.packs.n8n.diagnosis.claims import claimed
 from dogubako.packs.n8n.diagnosis.contrast import is_contradicted, reconsidered
 from dogubako.packs.n8n.diagnosis.data_rules import DATA_RULES, THROWN_RULES
@@ -13,16 +14,13 @@ from dogubako.packs.n8n.diagnosis.flow_rules import FORKS, way_of
 from dogubako.packs.n8n.diagnosis.format_rules import JSON_FAILED
 from dogubako.packs.n8n.diagnosis.number_rules import joined_texts
 from dogubako.packs.n8n.diagnosis.references import references_in, texts
+from dogubako.packs.n8n.diagnosis.replay.items import returns_list
+from dogubako.packs.n8n.diagnosis.replay.names import runs_for_each
 from dogubako.packs.n8n.diagnosis.scene import Cause, conditions_of
 from dogubako.packs.n8n.diagnosis.service_rules import service_failed
+from dogubako.packs.n8n.diagnosis.shown import shown_value
 from dogubako.packs.n8n.diagnosis.spelling import near_names
-from dogubako.packs.n8n.diagnosis.trace import (
-    apart,
-    shown_value,
-    swallowed_before,
-    trace_missing,
-    trace_value,
-)
+from dogubako.packs.n8n.diagnosis.trace import apart, swallowed_before, trace_missing, trace_value
 from dogubako.packs.n8n.formatters.facts import SwallowedErrors, item_error
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
@@ -127,11 +125,13 @@ def own_fault(failure: Failure) -> Cause | None:
     if failure.kind in _CALLS:
         return _no_workflow(failure)
     if failure.is_thrown:
-        return _own(failure, f"its code throws this itself{f' in line {failure.line}' if failure.line else ''}")
+        return _own(
+            failure, f"its code throws this itself{f' in line {failure.thrown_line}' if failure.thrown_line else ''}"
+        )
     if re.search(r"credential|not authorized|authentication", message, re.IGNORECASE):
         return _own(failure, "its credentials are missing or not accepted")
     if _NO_ITEMS.search(f"{message} {description}"):
-        return _mistake(failure, "its code does not return items")
+        return _mistake(failure, _returned(failure))
     if description == "ReferenceError" or message.endswith("is not defined"):
         return _mistake(failure, f"its code uses a name that does not exist: {shortened(message, 120)}")
     wrapped, _, at = message.rpartition(_WRAPPER)
@@ -148,8 +148,17 @@ def own_fault(failure: Failure) -> Cause | None:
     if re.search(r"timed? ?out", message, re.IGNORECASE):
         return _own(failure, f"it took too long: {shortened(message, 120)}")
     if failure.is_code and description not in LANGUAGE_ERRORS and "throw" in failure.code:
-        return _own(failure, f"its code throws this itself{f' in line {failure.line}' if failure.line else ''}")
+        return _own(
+            failure, f"its code throws this itself{f' in line {failure.thrown_line}' if failure.thrown_line else ''}"
+        )
     return None
+
+
+def _returned(failure: Failure) -> str:
+    """What is wrong with what the code returns."""
+    if runs_for_each(failure.scene, failure.node) and returns_list(failure.scene, failure.node, failure.places):
+        return "its code runs once for each item, and returns a list where one item is wanted"
+    return "its code does not return items"
 
 
 def _no_workflow(failure: Failure) -> Cause | None:
@@ -179,8 +188,10 @@ def _stopped(failure: Failure) -> Cause:
         if len({one.names for one, _ in holes}) == 1:
             return failure.trace_gap(*holes[0])
     for reference in failure.references:
-        if len(failure.places) == 1 and failure.missing(reference):
-            told.append(f"its message reads {reference.written}, which is not there")
+        if len(failure.places) == 1 and (missing := failure.missing(reference)):
+            told.append(
+                f"its message reads {reference.written}, which is {emptiness(failure.scene.value(*missing[0]))}"
+            )
             continue
         for place, value in list(failure.values(reference))[:1]:
             made = trace_value(failure.scene, place, reference.names, "")

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.gaps import gap
-from dogubako.packs.n8n.diagnosis.names import CODE_TYPES
 from dogubako.packs.n8n.diagnosis.references import (
     LONGEST_CODE,
     Reference,
@@ -15,7 +14,7 @@ from dogubako.packs.n8n.diagnosis.references import (
     references,
     texts,
 )
-from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
+from dogubako.packs.n8n.diagnosis.scene import CODE_TYPES, Cause, Scene
 from dogubako.packs.n8n.diagnosis.trace import trace_missing, trace_value
 from dogubako.packs.n8n.formatters.facts import SwallowedErrors, error_facts
 from dogubako.packs.n8n.formatters.flow import Place
@@ -65,6 +64,13 @@ class Failure:
         number = self.raw.get("lineNumber")
         told = _LINE.search(self.message)
         return number if isinstance(number, int) else int(told[1]) if told else None
+
+    @cached_property
+    def thrown_line(self) -> int | None:
+        """The line of the `throw`, if n8n tells it: in functions and sub-workflows its number may be of another one."""
+        lines = self.code.split("\n")
+        told = lines[self.line - 1] if self.line is not None and 0 < self.line <= len(lines) else ""
+        return self.line if "throw" in told else None
 
     @property
     def kind(self) -> str:

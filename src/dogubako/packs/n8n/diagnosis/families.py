@@ -1,17 +1,21 @@
 """Follow a value between an execution and those of its sub-workflows: handed down to them, or given back by them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.absence import is_plain
+from dogubako.packs.n8n.diagnosis.declarations import Step
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.flow_rules import conditions_read
 from dogubako.packs.n8n.diagnosis.gaps import missing_in
 from dogubako.packs.n8n.diagnosis.lineage import lineage
 from dogubako.packs.n8n.diagnosis.names import PASSES
-from dogubako.packs.n8n.diagnosis.references import Reference, Step, references_in
+from dogubako.packs.n8n.diagnosis.references import Reference, references_in
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
-from dogubako.packs.n8n.diagnosis.trace import shown_value, trace_missing, trace_value
+from dogubako.packs.n8n.diagnosis.shown import shown_value
+from dogubako.packs.n8n.diagnosis.trace import trace_missing, trace_value, value_walk
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
 
@@ -21,22 +25,28 @@ _CALLS: Final = ("executeWorkflow", "toolWorkflow")
 
 
 def handed_down(parent: Scene, child: Scene, cause: Cause) -> Cause | None:
-    """Who in the parent made the value that the child's trigger received."""
+    """Who in the parent made the value that the child's trigger received, or did not give it."""
     place, path = cause.place, cause.path or (cause.read[1] if cause.read else ())
-    if place is None or not path or child.kind(place.node) not in _CALLED:
+    # What nobody in the child sets was not in the item with which it was called.
+    start = child.walk(place)[-1] if cause.unset and place is not None else place
+    if start is None or not path or child.kind(start.node) not in _CALLED:
         return None
     caller = _caller(parent, str(child.execution.id))
     if caller is None:
         return None
     if not cause.path:
         return _mapped(parent, caller, path)
-    received = child.json(place)
-    given = [one for one in parent.input_places(caller.run) if parent.json(one) == received]
-    if given:
-        traced = _traced(parent, caller.node, given[0], cause.path)
-        shaped = next((one for one in parent.walk(given[0]) if parent.kind(one.node) not in PASSES), given[0])
-        return _not_given(traced, shaped, cause.path) if traced.node == caller.node else _unproven(traced)
-    return _mapped(parent, caller, cause.path)
+    given = _given(parent, caller, child, start)
+    if given is None:
+        return _mapped(parent, caller, cause.path)
+    traced = _traced(parent, caller.node, given, cause.path)
+    shaped = next((one for one in parent.walk(given) if parent.kind(one.node) not in PASSES), given)
+    return _not_given(traced, shaped, cause.path) if traced.node == caller.node else _unproven(traced)
+
+
+def _given(parent: Scene, caller: RunPlace, child: Scene, start: Place) -> Place | None:
+    """The item of the caller that the child's trigger gave out."""
+    return next((one for one in parent.input_places(caller.run) if parent.json(one) == child.json(start)), None)
 
 
 def told_giver(parent: Scene, child: Scene, cause: Cause) -> Cause:
@@ -48,29 +58,50 @@ def told_giver(parent: Scene, child: Scene, cause: Cause) -> Cause:
     if not _keys(child, start) & _keys(child, place):
         return cause
     caller = _caller(parent, str(child.execution.id))
-    given = [one for one in parent.input_places(caller.run) if parent.json(one) == child.json(start)] if caller else []
-    if not given:
+    given = _given(parent, caller, child, start) if caller is not None else None
+    if given is None:
         return cause
-    giver = next((one for one in parent.walk(given[0]) if parent.kind(one.node) not in PASSES), given[0])
+    giver = next((one for one in parent.walk(given) if parent.kind(one.node) not in PASSES), given)
     problem = f"{cause.problem}; in the calling workflow '{giver.node}' gave it this item, so either side may be wrong"
     return replace(cause, problem=problem, certain=False)
 
 
-def given_values(parent: Scene, child: Scene, failure: Failure) -> list[str]:
-    """The fields that a failing child read and that its caller gave it, and how they came to be in the caller."""
-    place = next(iter(failure.places), None)
-    start = child.walk(place)[-1] if place is not None else None
-    caller = _caller(parent, str(child.execution.id))
-    if start is None or place is None or caller is None or child.kind(start.node) not in _CALLED:
+def given_values(callers: Sequence[Scene], failure: Failure, cause: Cause | None) -> list[str]:
+    """The fields that a failing child read and that it was given, and how they came to be in one of its callers.
+
+    `callers` are the executions above it, the nearest first.
+    """
+    child, known = failure.scene, cause.read if cause is not None else None
+    one_only = failure.item_index is not None or len(failure.places) == 1
+    place = known[0] if known is not None else next(iter(failure.places), None) if one_only else None
+    if place is None:
+        # Which item it was is not known.
         return []
-    given = next((one for one in parent.input_places(caller.run) if parent.json(one) == child.json(start)), None)
+    start = child.walk(place)[-1]
     read = [*failure.references, *conditions_read(child.settings.get(place.node, {}))]
+    paths = [known[1]] if known is not None else []
+    paths += [one.names for one in read if one.node is None and is_plain(one)]
     told = []
-    for path in dict.fromkeys(one.names for one in read if one.node is None and not one.called) if given else ():
+    for path in dict.fromkeys(paths):
         value = child.value(start, path)
-        if given is not None and not is_absent(value) and value == child.value(place, path):
-            told.append(f"{'.'.join(path)} is {shown_value(value)}, {lineage(parent, given, path)}")
+        if is_absent(value) or value != child.value(place, path):
+            continue
+        if (found := _climbed([child, *callers], start, path)) is not None:
+            told.append(f"{'.'.join(path)} is {shown_value(value)}, {lineage(*found, path)}")
     return told[:_MOST_TOLD]
+
+
+def _climbed(scenes: Sequence[Scene], start: Place, path: tuple[str, ...]) -> tuple[Scene, Place] | None:
+    """The topmost caller that handed down this value as it is, and its item."""
+    found = None
+    for child, parent in pairwise(scenes):
+        caller = _caller(parent, str(child.execution.id)) if child.kind(start.node) in _CALLED else None
+        given = _given(parent, caller, child, start) if caller is not None else None
+        if given is None:
+            break
+        found = parent, given
+        start = value_walk(parent, given, path)[-1]
+    return found
 
 
 def _keys(scene: Scene, place: Place) -> set[str]:
@@ -124,7 +155,7 @@ def _triggers(scene: Scene) -> list[str]:
 
 def _not_given(traced: Cause, giver: Place, path: tuple[str, ...]) -> Cause:
     """Who gave out the item, for a field that nobody sets on this side and that is read on the other."""
-    problem = f"it gives out no {'.'.join(path)}, which is read from its items"
+    problem = f"its item has no {'.'.join(path)}, which is read from it"
     return replace(traced, node=giver.node, problem=problem, place=giver, certain=False)
 
 

@@ -16,6 +16,7 @@ _NO_BINARY = re.compile(r"binary (?:file|data|field|property)", re.IGNORECASE)
 _BINARY_NAMED = re.compile(
     r"binary (?:file|data|field|property)[^'\"\n]{0,40}['\"]([^'\"\n]{1,100})['\"]", re.IGNORECASE
 )
+_BINARY_READ = re.compile(r"(?<![\w$])binary(?:\??\.([\w$]{1,60}+)|(?:\?\.)?\[['\"]([^'\"]{1,60}+)['\"]\])")
 _READS_FILES: Final = ("extractFromFile", "spreadsheetFile", "extractFromPdf")
 _COLUMNS = re.compile(r"columns length is (\d{1,4}), got (\d{1,4})")
 _LONGEST_FILE: Final = 10_000_000
@@ -43,6 +44,16 @@ def binary_missing(failure: Failure) -> Cause | None:
     return Cause(
         node=lost.node, problem="the binary data is lost here", place=lost, walk=tuple(walk[:having]), lost=True
     )
+
+
+def file_misread(failure: Failure, place: Place, name: str) -> Cause | None:
+    """Code that reads a file by a name under which the item has none."""
+    held = failure.scene.item(place).get("binary")
+    if not isinstance(held, dict) or not held or name in held:
+        return None
+    there = ", ".join(str(one) for one in list(held)[:5])
+    problem = f"it reads binary data called {name}; the item has {there}"
+    return Cause(node=failure.node, problem=problem, place=place, misread=True)
 
 
 def _text_for_file(failure: Failure, walk: list[Place]) -> Cause | None:

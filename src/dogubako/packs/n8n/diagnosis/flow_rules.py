@@ -4,16 +4,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import takewhile
 from typing import Any, Final
-from unicodedata import combining, normalize
 
+from dogubako.packs.n8n.diagnosis.absence import all_lack, is_plain
+from dogubako.packs.n8n.diagnosis.declarations import Step
 from dogubako.packs.n8n.diagnosis.gaps import gap
+from dogubako.packs.n8n.diagnosis.intended_makers import NO_FIELD_HINT
+from dogubako.packs.n8n.diagnosis.join_keys import ONLY_FORM, small_difference, unpaired_keys
 from dogubako.packs.n8n.diagnosis.lineage import lineage
-from dogubako.packs.n8n.diagnosis.names import NO_FIELD_HINT
-from dogubako.packs.n8n.diagnosis.references import Reference, Step, only_reference, references_in
+from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references_in
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene, conditions_of
+from dogubako.packs.n8n.diagnosis.shown import shown_value, type_name
 from dogubako.packs.n8n.diagnosis.spelling import near_names
-from dogubako.packs.n8n.diagnosis.trace import shown_value, trace_missing, trace_value, type_name
-from dogubako.packs.n8n.formatters.flow import Input, Place
+from dogubako.packs.n8n.diagnosis.trace import trace_missing, trace_value
+from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
 ONE_LETTER: Final = "differ in one letter"
@@ -22,8 +25,6 @@ FORKS: Final = frozenset({"if", "filter", "switch"})
 _MOST_NAMES: Final = 4
 _MOST_ITEMS: Final = 200
 _MOST_CONDITIONS: Final = 10
-_MOST_KEYS: Final = 3
-ONLY_FORM: Final = "they differ only in"
 _ASKS_WHETHER_THERE: Final = frozenset({"exists", "notExists", "empty", "notEmpty"})
 
 
@@ -42,8 +43,10 @@ def dried_up(scene: Scene) -> Cause | None:
             count = sum(len(one.items) for one in received)
             head = f"it was given {count} item{'s' if count > 1 else ''} and handed on none"
             elsewhere = [number for number, items in enumerate(at.run.outputs) if items]
-            if scene.kind(at.node) in ("if", "switch") and elsewhere:
+            if len(elsewhere) == 1 and at.run.items_out == count and scene.kind(at.node) in ("if", "switch"):
                 head = f"its {count} items went to {way_of(scene, at.node, elsewhere[0])}, where no node is connected"
+            elif elsewhere and scene.kind(at.node) != "filter":
+                head = f"{head} to a node that is connected"
             return _with_reason(scene, at, head, _consequence(idle, merges))
     return None
 
@@ -93,8 +96,19 @@ def one_way(scene: Scene) -> Cause | None:
 
 def form_differs(scene: Scene) -> Cause | None:
     """A branch that sent all items the same way, because two values differ in nothing but their form or a letter."""
-    cause = one_way(scene)
-    return cause if cause is not None and (cause.certain or ONE_LETTER in cause.problem) else None
+    found = (one_way(scene), _none_passed(scene))
+    return next((one for one in found if one is not None and (one.certain or ONE_LETTER in one.problem)), None)
+
+
+def _none_passed(scene: Scene) -> Cause | None:
+    """A filter that no item passed, and that gave out an empty item all the same."""
+    for at in scene.first_runs:
+        node, given = scene.nodes.get(at.node), scene.execution.items_given_to(at.run)
+        kept = [scene.json(one) for one in scene.outputs(at) if one.output == 0]
+        if scene.kind(at.node) == "filter" and node is not None and node.always_output_data and given and kept == [{}]:
+            head = f"none of its {given} items passed, and it gave out an empty one: it is set to always output data"
+            return _with_reason(scene, at, head, "")
+    return None
 
 
 def conditions_read(settings: Mapping[str, Any]) -> list[Reference]:
@@ -139,7 +153,8 @@ def _with_reason(scene: Scene, at: RunPlace, head: str, tail: str) -> Cause:
     if tested:
         return next((one for one in tested if one.certain), tested[0])
     field = scene.settings.get(at.node, {}).get("fieldToSplitOut")
-    if isinstance(field, str) and place is not None and is_absent(scene.value(place, tuple(field.split(".")))):
+    given = scene.input_places(at.run)
+    if isinstance(field, str) and place is not None and all_lack(scene, given, tuple(field.split("."))):
         told = f"{plain.problem}; it splits {field}, which the items do not have"
         path = tuple(field.split("."))
         reference = Reference(node=None, pick="item", path=tuple(Step(name) for name in path))
@@ -176,7 +191,16 @@ def _with_condition(
     scene: Scene, at: RunPlace, plain: Cause, condition: Mapping[str, Any], reference: Reference, where: Place
 ) -> Cause:
     """What the condition met: a field that was lost before, a wrong type, or two values to compare."""
-    value = _tested_value(scene, where, reference.names)
+    value = _tested_value(scene, where, reference.names[:-1] if reference.called else reference.names)
+    if (
+        is_absent(value)
+        and reference.names[-1:] == ("length",)
+        and not is_absent(scene.value(where, reference.names[:-1]))
+    ):
+        held = f"{'.'.join(reference.names[:-1])} is {shown_value(scene.value(where, reference.names[:-1]))}"
+        return plain.with_problem(f"{plain.problem}; it tests {reference.written}, and {held}")
+    if is_absent(value) and not is_plain(reference):
+        return plain
     if is_absent(value):
         path = gap(scene.json(where), reference) or reference.names
         cause = trace_missing(scene, at.node, reference, where, path)
@@ -184,7 +208,9 @@ def _with_condition(
             return cause.with_problem(f"{cause.problem}; '{at.node}' tests it: {plain.problem}")
         misread = cause.misread and not _asks_whether_there(condition)
         hint = f": {cause.problem}" if misread else ""
-        told = f"{plain.problem}; it tests {reference.written}, which the items do not have{hint}"
+        every = reference.node is None and all_lack(scene, scene.received(at.node), reference.names)
+        who = "the items do" if every else "the first of them does"
+        told = f"{plain.problem}; it tests {reference.written}, which {who} not have{hint}"
         return replace(plain, problem=told, certain=misread)
     if (wanted := _swallowed_type(scene, at, value, condition)) is not None:
         described = f"where '{at.node}' expected a {wanted}; it went on after that error: {plain.problem}"
@@ -235,18 +261,6 @@ def _compared(reference: Reference, value: Any, condition: Mapping[str, Any]) ->
     return words if right in ("", None) else f"{words} with {shown_value(right)}{little}"
 
 
-def small_difference(value: Any, right: Any) -> str:
-    if type(value) is not type(right):
-        return f": {ONLY_FORM} type" if str(value) == str(right) else ""
-    if not isinstance(value, str) or value == right:
-        return ""
-    if value.strip().casefold() == right.strip().casefold():
-        return f": {ONLY_FORM} case or spaces"
-    if value.strip() and _bare(value) == _bare(right):
-        return f": {ONLY_FORM} accents, or characters that do not show"
-    return ""
-
-
 def _one_letter(value: Any, right: Any) -> str:
     """That two words are the same but for one letter: one of them may be misspelt."""
     if not isinstance(value, str) or not isinstance(right, str) or min(len(value), len(right)) < _SHORTEST_WORD:
@@ -260,51 +274,6 @@ def _one_letter(value: Any, right: Any) -> str:
 def _same_signs(one: str, other: str) -> int:
     """With how many of the same signs two texts begin."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
-
-
-def _bare(text: str) -> str:
-    """The text without accents, spaces and characters that do not show."""
-    signs = normalize("NFKD", text.casefold())
-    return "".join(sign for sign in signs if not combining(sign) and sign.isprintable() and not sign.isspace())
-
-
-def unpaired_keys(scene: Scene, at: RunPlace) -> str:
-    """The keys of both sides of a merge or a comparison that found no pair."""
-    sides = scene.inputs(at.run) if scene.kind(at.node) in ("merge", "compareDatasets") else []
-    keys = merge_keys(scene.settings.get(at.node, {}))
-    if keys is not None and len(sides) > 1:
-        values = [key_values(scene, side, key) for side, key in zip(sides, keys, strict=False)]
-        shown = [
-            f"{key} from '{side.node}': {', '.join(map(_shown, held))}"
-            for side, key, held in zip(sides, keys, values, strict=False)
-        ]
-        alike = next((told for one in values[0] for other in values[1] if (told := small_difference(one, other))), "")
-        match = any(one == other for one in values[0] for other in values[1] if not is_absent(one))
-        return f"; {'its keys are' if match else 'no keys match'}: {shortened('; '.join(shown), 300)}{alike}"
-    return "".join(f"; input {one.number + 1} from '{one.node}' had {len(one.items)} items" for one in sides)
-
-
-def merge_keys(settings: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The first field by which the two sides are matched."""
-    fields = settings.get("fieldsToMatchString")
-    if isinstance(fields, str) and fields:
-        first = fields.split(",")[0].strip()
-        return first, first
-    listed = settings.get("mergeByFields")
-    pairs = listed.get("values") if isinstance(listed, Mapping) else None
-    pair = next((one for one in pairs if isinstance(one, Mapping)), None) if isinstance(pairs, list) else None
-    return (str(pair.get("field1")), str(pair.get("field2"))) if pair is not None else None
-
-
-def key_values(scene: Scene, side: Input, key: str, most: int = _MOST_KEYS) -> list[Any]:
-    """Some values of the key on one side."""
-    numbers = range(min(most, len(side.items)))
-    places = (Place(node=side.node, run=side.run, output=side.output, item=number) for number in numbers)
-    return [scene.value(place, tuple(key.split("."))) for place in places]
-
-
-def _shown(value: Any) -> str:
-    return "absent" if is_absent(value) else shown_value(value)
 
 
 def condition_on_nothing(scene: Scene) -> Cause | None:
@@ -321,7 +290,7 @@ def condition_on_nothing(scene: Scene) -> Cause | None:
                         path = gap(scene.json(where), reference)
                         if path is not None and len(path) < len(reference.names):
                             cause = trace_missing(scene, at.node, reference, where, path)
-                            told = f"so the condition of '{at.node}' fails for it, and counts as not met"
+                            told = f"so the condition of '{at.node}' gets nothing for it"
                             wrong = cause.lost or cause.misread
                             return replace(cause, problem=f"{cause.problem}, {told}", certain=wrong)
     return None

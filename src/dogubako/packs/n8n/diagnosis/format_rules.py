@@ -7,10 +7,13 @@ from dataclasses import replace
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.answers import is_html
+from dogubako.packs.n8n.diagnosis.dates import looks_like_date
+from dogubako.packs.n8n.diagnosis.declarations import Step
 from dogubako.packs.n8n.diagnosis.failures import Failure
-from dogubako.packs.n8n.diagnosis.references import Reference, Step, only_reference, references_in
+from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references_in
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
-from dogubako.packs.n8n.diagnosis.trace import shown_value, trace_value
+from dogubako.packs.n8n.diagnosis.shown import shown_value
+from dogubako.packs.n8n.diagnosis.trace import trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
 from dogubako.packs.n8n.models import Run
@@ -21,10 +24,6 @@ _BAD_DATE = re.compile(r"Invalid time value|Invalid date|unparsable|not a valid 
 _ARGUMENT: Final = r"\s*+\(([^()]{0,300}+(?:\([^()]{0,300}+\))?[^()]{0,300}+)\)"
 _DATE_READ = re.compile(rf"(?:new Date|Date\.parse|DateTime\.from\w++|moment|parseISO|toDateTime){_ARGUMENT}")
 _PARSED = re.compile(rf"JSON\.parse{_ARGUMENT}")
-_ISO_DATE = re.compile(r"\s*+(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?!\d)")
-_SLASHED_DATE = re.compile(r"\s*+(\d{1,4})[/.](\d{1,2})[/.](\d{1,4})(?!\d)")
-_MONTH: Final = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
-_NAMED_DATE = re.compile(rf"{_MONTH}[a-z]{{0,6}}\.? \d|\d {_MONTH}", re.IGNORECASE)
 _EXPRESSION = re.compile(r"\{\{(?:[^{}]++|\{(?!\{)|\}(?!\}))*+\}\}")
 _BAD_XML = re.compile(r"close tag|Unclosed root tag|Non-whitespace|Invalid character|Unencoded|Unexpected end")
 # What the language says, and the calls whose argument it is about.
@@ -244,16 +243,6 @@ def value_quoted(failure: Failure) -> Cause | None:
             if isinstance(value, (str, int, float)) and not isinstance(value, bool) and str(value) == quoted[1]:
                 return failure.trace(reference, place, "which is not valid there")
     return None
-
-
-def looks_like_date(text: str) -> bool:
-    """Whether JavaScript would parse it: an ISO date, or day, month and year with numbers in their ranges."""
-    if (iso := _ISO_DATE.match(text)) is not None:
-        return 1 <= int(iso[2]) <= 12 and 1 <= int(iso[3] or 1) <= 31
-    if (slashed := _SLASHED_DATE.match(text)) is not None:
-        month, day = (slashed[2], slashed[3]) if len(slashed[1]) == 4 else (slashed[1], slashed[2])
-        return 1 <= int(month) <= 12 and 1 <= int(day) <= 31
-    return _NAMED_DATE.search(text) is not None
 
 
 def _resolved(failure: Failure, text: str) -> list[Reference]:

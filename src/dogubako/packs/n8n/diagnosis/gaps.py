@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from dogubako.packs.n8n.diagnosis.references import ELEMENT, Reference, Step
+from dogubako.packs.n8n.diagnosis.declarations import Step
+from dogubako.packs.n8n.diagnosis.references import ELEMENT, Reference
 from dogubako.packs.n8n.diagnosis.scene import Scene
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, value_at

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from dogubako.packs.n8n.diagnosis.declarations import bound_names
 from dogubako.packs.n8n.diagnosis.evaluation import Bound, Names, Unknowable, Value, elements_of, evaluate
 from dogubako.packs.n8n.diagnosis.javascript import ParseError, Syntax, parse, parse_whole
 from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT
-from dogubako.packs.n8n.diagnosis.references import bound_names
 
 _NAME: Final = r"(?:[^\W\d]|[$_])[\w$]*+"
 _OPAQUE = re.compile(

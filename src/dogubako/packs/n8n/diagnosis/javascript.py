@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+# Longer code is not followed.
+LONGEST_CODE_FOLLOWED: Final = 12_000
 _TOKEN = re.compile(
     r"(?P<space>\s++|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/)"
     r"|(?P<number>\d++(?:\.\d++)?(?:[eE][+-]?\d++)?)"

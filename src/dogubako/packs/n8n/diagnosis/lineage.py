@@ -6,35 +6,25 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.absence import is_plain
 from dogubako.packs.n8n.diagnosis.assignments import assigned
-from dogubako.packs.n8n.diagnosis.names import CODE_TYPES
-from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references, references_in, texts
+from dogubako.packs.n8n.diagnosis.code_lines import line_of
+from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references, references_in
 from dogubako.packs.n8n.diagnosis.scene import Scene
-from dogubako.packs.n8n.diagnosis.trace import shown_value, value_walk
+from dogubako.packs.n8n.diagnosis.shown import shown_value
+from dogubako.packs.n8n.diagnosis.trace import value_walk
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
 _MOST_PARTS: Final = 2
 DEEPEST: Final = 2
 _LONGEST_WRITTEN: Final = 90
-_LONGEST_CODE: Final = 20_000
 _MOST_PATHS: Final = 200
 _DEEPEST_PATH: Final = 5
 _MOST_PARENTS: Final = 50
 _MOST_MOVES: Final = 20
 _TRIGGER = re.compile(r"trigger|webhook|cron|interval", re.IGNORECASE)
-# A value that is written out says nothing of how it was made.
-_WRITTEN_OUT = re.compile(
-    r"\s*+(?:\"[^\"]{0,200}+\"|'[^']{0,200}+'|-?[\d.]++|null\b|true\b|false\b)\s*+(?:[,}\]]|$)|\s*+[\[{][^()$+*]*+$"
-)
-# `name: …`, `'name': …` and `row.name = …`; a variable that gets a value.
-_MAKES = re.compile(
-    r"(?<![\w$.])(?:'([^'\n]{1,100}+)'|\"([^\"\n]{1,100}+)\"|([\w$]++))\s*+:"
-    r"|(?<![\w$])[\w$]{0,60}+\.([\w$]++)\s*+[-+*/]?=(?!=)"
-)
-_GIVES = re.compile(r"(?<![\w$.])([\w$]++)\s*+[-+*/]?=(?![=>])")
 _WORD = re.compile(r"[\w$]++")
-_ALONE = re.compile(r"\s*+([\w$]{1,60}+)\s*+[,}\]);]")
 
 Path = tuple[str, ...]
 
@@ -50,7 +40,7 @@ def lineage(scene: Scene, place: Place, path: Path, depth: int = 0) -> str:
         return (
             f"made in '{made.node}' by {shown}{_parts(scene, made, written, depth)}{_zero(scene, made, path, written)}"
         )
-    line = _line_of(scene, made.node, path)
+    line = line_of(scene, made.node, path)
     if line is None:
         return f"made in '{made.node}'"
     return f"made in '{made.node}' by {shortened(line[1], _LONGEST_WRITTEN)}{_parts(scene, made, line, depth)}"
@@ -119,32 +109,10 @@ def _read_by(scene: Scene, read: Sequence[Reference], source: Place | None, run:
         for where in scene.places_read(reference, source, run)[:1] if names else ():
             value = scene.value(where, names)
             if is_absent(value):
-                yield f"{'.'.join(names)} is not there"
+                if is_plain(replace(reference, called=False, path=reference.path[: len(names)])):
+                    yield f"{'.'.join(names)} is not there"
             else:
                 yield f"{'.'.join(names)} is {shown_value(value)}, {lineage(scene, where, names, depth + 1)}"
-
-
-def _line_of(scene: Scene, node: str, path: Path) -> tuple[int, str] | None:
-    """The line of code that gives this field its value, from the name on, and the one of a variable that it takes."""
-    name = next((one for one in reversed(path) if not one.isdecimal()), "")
-    if scene.kind(node) not in CODE_TYPES or not name:
-        return None
-    for text in texts({key: scene.settings.get(node, {}).get(key) for key in ("jsCode", "functionCode")}):
-        lines = text[:_LONGEST_CODE].split("\n")
-        for number, line in enumerate(lines, 1):
-            found = next((one for one in _MAKES.finditer(line) if name in one.groups()), None)
-            if found is not None:
-                alone = _ALONE.match(line, found.end())
-                before = _assigned_in(lines, alone[1]) if alone else None
-                shown = f"{line[found.start() :].strip()} with {before}" if before else line[found.start() :].strip()
-                return None if _WRITTEN_OUT.match(line, found.end()) else (number, shown)
-    return None
-
-
-def _assigned_in(lines: list[str], name: str) -> str | None:
-    """The last line that gives a variable its value."""
-    found = [line[match.start() :] for line in lines for match in _GIVES.finditer(line) if match[1] == name]
-    return found[-1].strip() if found else None
 
 
 def plain_paths(data: Any, before: Path = ()) -> Iterator[Path]:

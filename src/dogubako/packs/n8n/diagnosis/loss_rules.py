@@ -4,18 +4,21 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.absence import all_lack, is_plain
 from dogubako.packs.n8n.diagnosis.assignments import assigned
-from dogubako.packs.n8n.diagnosis.references import Reference, Step, references_in, texts
+from dogubako.packs.n8n.diagnosis.declarations import Step
+from dogubako.packs.n8n.diagnosis.references import Reference, references_in, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
+from dogubako.packs.n8n.diagnosis.shown import shown_value
 from dogubako.packs.n8n.diagnosis.spelling import near_names
-from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, is_numeric, shown_value, trace_missing, trace_value
+from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, is_numeric, trace_missing, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
-from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
+from dogubako.packs.n8n.formatters.truncation import shortened
 
 _MOST_ITEMS: Final = 200
 _LONGEST_SHOWN: Final = 80
 _LONGEST_READ: Final = 12_000
-_ONE_ITEM = re.compile(r"\$input\.item\b|(?<![\w$.])\$json\b")
+_ONE_ITEM = re.compile(r"\$input\.(?:item\b|first\(\))|(?<![\w$.])\$json\b")
 _ALL_ITEMS = re.compile(r"\.all\(|(?<![\w$.])items\b|\$items\(")
 _BRACES = re.compile(r"\{\{\s*+\$")
 _CALCULATES: Final = frozenset({"sum", "average"})
@@ -85,7 +88,7 @@ def unpaired_dropped(scene: Scene) -> Cause | None:
             told = " and ".join(f"{len(one.items)} from '{one.node}'" for one in sides)
             problem = (
                 f"it joins items by their position and was given {told}: those without a partner are dropped, "
-                "and behind one that is missing the others do not belong together"
+                "and behind one that is missing the others may not belong together"
             )
             return Cause(node=at.node, problem=problem, certain=False)
     return None
@@ -93,10 +96,9 @@ def unpaired_dropped(scene: Scene) -> Cause | None:
 
 def switched_off(scene: Scene) -> Cause | None:
     """A disabled node that items passed by."""
-    for at in scene.first_runs:
-        node = scene.nodes.get(at.node)
-        if node is not None and node.disabled and scene.execution.items_given_to(at.run):
-            return Cause(node=at.node, problem="it is disabled, so items pass it as they are", certain=False)
+    for name, runs in scene.execution.runs.items():
+        if scene.is_disabled(name) and any(scene.execution.items_given_to(run) for run in runs):
+            return Cause(node=name, problem="it is disabled, so items pass it as they are", certain=False)
     return None
 
 
@@ -116,10 +118,9 @@ def fallback_taken(scene: Scene) -> Cause | None:
             places = scene.received(at.node) if CHOOSES_NULL.search(written) else []
             for reference in references_in(written) if places else ():
                 names = reference.names
-                if reference.node is None and names and all(is_absent(scene.value(one, names[:1])) for one in places):
+                if reference.node is None and is_plain(reference) and all_lack(scene, places, names[:1]):
                     cause = trace_missing(scene, at.node, reference, places[0], names)
-                    of_whom = f"; of '{cause.node}' is known: " if cause.node != at.node else ": "
-                    told = f"{field} is made from {reference.written}, which no item has{of_whom}{cause.problem}"
+                    told = f"{field} is made from {reference.written}, which no item has; {cause.told_at(at.node)}"
                     return Cause(node=at.node, problem=told, place=places[0], certain=False)
     return None
 
@@ -172,7 +173,7 @@ def summarized_otherwise(scene: Scene) -> Cause | None:
                 return cause.in_doubt() if alone else cause
         grouped = str(settings.get("fieldsToSplitBy") or "")
         for name in [one.strip() for one in grouped.split(",") if one.strip()]:
-            if places and all(is_absent(scene.value(one, tuple(name.split(".")))) for one in places):
+            if all_lack(scene, scene.input_places(at.run), tuple(name.split("."))):
                 data = scene.json(places[0])
                 names = [str(key) for key in data] if isinstance(data, Mapping) else []
                 there = f"; they have {', '.join((near_names(names, name) or names)[:5])}"
@@ -205,7 +206,8 @@ def selector_found_nothing(scene: Scene) -> Cause | None:
         for row in rows if isinstance(rows, list) else ():
             for place in list(scene.outputs(at))[:_MOST_ITEMS]:
                 if isinstance(row, Mapping) and scene.value(place, (str(row.get("key")),)) in ("", None, []):
-                    problem = f"{row.get('key')} is empty: its selector {row.get('cssSelector')} finds nothing there"
+                    selector = row.get("cssSelector")
+                    problem = f"{row.get('key')} is empty: its selector {selector} finds nothing, or nothing in it"
                     return Cause(node=at.node, problem=problem, place=place, certain=False)
     return None
 
@@ -216,9 +218,8 @@ def misread_setting(scene: Scene) -> Cause | None:
         if scene.kind(at.node) in _READS_OTHERWISE or at.run.error is not None:
             continue
         for reference in _read_by(scene, at):
-            own = reference.node is None and not reference.called
-            places = scene.received(at.node) if own else []
-            if not places or not all(is_absent(scene.value(one, reference.names)) for one in places):
+            own = reference.node is None and is_plain(reference)
+            if not all_lack(scene, places := scene.received(at.node) if own else [], reference.names):
                 continue
             cause = trace_missing(scene, at.node, reference, places[0], reference.names)
             if cause.misread:

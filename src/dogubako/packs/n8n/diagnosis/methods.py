@@ -3,9 +3,11 @@
 from typing import Final
 
 from dogubako.packs.n8n.diagnosis.failures import Failure
+from dogubako.packs.n8n.diagnosis.hollow_objects import hollow_object
 from dogubako.packs.n8n.diagnosis.scene import Cause
+from dogubako.packs.n8n.diagnosis.shown import type_name
 from dogubako.packs.n8n.diagnosis.spelling import near_names
-from dogubako.packs.n8n.diagnosis.trace import trace_type, type_name
+from dogubako.packs.n8n.diagnosis.trace import trace_type
 from dogubako.packs.n8n.formatters.flow import Place
 
 _OF_STRINGS: Final = """
@@ -31,6 +33,8 @@ METHODS: Final = {
 
 def without_method(failure: Failure, place: Place, path: tuple[str, ...], method: str) -> Cause:
     """A value of the wrong type, or a method that no value has."""
+    if (hollow := hollow_object(failure.scene, place, path)) is not None:
+        return hollow.with_problem(f"{hollow.problem}, so {'.'.join(path)} has no {method}()")
     if method in METHODS["date"]:
         described = f"no date, so it has no {method}(); between nodes a date becomes a text"
         return trace_type(failure.scene, failure.node, place, path, described)

@@ -8,13 +8,22 @@ from typing import Any, Final
 from unicodedata import normalize
 
 from dogubako.contract.redaction import visible
-from dogubako.packs.n8n.diagnosis.answers import odd_answer
+from dogubako.packs.n8n.diagnosis.absence import absence_told, all_lack, is_plain
 from dogubako.packs.n8n.diagnosis.assignments import assigned, elsewhere_set
+from dogubako.packs.n8n.diagnosis.intended_makers import (
+    Path,
+    intended_maker,
+    not_split,
+    set_to_nothing,
+    why_empty,
+    written_names,
+)
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references
-from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
-from dogubako.packs.n8n.diagnosis.spelling import is_slip, names_alike, near_name, near_names
+from dogubako.packs.n8n.diagnosis.scene import CODE_TYPES, Cause, Scene
+from dogubako.packs.n8n.diagnosis.shown import shown_path
+from dogubako.packs.n8n.diagnosis.spelling import is_slip, names_alike, near_name
 from dogubako.packs.n8n.formatters.flow import Place
-from dogubako.packs.n8n.formatters.truncation import is_absent, shortened, value_at
+from dogubako.packs.n8n.formatters.truncation import is_absent, value_at
 
 _DEEPEST_KEY: Final = 4
 _MOST_SIBLINGS: Final = 200
@@ -29,14 +38,7 @@ _ANSWERS: Final = frozenset({"httpRequest", "graphql", "executeWorkflow"})
 PASSES: Final = frozenset(
     "if filter switch merge noOp wait limit sort splitInBatches removeDuplicates respondToWebhook".split()  # noqa: SIM905
 )
-CODE_TYPES: Final = frozenset({"code", "function", "functionItem"})
-_LONGEST_VALUE: Final = 80
-_DESTINATION = re.compile(r"dest|output", re.IGNORECASE)
-NO_FIELD_HINT = re.compile(r"field '([^'\n]{1,200})' (?:does not exist in|wasn't found in) any")
 _READS_INPUT = re.compile(r"\$json|\$input|(?<![\w$.])items?\b|\$\(|\$node")
-_SEPARATOR = re.compile(r"[;,|\t]")
-
-Path = tuple[str, ...]
 
 
 def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk: list[Place]) -> Cause:
@@ -45,39 +47,35 @@ def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk:
     data = scene.json(nearest)
     if data == {}:
         empty = _emptied(scene, walk)
-        problem = f"it gave out an empty item, so there is no {name}{_why_empty(scene, empty)}"
+        problem = f"it gave out an empty item, so there is no {name}{why_empty(scene, empty)}"
         return Cause(node=empty.node, problem=problem, place=empty, walk=tuple(walk))
     if path[0].isdecimal() and isinstance(data, Mapping):
         problem = f"it reads element {path[0]} of an item, but a list that a node gives out becomes items, one for each"
         return Cause(node=reader, problem=problem, place=nearest, walk=(nearest,), misread=True)
     known = (
-        _not_waited(scene, name, walk)
-        or odd_answer(scene, path, walk)
-        or _switched_off(scene, path, walk)
-        or _would_write(scene, path, walk)
-        or _text_split(scene, path, walk)
-        or _calculated_without(scene, path, walk)
-        or _not_renamed(scene, path, walk)
+        intended_maker(scene, path, walk)
         or _only_this_item(scene, path, walk)
         or _only_this_element(scene, reader, path, walk)
-        or _not_split(scene, path, walk)
+        or not_split(scene, path, walk)
+        or set_to_nothing(scene, path, walk)
     )
     if known is not None:
         return known
+    unset = absence_told(scene, reader, path[-1])
     elsewhere = _dotted(data, path) or _elsewhere(data, path[-1])
     if elsewhere is not None and _is_of_another(data, path, elsewhere):
         elsewhere = None
     if elsewhere is not None and elsewhere != path:
         # Many things have an id or a name.
         sure = len(path) > 1 or elsewhere[:-1] == () or elsewhere[0] in _WRAPPERS
-        there = "but the item has it as" if sure else "which no node sets; the item has"
-        problem = f"it reads {_written(path)}, {there} {_written(elsewhere)}"
+        there = "but the item has it as" if sure else f"{unset}; it has"
+        problem = f"it reads {shown_path(path)}, {there} {shown_path(elsewhere)}"
         return Cause(node=reader, problem=problem, place=nearest, walk=(nearest,), misread=sure)
     near = near_name(value_at(data, path[:-1]) if path[:-1] else data, path[-1])
     if near is not None:
         return _misnamed(scene, reader, path, near, walk)
     if (meant := _meant(scene, reader, path, data)) is not None:
-        problem = f"it makes {meant} from {name}, which no node sets, and the item has {meant} itself"
+        problem = f"it makes {meant} from {name}, {unset}, and the item has {meant} itself"
         return Cause(node=reader, problem=problem, place=nearest, walk=(nearest,), misread=True)
     for place in walk:
         if (made := _from_nothing(scene, place, path)) is not None:
@@ -85,10 +83,9 @@ def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk:
             return Cause(node=place.node, problem=made, place=place, walk=way, path=path)
     source = _source(scene, walk)
     way = tuple(walk[: walk.index(source) + 1])
-    problem = (
-        f"it reads {name}, which no node sets{elsewhere_set(scene, path, walk, reader)}; {_has(scene, source, nearest)}"
-    )
-    return Cause(node=reader, problem=problem, place=source, walk=way, path=path)
+    others = elsewhere_set(scene, path, walk, reader)
+    problem = f"it reads {name}, {unset}{others}; {_has(scene, source, nearest)}"
+    return Cause(node=reader, problem=problem, place=source, walk=way, path=path, unset=True)
 
 
 def _has(scene: Scene, source: Place, nearest: Place) -> str:
@@ -106,7 +103,7 @@ def _only_this_item(scene: Scene, path: Path, walk: list[Place]) -> Cause | None
         outputs = run.outputs[place.output] if run is not None and place.output < len(run.outputs) else None
         for number in range(min(len(outputs or ()), _MOST_SIBLINGS)):
             other = replace(place, item=number)
-            if number != place.item and not is_absent(scene.value(other, path)):
+            if number != place.item and _has_value(scene.value(other, path)):
                 if (apart := _other_branch(scene, path, place, other, walk)) is not None:
                     return apart
                 way, given = tuple(walk[: walk.index(place) + 1]), next(iter(scene.parents(place)), None)
@@ -118,16 +115,22 @@ def _only_this_item(scene: Scene, path: Path, walk: list[Place]) -> Cause | None
     return None
 
 
+def _has_value(value: Any) -> bool:
+    return value is not None and not is_absent(value)
+
+
 def _only_this_element(scene: Scene, reader: str, path: Path, walk: list[Place]) -> Cause | None:
     """A part of a list or a table without the field that another part has: then the name is right."""
     source, written = _source(scene, walk), repr(scene.settings.get(reader, {}))
     for size in range(1, len(path) - 1):
         holder, rest = scene.value(source, path[:size]), path[size + 1 :]
+        if not is_absent(scene.value(source, path)):
+            continue
         parts = dict(enumerate(holder)) if isinstance(holder, list) else holder if isinstance(holder, Mapping) else {}
         if isinstance(holder, Mapping) and path[size] in written:
             # The reader names this part himself.
             continue
-        other = next((key for key in list(parts)[:_MOST_SIBLINGS] if not is_absent(value_at(parts[key], rest))), None)
+        other = next((key for key in list(parts)[:_MOST_SIBLINGS] if _has_value(value_at(parts[key], rest))), None)
         if other is not None:
             problem = f"{'.'.join(path[: size + 1])} has no {'.'.join(rest)}; {'.'.join(path[:size])}.{other} has one"
             way = tuple(walk[: walk.index(source) + 1])
@@ -139,6 +142,8 @@ def _other_branch(scene: Scene, path: Path, place: Place, other: Place, walk: li
     """Two items of a merge that came in by different inputs: only one of the two branches gives the field."""
     own, its = (next(iter(scene.parents(one)), None) for one in (place, other))
     if scene.kind(place.node) != "merge" or own is None or its is None or own.node == its.node:
+        return None
+    if not all_lack(scene, [own, *scene.siblings(own)], path):
         return None
     if (key := _shared_key(scene, own, its)) is not None:
         told = f"it puts the items of '{own.node}' and '{its.node}' one behind the other, and only the latter have"
@@ -160,34 +165,6 @@ def _shared_key(scene: Scene, one: Place, other: Place) -> str | None:
     return None
 
 
-def _text_split(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
-    """A Split Out node on the way that was given a text, so that its item has no fields of an element."""
-    for place in walk:
-        field = (
-            scene.settings.get(place.node, {}).get("fieldToSplitOut") if scene.kind(place.node) == "splitOut" else None
-        )
-        for source in scene.parents(place)[:1] if isinstance(field, str) else ():
-            value = scene.value(source, tuple(str(field).split(".")))
-            if isinstance(value, str):
-                shown = shortened(value, _LONGEST_VALUE)
-                problem = f'it splits {field}, which is a text ("{shown}") and no list, so there is no {".".join(path)}'
-                way = tuple(walk[: walk.index(place) + 1])
-                return Cause(node=place.node, problem=problem, place=place, walk=way, lost=True)
-    return None
-
-
-def _not_split(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
-    """A table whose columns became one field, `id;mail`, because it was cut at another sign."""
-    data = scene.json(walk[0])
-    names = [str(key) for key in data][:_MOST_SIBLINGS] if isinstance(data, Mapping) else []
-    whole = next((one for one in names if path[0] in (part.strip(" \"'") for part in _SEPARATOR.split(one)[:99])), None)
-    if whole is None or _SEPARATOR.search(whole) is None:
-        return None
-    having = list(takewhile(lambda place: not is_absent(scene.value(place, (whole,))), walk))
-    problem = f"it gives out one field called {visible(whole)}: the columns of the table were not taken apart"
-    return Cause(node=having[-1].node, problem=problem, place=having[-1], walk=tuple(having), own=True)
-
-
 def _meant(scene: Scene, reader: str, path: Path, data: Any) -> str | None:
     """The field that a Set node fills from this path, if the item has one of that name already."""
     for name, written in assigned(scene, reader).items():
@@ -203,17 +180,6 @@ def _emptied(scene: Scene, walk: list[Place]) -> Place:
     return next((place for place in bare if scene.kind(place.node) not in PASSES), bare[-1])
 
 
-def _why_empty(scene: Scene, empty: Place) -> str:
-    """What the node reads that its own item does not have."""
-    if scene.kind(empty.node) in CODE_TYPES:
-        return ""
-    for parent in scene.parents(empty)[:1]:
-        for one in references(scene.settings.get(empty.node, {})):
-            if one.node is None and not one.called and is_absent(scene.value(parent, one.names)):
-                return f"; it reads {one.written}, which the item from '{parent.node}' does not have"
-    return ""
-
-
 def _from_nothing(scene: Scene, source: Place, path: Path) -> str | None:
     """Code that does write the field, from one that it read as nothing and did not mind: `name: $json.a?.b`."""
     if scene.kind(source.node) not in CODE_TYPES:
@@ -222,94 +188,16 @@ def _from_nothing(scene: Scene, source: Place, path: Path) -> str | None:
         for one in references(scene.settings.get(source.node, {})):
             names = one.names
             size = next((n for n in range(1, len(names) + 1) if is_absent(scene.value(parent, names[:n]))), None)
-            if one.node is None and not one.called and names[-1:] == path[-1:] and size is not None:
+            if one.node is None and is_plain(one) and names[-1:] == path[-1:] and size is not None:
                 missing = ".".join(names[:size])
-                return f"its code makes {'.'.join(path)} from {'.'.join(names)}, and '{parent.node}' gave no {missing}"
+                return f"its code reads {'.'.join(names)}, and '{parent.node}' gave no {missing}"
     return None
-
-
-def _written(path: Path) -> str:
-    """The path for people; a name with a dot in it is shown as one name."""
-    return ".".join(f"['{name}']" if "." in name else name for name in path)
 
 
 def _dotted(data: Any, path: Path) -> Path | None:
     """The same field with its dots read the other way: a Set node makes `user.name` a field of `user`."""
     apart, joined = tuple(part for name in path for part in name.split(".")), (".".join(path),)
     return next((one for one in (apart, joined) if one != path and not is_absent(value_at(data, one))), None)
-
-
-def _switched_off(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
-    """A disabled node on the way that would have made the field."""
-    for place in walk:
-        node = scene.nodes.get(place.node)
-        if node is not None and node.disabled and path[0] in written_names(scene, place.node):
-            problem = f"it is disabled, so it does not make {'.'.join(path)}"
-            way = tuple(walk[: walk.index(place) + 1])
-            return Cause(node=place.node, problem=problem, place=place, walk=way, own=True)
-    return None
-
-
-def _would_write(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
-    """A node on the way whose settings say that it writes this field, and that did not."""
-    for place in walk:
-        settings = scene.settings.get(place.node, {})
-        keys = [key for key, value in settings.items() if value == path[0] and _DESTINATION.search(key)]
-        if keys and scene.kind(place.node) not in ("set", *CODE_TYPES):
-            problem = f"it is set to write {'.'.join(path)} ({keys[0]}), and did not{_why_empty(scene, place)}"
-            way = tuple(walk[: walk.index(place) + 1])
-            return Cause(node=place.node, problem=problem, place=place, walk=way, lost=True)
-    return None
-
-
-def _calculated_without(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
-    """A node that would make it, and of which n8n itself remarks that it did not find a field of this name."""
-    for place in walk:
-        run = scene.run_of(place)
-        for named in map(NO_FIELD_HINT.search, run.hints if run is not None else ()):
-            if named is None or named[1].casefold() not in path[0].casefold():
-                continue
-            given = scene.possible_parents(place)[:1]
-            near = next((one for parent in given if (one := near_name(scene.json(parent), named[1]))), None)
-            there = f"; they have {near}" if near else ""
-            problem = f"it reads {named[1]}, which no item has{there}"
-            way = tuple(walk[: walk.index(place) + 1])
-            return Cause(node=place.node, problem=problem, place=place, walk=way, own=near is not None)
-    return None
-
-
-def _not_renamed(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
-    """A node on the way that would give a field this name, but did not find the field."""
-    for place in walk:
-        for old in _renamed_to(scene, place.node, path[0]):
-            held = scene.json(place)
-            if not isinstance(held, Mapping) or not is_absent(value_at(held, tuple(old.split(".")))):
-                continue
-            near = next(iter(near_names([str(key) for key in held], old)), None)
-            hint = f"; there is {visible(near)}" if near else ""
-            problem = f"it renames {visible(old)} to {path[0]}, but the item has no {visible(old)}{hint}"
-            way = tuple(walk[: walk.index(place) + 1])
-            return Cause(node=place.node, problem=problem, place=place, walk=way, own=near is not None)
-    return None
-
-
-def _renamed_to(scene: Scene, node: str, name: str) -> list[str]:
-    """The fields that a Rename Keys node would call so."""
-    keys = scene.settings.get(node, {}).get("keys") if scene.kind(node) == "renameKeys" else None
-    rows = keys.get("key") if isinstance(keys, Mapping) else None
-    pairs = [one for one in rows if isinstance(one, Mapping)] if isinstance(rows, list) else []
-    return [str(one.get("currentKey")) for one in pairs if one.get("newKey") == name]
-
-
-def _not_waited(scene: Scene, name: str, walk: list[Place]) -> Cause | None:
-    """A call of a sub-workflow that does not wait for its answer."""
-    for place in walk:
-        options = scene.settings.get(place.node, {}).get("options")
-        if isinstance(options, Mapping) and options.get("waitForSubWorkflow") is False:
-            problem = f"it does not wait for its sub-workflow (waitForSubWorkflow), so there is no {name} from it"
-            way = tuple(walk[: walk.index(place) + 1])
-            return Cause(node=place.node, problem=problem, place=place, walk=way, own=True)
-    return None
 
 
 def _misnamed(scene: Scene, reader: str, path: Path, near: str, walk: list[Place]) -> Cause:
@@ -337,7 +225,8 @@ def _misnamed(scene: Scene, reader: str, path: Path, near: str, walk: list[Place
     if normalize("NFC", near) == normalize("NFC", path[-1]):
         unseen = ", which looks the same but is composed of other characters (Unicode)"
     unseen = unseen or (", whose name begins or ends with a space" if near != near.strip() else "")
-    problem = f"it reads {name}, which no node sets; the item has {has}{_others_alike(scene, path, near, walk)}"
+    unset = absence_told(scene, reader, path[-1])
+    problem = f"it reads {name}, {unset}; the item has {has}{_others_alike(scene, path, near, walk)}"
     problem = f"{problem}, from '{writer.node}'{unseen}"
     sure = bool(unseen) or is_slip(near, path[-1])
     return Cause(node=reader, problem=problem, place=walk[0], walk=(walk[0],), misread=sure)
@@ -348,12 +237,6 @@ def _others_alike(scene: Scene, path: Path, near: str, walk: list[Place]) -> str
     data = scene.value(walk[0], path[:-1]) if path[:-1] else scene.json(walk[0])
     others = [one for one in names_alike(data, path[-1]) if one != near][:_MOST_ALIKE]
     return f" and {', '.join(visible(one) for one in others)}" if others else ""
-
-
-def written_names(scene: Scene, node: str) -> str:
-    """The text of a node that makes fields itself; of others it is what came from outside."""
-    makers = {"set", "code", "function", "functionItem", "renameKeys", "aggregate", "summarize"}
-    return repr(scene.settings.get(node, {})) if scene.kind(node) in makers else ""
 
 
 def _is_read_elsewhere(scene: Scene, path: Path, reader: str) -> bool:

@@ -7,7 +7,8 @@ from typing import Any, Final
 from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.references import references_in, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
-from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, is_number_text, is_numeric, shown_value, trace_value
+from dogubako.packs.n8n.diagnosis.shown import shown_value
+from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, is_number_text, is_numeric, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import shortened
 

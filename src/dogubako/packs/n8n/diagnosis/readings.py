@@ -3,15 +3,18 @@
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.absence import is_plain
 from dogubako.packs.n8n.diagnosis.complaints import answers, rows, sends_item
+from dogubako.packs.n8n.diagnosis.declarations import Step
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.lineage import DEEPEST, Path, lineage, plain_paths
-from dogubako.packs.n8n.diagnosis.references import ELEMENT, Reference, Step, references, references_in
+from dogubako.packs.n8n.diagnosis.references import ELEMENT, Reference, references, references_in
 from dogubako.packs.n8n.diagnosis.scene import Scene
-from dogubako.packs.n8n.diagnosis.trace import shown_value
+from dogubako.packs.n8n.diagnosis.shown import shown_path, shown_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
@@ -42,10 +45,14 @@ def readings(failure: Failure, at: Place | None = None) -> list[str]:
     for reference in (*failure.on_line(), *_sent_whole(failure)):
         places = failure.read(reference)
         places = [at] if at is not None and at in places else places
-        names = reference.names[:-1] if reference.called else reference.names
+        names = reference.names[:-1] if reference.called or reference.names[-1:] == ("length",) else reference.names
         if names and reference.node is None:
             names = next((one for one in elements if one[: len(names)] == names), names)
         if not places or not names or ELEMENT in names or (len(places) > 1 and reference in secret):
+            continue
+        field = replace(reference, called=False, path=tuple(map(Step, names)))
+        if not is_plain(field) and any(is_absent(failure.scene.value(one, names)) for one in places):
+            # What is not known to be a field is not told to be missing.
             continue
         if any((reference.node or "", *names)[: len(known)] == known for known in told):
             continue
@@ -70,6 +77,8 @@ def asked_with(scene: Scene, place: Place) -> list[str]:
     for reference in references({key: settings.get(key) for key in _ASKS}):
         names = reference.names[:-1] if reference.called else reference.names
         for where in scene.places_read(reference, source, run)[:1] if names else ():
+            if is_absent(scene.value(where, names)) and not is_plain(replace(reference, called=False)):
+                continue
             told.append(f"'{place.node}' asked with this: {_reading(scene, reference, where, names, False)}")
     return told[:_MOST_SETTINGS]
 
@@ -81,7 +90,7 @@ def _settings_named(failure: Failure) -> Iterator[str]:
     if paging:
         yield f"its paging is set so: {shortened(json.dumps(_filled_in(paging), ensure_ascii=False), _LONGEST_PAGING)}"
     said = f"{failure.message} {failure.raw.get('description') or ''}"[:_LONGEST_ANSWER]
-    quoted = {_plain(one) for one in re.findall(r"[\"']([^\"'\n]{3,60})[\"']", said)}
+    quoted = _quoted_in(failure)
     for path, value, holder in _settings(failure.settings):
         if _plain(path[-1]) in quoted and isinstance(value, str) and value.startswith("="):
             beside = [f"{key} is {one}" for key, one in holder.items() if _is_short(one) and one != value]
@@ -92,6 +101,18 @@ def _settings_named(failure: Failure) -> Iterator[str]:
         for path, value, _ in _settings(failure.scene.settings.get(name, {})):
             if isinstance(value, int) and not isinstance(value, bool) and str(value) in numbers:
                 yield f"{path[-1]} of '{name}' is {value}, a number that the service names"
+
+
+def settings_named(failure: Failure) -> list[tuple[str, str]]:
+    """The expressions of the settings that the message names, by their name or their label."""
+    quoted = _quoted_in(failure)
+    found = [(path[-1], value) for path, value, _ in _settings(failure.settings) if _plain(path[-1]) in quoted]
+    return [(name, value) for name, value in found if isinstance(value, str) and value.startswith("=")]
+
+
+def _quoted_in(failure: Failure) -> set[str]:
+    said = f"{failure.message} {failure.raw.get('description') or ''}"[:_LONGEST_ANSWER]
+    return {_plain(one) for one in re.findall(r"[\"']([^\"'\n]{3,60})[\"']", said)}
 
 
 def _filled_in(data: Any) -> Any:
@@ -143,7 +164,7 @@ def _elements_named(failure: Failure) -> Iterator[Path]:
 
 
 def _reading(scene: Scene, reference: Reference, place: Place, names: Path, secret: bool) -> str:
-    field = ".".join(names) + (f" of '{reference.node}'" if reference.node else "")
+    field = shown_path(names) + (f" of '{reference.node}'" if reference.node else "")
     value = scene.value(place, names)
     if is_absent(value) and not all(map(_PLAIN_NAME.fullmatch, names)):
         return f"{field} was not understood; the item comes from '{place.node}' and has {_keys(scene, place)}"
@@ -157,7 +178,7 @@ def _reading(scene: Scene, reference: Reference, place: Place, names: Path, secr
 
 def _in_all(scene: Scene, reference: Reference, places: list[Place], names: Path) -> str:
     """The values of a field in several items, where it is not known which of them failed."""
-    field = ".".join(names) + (f" of '{reference.node}'" if reference.node else "")
+    field = shown_path(names) + (f" of '{reference.node}'" if reference.node else "")
     held = [scene.value(place, names) for place in places[:_MOST_ITEMS]]
     shown = list(dict.fromkeys("not there" if is_absent(one) else shown_value(one) for one in held))
     more = " and more" if len(shown) > _MOST_VALUES or len(places) > _MOST_ITEMS else ""

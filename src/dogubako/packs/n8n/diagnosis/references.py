@@ -1,9 +1,11 @@
 """What a node's expressions and code read: `$json.a`, `$('X').item.json.a`, `$node["X"]`, aliases, destructuring."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+from dogubako.packs.n8n.diagnosis.declarations import NAME, Step, bound_names, declarations
 
 # Code may be long, and hostile: the patterns do not backtrack, and only so much of it is read.
 LONGEST_CODE: Final = 100_000
@@ -12,31 +14,24 @@ _MOST_MEANINGS: Final = 4
 _MOST_REFERENCES: Final = 1_000
 _LONGEST_CHAIN: Final = 30
 
-_NAME: Final = r"(?:[^\W\d]|[$_])[\w$]*+"
 _QUOTED: Final = r"""(?:'(?:[^'\\\n]++|\\.)*+'|"(?:[^"\\\n]++|\\.)*+"|`(?:[^`\\$]++|\\.)*+`)"""
 _ROOT = re.compile(
     rf"(?<![\w$.])(?:(?P<json>\$json)|(?P<input>\$input)|\$\(\s*+(?P<node>{_QUOTED})\s*+\)"
-    rf"|\$node\s*+\[\s*+(?P<old>{_QUOTED})\s*+\]|\$node\.(?P<plain>{_NAME})|\$items\(\s*+(?P<items>{_QUOTED})[^()]*+\)"
-    rf"|(?P<name>{_NAME}))"
+    rf"|\$node\s*+\[\s*+(?P<old>{_QUOTED})\s*+\]|\$node\.(?P<plain>{NAME})|\$items\(\s*+(?P<items>{_QUOTED})[^()]*+\)"
+    rf"|(?P<name>{NAME}))"
 )
 _STEP = re.compile(
-    rf"\s*+(?:(?P<maybe>\?)?\.\s*+(?P<name>{_NAME})|(?P<maybe2>\?\.)?\[\s*+(?:(?P<quoted>{_QUOTED})|(?P<index>\d++)|(?P<any>[^\[\]'\"`\n]++))\s*+\]"
+    rf"\s*+(?:(?P<maybe>\?)?\.\s*+(?P<name>{NAME})|(?P<maybe2>\?\.)?\[\s*+(?:(?P<quoted>{_QUOTED})|(?P<index>\d++)|(?P<any>[^\[\]'\"`\n]++))\s*+\]"
     r"|(?P<call>\((?P<args>[^()]*+)\)))"
 )
-_DECLARED = re.compile(
-    rf"(?<![\w$.])(?:const|let|var)\s++(?P<target>{_NAME}|\{{[^;=]{{0,400}}?\}}|\[[^;=\]]{{0,400}}+\])\s*+=(?!=)\s*+(?P<start>)"
-)
-_DECLARED_TOO = re.compile(rf",\s*+(?P<target>{_NAME}|\{{[^;=]{{0,400}}?\}}|\[[^;=\]]{{0,400}}+\])\s*+=(?![=>])\s*+")
-_MOST_TOGETHER: Final = 20
-_LONGEST_VALUE: Final = 2_000
 _FOR_OF = re.compile(
-    rf"(?<![\w$.])for\s*+(?:await\s*+)?\(\s*+(?:const|let|var)\s++(?P<target>{_NAME}|\{{[^;=]{{0,400}}?\}}|\[[^;=\]]{{0,400}}+\])\s++of\s++(?P<start>)"
+    rf"(?<![\w$.])for\s*+(?:await\s*+)?\(\s*+(?:const|let|var)\s++(?P<target>{NAME}|\{{[^;=]{{0,400}}?\}}|\[[^;=\]]{{0,400}}+\])\s++of\s++(?P<start>)"
 )
 _CALLBACK = re.compile(
     rf"\.(?P<method>map|forEach|filter|find|some|every|flatMap|sort|reduce)\(\s*+(?:async\s++)?"
-    rf"(?:function\s*+)?(?:\((?P<params>[^()]*+)\)|(?P<one>{_NAME}))\s*+(?:=>|\{{)"
+    rf"(?:function\s*+)?(?:\((?P<params>[^()]*+)\)|(?P<one>{NAME}))\s*+(?:=>|\{{)"
 )
-_MAPPED = re.compile(rf"\(\s*+\(?\s*+(?P<one>{_NAME})\s*+\)?\s*+=>\s*+(?P=one)(?P<path>(?:\.{_NAME})++)\s*+\)")
+_MAPPED = re.compile(rf"\(\s*+\(?\s*+(?P<one>{NAME})\s*+\)?\s*+=>\s*+(?P=one)(?P<path>(?:\.{NAME})++)\s*+\)")
 _WHOLE = re.compile(r"[ \t]*+(?:[;,)}\n]|$)")
 _SELECTS: Final = frozenset({"filter", "sort", "slice", "reverse", "toSorted", "concat"})
 _COMMENT = re.compile(r"(?<![:'\"`\w])//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)")
@@ -45,13 +40,6 @@ ELEMENT: Final = "[]"
 _OF_OUTPUT: Final = ("first", "last", "all")
 _OUTPUT: Final = "output "
 _PICKS: Final = {"first": "first", "last": "last", "item": "item", "itemMatching": "item", "all": "all", "items": "all"}
-
-
-class Step(NamedTuple):
-    """One name on a path. `optional`: it is reached by `?.`, so that a missing value before it is no error."""
-
-    name: str
-    optional: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,6 +56,8 @@ class Reference:
     called: bool = False
     output: int | None = None
     """The output of the other node, where it is named: `$('X').all(1)`."""
+    ambiguous: bool = False
+    """Whether its name stands for several things in the code, of which this is only one."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -107,9 +97,10 @@ def references_in(text: str) -> list[Reference]:
     aliases = _aliases(code)
     found: dict[Reference, None] = {}
     for match in _ROOT.finditer(code):
-        for chain in _chains_at(code, match, aliases):
+        chains = _chains_at(code, match, aliases)
+        for chain in chains:
             if (reference := _understood(chain, code.count("\n", 0, match.start()) + 1)) is not None:
-                found[reference] = None
+                found[replace(reference, ambiguous=len(chains) > 1)] = None
         if len(found) >= _MOST_REFERENCES:
             break
     return list(found)
@@ -180,35 +171,6 @@ def _aliases(code: str) -> Aliases:
     return aliases
 
 
-def declarations(code: str) -> Iterator[tuple[int, str]]:
-    """What is declared in code, with the place of its value; also behind a comma: `const a = x, b = y`."""
-    for match in _DECLARED.finditer(code):
-        yield match.end("start"), match["target"]
-        place = match.end("start")
-        for _ in range(_MOST_TOGETHER):
-            following = _DECLARED_TOO.match(code, _value_end(code, place))
-            if following is None:
-                break
-            yield following.end(), following["target"]
-            place = following.end()
-
-
-def _value_end(code: str, place: int) -> int:
-    """Where the value that begins here ends: at a comma, a semicolon or a bracket around it."""
-    depth, quote = 0, ""
-    for at in range(place, min(len(code), place + _LONGEST_VALUE)):
-        sign = code[at]
-        if quote:
-            quote = "" if sign == quote else quote
-        elif sign in "'\"`":
-            quote = sign
-        elif depth == 0 and sign in ",;)]}":
-            return at
-        else:
-            depth += (sign in "([{") - (sign in ")]}")
-    return len(code)
-
-
 def _add(aliases: Aliases, name: str, chain: _Chain) -> None:
     """A name that is declared more than once may stand for any of some values."""
     # A value that was reached by `?.` may be missing, and reading from its name then fails.
@@ -261,39 +223,6 @@ def _callback_target(match: re.Match[str]) -> str:
     return params.strip() if braced else params.partition(",")[0].strip() or "_"
 
 
-def bound_names(target: str) -> Iterator[tuple[str, tuple[Step, ...]]]:
-    """The names that a declaration binds, with the path to each: `{ a, b: c }`, `[first]`, or a plain name."""
-    target = target.strip()
-    if target.startswith("{"):
-        for part in _split(target.strip("{} \n") if "{" not in target[1:] else target[1:].rpartition("}")[0]):
-            key, colon, inner = part.partition(":")
-            # A name that is no identifier may stand in brackets: `{ ['first name']: first }`.
-            key = key.partition("=")[0].strip().removeprefix("[").removesuffix("]").strip("'\"")
-            if key.startswith("..."):
-                yield key[3:], ()
-            elif key:
-                for name, path in bound_names(inner.partition("=")[0] if colon else key):
-                    yield name, (Step(key), *path)
-    elif target.startswith("["):
-        for index, part in enumerate(target.strip("[] \n").split(",")):
-            if part.strip():
-                yield part.strip(), (Step(str(index)),)
-    elif target:
-        yield target.partition("=")[0].strip(), ()
-
-
-def _split(text: str) -> list[str]:
-    """The parts between commas, leaving inner braces whole."""
-    parts, depth = [""], 0
-    for character in text:
-        depth += (character in "{[") - (character in "}]")
-        if character == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return [part for part in parts if part.strip()]
-
-
 def _chain_starting(code: str, place: int, aliases: Aliases) -> tuple[_Chain | None, int]:
     match = _ROOT.match(code, place)
     return _chain_from(code, match, aliases) if match else (None, place)
@@ -318,21 +247,30 @@ def _chains_at(code: str, match: re.Match[str], aliases: Aliases) -> list[_Chain
         known = aliases.get(name, []) if name else []
         if chain is not None and not known:
             return [chain]
-    steps, called, _ = _steps_from(code, match.end())
-    return [one.then(steps, called=called) for one in aliases.get(name or "", [])]
+    found = []
+    for one in aliases.get(name or "", []):
+        steps, called, _ = _steps_from(code, match.end(), inside=_is_inside(one.steps))
+        found.append(one.then(steps, called=called))
+    return found
 
 
 def _chain_from(
     code: str, match: re.Match[str], aliases: Aliases, limit: int | None = None
 ) -> tuple[_Chain | None, int]:
-    steps, called, end = _steps_from(code, match.end(), limit)
     name = match["name"]
+    head = aliases[name][-1].steps if name in aliases else _head(match)
+    steps, called, end = _steps_from(code, match.end(), limit, inside=_is_inside(head))
     if name in aliases:
         base = aliases[name][-1]
         return (base if not steps and not called else base.then(steps, called=called)), end
     if name is not None and name not in ("items", "item"):
         return None, end
-    return _Chain(node=_node_named(match), steps=(*_head(match), *steps), called=called), end
+    return _Chain(node=_node_named(match), steps=(*head, *steps), called=called), end
+
+
+def _is_inside(steps: Sequence[Step]) -> bool:
+    """Whether these steps lead into the data of an item: behind that, `first()` is a method of a list."""
+    return any(step.name == "json" for step in steps)
 
 
 def _node_named(match: re.Match[str]) -> str | None:
@@ -351,7 +289,9 @@ def _head(match: re.Match[str]) -> tuple[Step, ...]:
     return ()
 
 
-def _steps_from(code: str, place: int, limit: int | None = None) -> tuple[tuple[Step, ...], bool, int]:
+def _steps_from(
+    code: str, place: int, limit: int | None = None, *, inside: bool = False
+) -> tuple[tuple[Step, ...], bool, int]:
     """The steps behind a root. Only calls that pick items are passed; any other call ends the chain."""
     steps: list[Step] = []
     while len(steps) < _LONGEST_CHAIN and (limit is None or place < limit):
@@ -359,7 +299,7 @@ def _steps_from(code: str, place: int, limit: int | None = None) -> tuple[tuple[
         if step is None or (limit is not None and step.end() > limit):
             break
         if step["call"] is not None:
-            if not steps or steps[-1].name not in _PICKS:
+            if not steps or steps[-1].name not in _PICKS or inside or _is_inside(steps):
                 return tuple(steps), True, place
             named = re.match(r"\s*+(\d{1,3}+)\s*+(?:,|$)", step["args"]) if steps[-1].name in _OF_OUTPUT else None
             if named is not None:

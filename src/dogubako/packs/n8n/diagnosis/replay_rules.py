@@ -5,19 +5,22 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from dogubako.packs.n8n.diagnosis.code_rules import LONGEST_CODE_FOLLOWED, blamed_for, traced_to
+from dogubako.packs.n8n.diagnosis.code_rules import blamed_for, traced_to
 from dogubako.packs.n8n.diagnosis.counts import too_few
 from dogubako.packs.n8n.diagnosis.evaluation import Read
 from dogubako.packs.n8n.diagnosis.failures import OF_NOTHING, Failure
+from dogubako.packs.n8n.diagnosis.file_rules import file_misread
 from dogubako.packs.n8n.diagnosis.format_rules import JSON_FAILED, parsed_already
+from dogubako.packs.n8n.diagnosis.javascript import LONGEST_CODE_FOLLOWED
 from dogubako.packs.n8n.diagnosis.methods import METHODS, without_method
 from dogubako.packs.n8n.diagnosis.replay.interpreter import Interpreter
 from dogubako.packs.n8n.diagnosis.replay.names import NOT_REPLAYED, N8nNames, runs_for_each
 from dogubako.packs.n8n.diagnosis.replay.statements import parse_script
-from dogubako.packs.n8n.diagnosis.replay.values import Spot, Thrown, Val
+from dogubako.packs.n8n.diagnosis.replay.values import FILES, Spot, Thrown, Val
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace
 from dogubako.packs.n8n.diagnosis.searches import found_nothing
-from dogubako.packs.n8n.diagnosis.trace import shown_value, trace_value, type_name
+from dogubako.packs.n8n.diagnosis.shown import shown_value, type_name
+from dogubako.packs.n8n.diagnosis.trace import trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
 
@@ -112,10 +115,8 @@ def _is_same(thrown: Thrown, failure: Failure) -> bool:
 
 def _explained(failure: Failure, thrown: Thrown, culprit: Val) -> Cause | None:
     reads = _reads(failure, culprit)
-    if culprit.beside is not None:
-        place, path = culprit.beside
-        problem = f"it reads {path[-1]} of the item itself, but the item has it in json: .json.{path[-1]}"
-        return Cause(node=failure.node, problem=problem, place=place, own=True)
+    if culprit.beside is not None or (culprit.at is not None and culprit.at[1][:1] == (FILES,)):
+        return _outside_of_json(failure, culprit)
     whole = culprit.at is not None and not culprit.at[1] and isinstance(failure.scene.json(culprit.at[0]), Mapping)
     if whole and culprit.at is not None and thrown.kind in ("function", "iterable"):
         return _item_itself(failure, thrown, culprit.at[0])
@@ -150,6 +151,16 @@ def _explained(failure: Failure, thrown: Thrown, culprit: Val) -> Cause | None:
     )
     # The code may look for the wrong thing, or have to do without it.
     return replace(cause, certain=False)
+
+
+def _outside_of_json(failure: Failure, culprit: Val) -> Cause | None:
+    """What was read of an item beside its json: a file that it does not have, or a field that lies in the json."""
+    if culprit.beside is not None:
+        place, path = culprit.beside
+        problem = f"it reads {path[-1]} of the item itself, but the item has it in json: .json.{path[-1]}"
+        return Cause(node=failure.node, problem=problem, place=place, own=True)
+    place, path = culprit.at or (failure.places[0], ())
+    return file_misread(failure, place, path[1]) if len(path) == 2 else None
 
 
 def _item_itself(failure: Failure, thrown: Thrown, place: Place) -> Cause:
@@ -208,4 +219,8 @@ def _is_odd(failure: Failure, read: Read) -> bool:
 
 def _reads(failure: Failure, value: Val, *, tested: bool = False) -> list[Read]:
     spots: tuple[Spot, ...] = value.spots
-    return [Read(place, path, failure.scene.value(place, path), tested) for place, path in spots if path]
+    return [
+        Read(place, path, failure.scene.value(place, path), tested)
+        for place, path in spots
+        if path and path[0] != FILES
+    ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Final
 
 from dogubako.contract.output import Guidance, example_call
@@ -23,6 +24,7 @@ from dogubako.packs.n8n.diagnosis.flow_rules import (
     last_is_empty,
 )
 from dogubako.packs.n8n.diagnosis.format_rules import repaired_json
+from dogubako.packs.n8n.diagnosis.logins import without_logins
 from dogubako.packs.n8n.diagnosis.loss_rules import LOSS_RULES, fallback_taken, few_left, switched_off
 from dogubako.packs.n8n.diagnosis.number_rules import NUMBER_RULES
 from dogubako.packs.n8n.diagnosis.readings import asked_with, readings
@@ -67,12 +69,36 @@ class Diagnosis:
     def __init__(self, execution: Execution, children: Sequence["Diagnosis"] = ()) -> None:
         self._execution = execution
         self._scene = Scene(execution)
-        self._failure = failure_of(self._scene)
-        self._causes = list(self._find())
-        self._child = self._guilty_child(children)
         self._children = children
-        # The cause, and the diagnosis of the execution in which it lies.
-        self._found = self._located()
+        # What is said of a child needs its callers, so nothing is looked for before all of them are known.
+        family = [self._scene, *(one for child in children for one in child._scene.family)]
+        for one in family:
+            one.family = family
+
+    @cached_property
+    def _examined(self) -> tuple[Failure | None, list[Cause]]:
+        """The failure and what was found, the cause first."""
+        failure = failure_of(self._scene)
+        if self._execution.status == "success":
+            failure = failure or self._swallowed()
+        return failure, list(self._find(failure))
+
+    @property
+    def _failure(self) -> Failure | None:
+        return self._examined[0]
+
+    @property
+    def _causes(self) -> list[Cause]:
+        return self._examined[1]
+
+    @cached_property
+    def _child(self) -> "Diagnosis | None":
+        return self._guilty_child(self._children)
+
+    @cached_property
+    def _found(self) -> "tuple[Diagnosis, Cause] | None":
+        """The cause, and the diagnosis of the execution in which it lies."""
+        return self._located()
 
     def _located(self) -> "tuple[Diagnosis, Cause] | None":
         """Go on from the trigger of a child to who filled it, and from a call to who in the child made its answer."""
@@ -85,7 +111,8 @@ class Diagnosis:
         above = handed_down(self._scene, child._scene, found[1])
         if above is not None:
             return self, above
-        return child, told_giver(self._scene, child._scene, found[1])
+        reads = child._failure is not None and found[1].node == child._failure.node
+        return child, told_giver(self._scene, child._scene, found[1]) if reads else found[1]
 
     def _descended(self, cause: Cause) -> "tuple[Diagnosis, Cause]":
         for child in self._children:
@@ -126,7 +153,8 @@ class Diagnosis:
             "alsoNoticed": [] if child or execution.status != "success" else self._told_others(),
             "childExecution": _told_child(child) if child else None,
         }
-        return {key: value for key, value in facts.items() if value not in (None, [])}
+        told = {key: value for key, value in facts.items() if value not in (None, [])}
+        return without_logins(told, self._scene.family)
 
     def _is_claimed(self) -> bool:
         """Whether something is known to be wrong. What is only unusual in a success is noticed, and no origin."""
@@ -154,13 +182,13 @@ class Diagnosis:
             return Guidance(message=f"See how this node is set up; {told}.", example=example)
         return Guidance(message="See what ran.", example=example_call("get_execution", id=str(execution.id)))
 
-    def _find(self) -> Sequence[Cause]:
-        if self._failure is not None and self._execution.status != "success":
-            cause = cause_of(self._failure)
-            return _known_first(self._failure, cause, self._noticed_before(self._failure, cause)) if cause else []
+    def _find(self, failure: Failure | None) -> Sequence[Cause]:
+        if failure is not None and self._execution.status != "success":
+            cause = cause_of(failure)
+            return _known_first(failure, cause, self._noticed_before(failure, cause)) if cause else []
         if self._execution.status != "success":
             return []
-        passed_on = self._passed_on()
+        passed_on = _passed_on(failure) if failure is not None else None
         found = [cause for rule in _QUIET_RULES if (cause := rule(self._scene)) is not None]
         # What is known to be wrong comes before what is only unusual.
         return [*([passed_on] if passed_on else []), *sorted(found, key=lambda one: (not one.certain, not one.wrong))]
@@ -173,19 +201,10 @@ class Diagnosis:
         before = self._scene.leading_from(failure.node)
         return [one for one in found if one.node in before and one.node != cause.node]
 
-    def _passed_on(self) -> Cause | None:
-        """The first error that was passed on as data, traced to its cause."""
-        failure = self._failure
-        if failure is None:
-            first = next(iter(self._scene.facts.swallowed), None)
-            failure = failure_of_item(self._scene, first) if first else None
-        if failure is None:
-            return None
-        self._failure = failure
-        cause = cause_of(failure)
-        if cause is not None:
-            return cause
-        return Cause(node=failure.node, problem=went_on(failure.message), place=failure.passed_on, certain=False)
+    def _swallowed(self) -> Failure | None:
+        """The first error that was passed on as data."""
+        first = next(iter(self._scene.facts.swallowed), None)
+        return failure_of_item(self._scene, first) if first else None
 
     def _guilty_child(self, children: Sequence["Diagnosis"]) -> "Diagnosis | None":
         """The sub-workflow's execution in which the failure happened, or that shows a trace of a fault."""
@@ -244,12 +263,19 @@ class Diagnosis:
         if self._failure is None or (self.cause is not None and self.cause.is_plain):
             return []
         if self._child is not None:
-            below = self._child._failure
-            return given_values(self._scene, self._child._scene, below) if below is not None else []
+            return self._given_values(self._child)
         at = self.cause.read[0] if self.cause is not None and self.cause.read else None
         told = readings(error_behind(self._failure, self.cause) or self._failure, at)
         place = self.cause.place if self.cause is not None else None
         return [*told, *(asked_with(self._scene, place) if place is not None else ())]
+
+    def _given_values(self, below: "Diagnosis") -> list[str]:
+        """What a failing sub-workflow was given, at any depth."""
+        callers = [self._scene]
+        while below._child is not None:
+            callers.insert(0, below._scene)
+            below = below._child
+        return given_values(callers, below._failure, below.cause) if below._failure is not None else []
 
     def _path(self) -> list[str] | None:
         """The nodes from the origin to the failing node."""
@@ -264,10 +290,11 @@ class Diagnosis:
         middle = path[_PATH_END:-_PATH_END]
         return [*path[:_PATH_END], f"… [{len(middle)} more]", *path[-_PATH_END:]] if len(middle) > 1 else path
 
-    def _explanation(self) -> str:
+    def _explanation(self, *, called: bool = False) -> str:
+        """What happened; `called`: for a caller, who tells himself what he gave."""
         cause, failure = self.cause, self._failure
         if self._child is not None:
-            return self._child_words(self._child)
+            return self._child_words(self._child, called)
         if cause is not None and failure is not None:
             before = self._told_others() if self._execution.status != "success" else []
             noticed = f" Before it was noticed: {'; '.join(before)}." if before else ""
@@ -278,11 +305,11 @@ class Diagnosis:
             return failure_words(failure, None)
         return self._state_words()
 
-    def _child_words(self, child: "Diagnosis") -> str:
+    def _child_words(self, child: "Diagnosis", called: bool) -> str:
         where = f"sub-workflow '{child._execution.workflow.name}' (execution {child._execution.id})"
         if self._failure is not None:
-            told = f"'{self._failure.node}' failed because its {where} did: {child._explanation()}"
-            if self._found is None:
+            told = f"'{self._failure.node}' failed because its {where} did: {child._explanation(called=True)}"
+            if self._found is None or (called and self._found[1].unset):
                 return told
             owner, cause = self._found
             if owner is not self:
@@ -310,6 +337,13 @@ class Diagnosis:
         if execution.status == "success":
             return "Nothing went wrong that the data would show."
         return f"The execution is {execution.status}; no node of it has failed."
+
+
+def _passed_on(failure: Failure) -> Cause:
+    """An error that was passed on as data, traced to its cause."""
+    return cause_of(failure) or Cause(
+        node=failure.node, problem=went_on(failure.message), place=failure.passed_on, certain=False
+    )
 
 
 def _told_child(child: Diagnosis) -> dict[str, Any]:

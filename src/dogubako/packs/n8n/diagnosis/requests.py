@@ -18,8 +18,9 @@ from dogubako.packs.n8n.diagnosis.complaints import (
     told_by,
     written_in,
 )
+from dogubako.packs.n8n.diagnosis.declarations import Step
 from dogubako.packs.n8n.diagnosis.failures import Failure
-from dogubako.packs.n8n.diagnosis.references import Reference, Step, references_in, texts
+from dogubako.packs.n8n.diagnosis.references import Reference, references_in, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause
 from dogubako.packs.n8n.diagnosis.spelling import near_names
 from dogubako.packs.n8n.formatters.flow import Place

@@ -14,8 +14,9 @@ from dogubako.packs.n8n.models import Execution, Node, Run
 _MOST_ITEMS: Final = 2_000
 _LONGEST_WALK: Final = 200
 _MOST_KEPT: Final = 5_000
-_MOST_SIBLINGS: Final = 200
+_MOST_SIBLINGS: Final = 500
 _FIRST_RUNS: Final = 10
+CODE_TYPES: Final = frozenset({"code", "function", "functionItem"})
 _STICKY: Final = "n8n-nodes-base.stickyNote"
 
 
@@ -45,6 +46,8 @@ class Cause:
     """The item and the field that the failing node read, where a value was traced from there."""
     misread: bool = False
     """Whether the item has under another name what the node reads: then the reader is wrong for sure."""
+    unset: bool = False
+    """Whether no node of this workflow sets or loses the field: a workflow that calls it may."""
     wrong: bool = False
     """Whether the result is wrong for sure, although it is not known which node has to change."""
     own: bool = False
@@ -59,6 +62,10 @@ class Cause:
         """The same as something that is wrong, of which it is not known who has to change."""
         return replace(self, certain=False, wrong=True)
 
+    def told_at(self, node: str) -> str:
+        """The problem for a sentence about a node: in it, "it" is that node."""
+        return self.problem if self.node == node else f"of '{self.node}' is known: {self.problem}"
+
     def with_problem(self, problem: str) -> "Cause":
         return replace(self, problem=problem)
 
@@ -68,6 +75,10 @@ class Scene:
 
     def __init__(self, execution: Execution) -> None:
         self.execution = execution
+        # The executions that are looked at together: this one, its callers and those that it called.
+        self.family: list[Scene] = [self]
+        # Names that were looked for in the whole family, by who reads them.
+        self.set_nowhere: dict[tuple[str, str], bool] = {}
         self._items: dict[Place, dict[str, Any]] = {}
 
     @cached_property
@@ -85,13 +96,18 @@ class Scene:
 
     @cached_property
     def runs(self) -> list[RunPlace]:
-        """Every run in the order of execution."""
+        """Every run in the order of execution; a disabled node only passes items on, and did nothing to them."""
         every = [
             RunPlace(node=name, index=index, run=run)
             for name, own in self.execution.runs.items()
             for index, run in enumerate(own)
+            if not self.is_disabled(name)
         ]
         return sorted(every, key=lambda one: one.run.execution_index)
+
+    def is_disabled(self, name: str) -> bool:
+        node = self.nodes.get(name)
+        return node is not None and node.disabled
 
     @cached_property
     def first_runs(self) -> list[RunPlace]:
@@ -146,6 +162,10 @@ class Scene:
         items = output_items(self.execution, place.node, place.run, place.output)
         numbers = range(min(len(items), _MOST_SIBLINGS))
         return [replace(place, item=number) for number in numbers if number != place.item]
+
+    def count(self, place: Place) -> int:
+        """How many items the output has that this one is of."""
+        return len(output_items(self.execution, place.node, place.run, place.output))
 
     def run_of(self, place: Place) -> Run | None:
         own = self.execution.runs.get(place.node, [])

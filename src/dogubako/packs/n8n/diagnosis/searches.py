@@ -5,16 +5,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from dogubako.packs.n8n.diagnosis.code_rules import LONGEST_CODE_FOLLOWED, every_round, one_item
+from dogubako.packs.n8n.diagnosis.code_rules import every_round, one_item
 from dogubako.packs.n8n.diagnosis.counts import too_few
 from dogubako.packs.n8n.diagnosis.evaluation import Names, Read, Unknowable, evaluate, plain
 from dogubako.packs.n8n.diagnosis.failures import OF_NOTHING, Failure
 from dogubako.packs.n8n.diagnosis.guards import blocks_around, closing_bracket, declared_text, receivers, without_texts
-from dogubako.packs.n8n.diagnosis.javascript import ParseError, Syntax, parse, parse_whole
+from dogubako.packs.n8n.diagnosis.javascript import LONGEST_CODE_FOLLOWED, ParseError, Syntax, parse, parse_whole
 from dogubako.packs.n8n.diagnosis.javascript_values import UNKNOWN
 from dogubako.packs.n8n.diagnosis.scene import Cause
+from dogubako.packs.n8n.diagnosis.shown import shown_value
 from dogubako.packs.n8n.diagnosis.spelling import near_names
-from dogubako.packs.n8n.diagnosis.trace import shown_value, trace_value
+from dogubako.packs.n8n.diagnosis.trace import trace_value
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
 # Methods that give null or undefined when they find nothing.

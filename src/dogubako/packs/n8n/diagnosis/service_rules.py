@@ -13,7 +13,8 @@ from dogubako.packs.n8n.diagnosis.lineage import lineage
 from dogubako.packs.n8n.diagnosis.references import references_in, texts
 from dogubako.packs.n8n.diagnosis.requests import refused_request
 from dogubako.packs.n8n.diagnosis.scene import Cause
-from dogubako.packs.n8n.diagnosis.trace import built_from_hole, shown_value, trace_missing
+from dogubako.packs.n8n.diagnosis.shown import shown_value
+from dogubako.packs.n8n.diagnosis.trace import built_from_hole, trace_missing
 from dogubako.packs.n8n.formatters.truncation import shortened
 
 # ERR_… are mistakes of a program, but for this one.

@@ -5,21 +5,18 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.absence import is_plain
 from dogubako.packs.n8n.diagnosis.answer_rules import ANSWER_RULES
 from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.gaps import gap, missing_in
+from dogubako.packs.n8n.diagnosis.hole_rules import NO_TEXTS, hole_in_text, lone_references
+from dogubako.packs.n8n.diagnosis.hollow_objects import hollow_object
 from dogubako.packs.n8n.diagnosis.number_rules import joined_texts
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references, references_in, texts
-from dogubako.packs.n8n.diagnosis.replay_quiet import no_number_again
+from dogubako.packs.n8n.diagnosis.replay_quiet import no_number_again, text_is_true
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
-from dogubako.packs.n8n.diagnosis.trace import (
-    CHOOSES_NULL,
-    is_numeric,
-    shown_value,
-    trace_missing,
-    trace_value,
-    type_name,
-)
+from dogubako.packs.n8n.diagnosis.shown import shown_value, type_name
+from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, is_numeric, trace_missing, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
@@ -32,14 +29,8 @@ _MISREAD_BYTES = re.compile("Ã|â€|Â|\ufffd".encode())
 _MAKERS: Final = frozenset(
     {"set", "code", "function", "functionItem", "dateTime", "html", "markdown", "summarize", "aggregate", "itemLists"}
 )
-_CALCULATES = re.compile(r"[\w$)\]]\s*[*/%-]\s*[\w$(]")
 _IS_JSON = re.compile(r"=\s*+[\[{](?!\{)")
 _BRACES = re.compile(r"\{\{[^{}]{1,300}+\}\}")
-# Code has no texts of this kind; conditions may ask for what is not there.
-_NO_TEXTS: Final = frozenset({"code", "function", "functionItem", "if", "filter", "switch", "stickyNote"})
-_BARE = re.compile(r"\.([^\W\d][\w$]*+)\s*+(?:\)\s*+(?:[;,)\]{?]|$|\n)|&&|\?(?![.?]))")
-_NEGATED = re.compile(r"!\s*+([\w$.]{1,80}+)")
-_SAY_NO: Final = frozenset({"false", "no", "0", "off", "nein", "null", "undefined"})
 _MOST_ITEMS: Final = 200
 _MOST_ABSENT: Final = 4
 _MOST_TOLD: Final = 2
@@ -105,6 +96,9 @@ def _explain_text(scene: Scene, at: RunPlace, place: Place, path: tuple[str, ...
         if word == "NaN":
             described = f"no number, so '{at.node}' writes {shortened(text, 60)}"
             return trace_value(scene, where, reference.names, described).in_doubt()
+        if value == {}:
+            hollow = hollow_object(scene, where, reference.names)
+            return (hollow or _made(at, place, f"{told}: {reference.written} is an empty object")).in_doubt()
         return _made(at, place, f"{told}: {reference.written} is an {type_name(value)}, so name one of its fields")
     absent = dict.fromkeys(one.written for one, (_, value) in bad if is_absent(value))
     if len(absent) > 1 and len(absent) <= _MOST_ABSENT:
@@ -130,7 +124,8 @@ def _bad_values(
 ) -> Iterator[tuple[Place, Any]]:
     """The values of a reference that can have made this word."""
     names = reference.names[:-1] if reference.called else reference.names
-    for place in scene.places_read(reference, source, at.run)[:_MOST_ITEMS] if names else ():
+    plain = is_plain(replace(reference, called=False))
+    for place in scene.places_read(reference, source, at.run)[:_MOST_ITEMS] if names and plain else ():
         value = scene.value(place, names)
         if _can_make(word, value):
             yield place, value
@@ -171,7 +166,8 @@ def _why_null(scene: Scene, at: RunPlace, place: Place, field: str, written: str
             if cause.own and cause.node != at.node:
                 return cause.with_problem(f"{cause.problem}, so {field} becomes null in '{at.node}'")
             if not cause.misread and not cause.lost:
-                problem = f"{field} is null: its expression reads {'.'.join(path)}, and {cause.problem}"
+                joined = ", and" if cause.node == at.node else ";"
+                problem = f"{field} is null: its expression reads {'.'.join(path)}{joined} {cause.told_at(at.node)}"
                 # The field may be optional, and null what is wanted.
                 return replace(_made(at, place, problem), certain=False)
             return cause.with_problem(f"{cause.problem}, so {field} becomes null in '{at.node}'")
@@ -182,42 +178,6 @@ def _why_null(scene: Scene, at: RunPlace, place: Place, field: str, written: str
         place,
         f"{field} is null: its expression {shortened(written, 80)} gives nothing or fails, and n8n makes null of that",
     )
-
-
-def calculated_from_nothing(scene: Scene) -> Cause | None:
-    """A field that code calculated with a value that is not there: NaN, of which n8n makes null."""
-    for at in scene.runs:
-        code = scene.settings.get(at.node, {}).get("jsCode") if scene.kind(at.node) == "code" else None
-        if not isinstance(code, str) or len(code) > _LONGEST_FOLLOWED or not scene.inputs(at.run):
-            continue
-        looked_at: set[str] = set()
-        for place in _some(scene.outputs(at)):
-            data = scene.json(place)
-            nulls = {str(key) for key, value in data.items() if value is None} if isinstance(data, Mapping) else set()
-            for name in sorted(nulls - looked_at)[: _MOST_FIELDS - len(looked_at)]:
-                looked_at.add(name)
-                if (cause := _why_no_number(scene, at, place, name, code)) is not None:
-                    return cause
-    return None
-
-
-def _why_no_number(scene: Scene, at: RunPlace, place: Place, field: str, code: str) -> Cause | None:
-    written = re.search(rf"(?<![\w$.]){re.escape(field)}\s*+:\s*+(?=[\w$(])([^,;{{}}\n]{{1,300}})", code)
-    if written is None or _CALCULATES.search(written[1]) is None or CHOOSES_NULL.search(written[1]):
-        return None
-    source = next(iter(scene.parents(place)), None)
-    line = code.count("\n", 0, written.start(1)) + 1
-    for reference in references(code):
-        if reference.line == line and not reference.called and reference.names[-1] in written[1]:
-            for where, path in missing_in(scene, reference, source, at.run):
-                cause = trace_missing(scene, at.node, reference, where, path)
-                told = f"so {field} is no number in '{at.node}', and n8n makes null of it"
-                if cause.lost:
-                    return cause.with_problem(f"{cause.problem}, {told}")
-                problem = f"it calculates {field} with {'.'.join(path)}, which is not there, {told}"
-                made = _made(at, place, problem)
-                return made if cause.misread else made.in_doubt()
-    return None
 
 
 def date_from_nothing(scene: Scene) -> Cause | None:
@@ -275,79 +235,15 @@ def broken_letters(scene: Scene) -> Cause | None:
     return None
 
 
-def text_is_true(scene: Scene) -> Cause | None:
-    """A text such as "false" that code or an expression tests for truth: it counts as true."""
-    for at in scene.first_runs:
-        places = scene.input_places(at.run)[:_MOST_ITEMS]
-        for reference in _tested_for_truth(scene, at.node):
-            values = [(place, scene.value(place, reference.names)) for place in places]
-            for place, value in values:
-                if isinstance(value, str) and value.strip().casefold() in _SAY_NO:
-                    told = f"it tests {reference.written}, which is the text {value!r}: a text counts as true"
-                    return Cause(node=at.node, problem=told, place=place, walk=(place,), certain=False)
-    return None
-
-
-def _tested_for_truth(scene: Scene, node: str) -> Iterator[Reference]:
-    """The fields of its items that a node tests by themselves, without a comparison."""
-    for written in texts(scene.settings.get(node, {})):
-        if (scene.kind(node) == "code" or written.startswith("=")) and len(written) <= _LONGEST_FOLLOWED:
-            for one in references_in(written):
-                if one.node is None and one.names and not one.called and _is_tested_bare(written, one.names[-1]):
-                    yield one
-
-
-def _is_tested_bare(written: str, name: str) -> bool:
-    """Whether the field is tested for truth, and not compared."""
-    tested = {one[1] for one in _BARE.finditer(written)}
-    return name in tested or any(one[1].rpartition(".")[2] == name for one in _NEGATED.finditer(written))
-
-
-def hole_in_text(scene: Scene) -> Cause | None:
-    """A text around a field that no item has: n8n writes nothing in its place."""
-    for at in scene.runs:
-        if scene.kind(at.node) in _NO_TEXTS or not at.run.outputs:
-            continue
-        for written in texts(scene.settings.get(at.node, {})):
-            for reference in _holes(written):
-                if (cause := _always_missing(scene, at, reference)) is not None:
-                    return cause
-    return None
-
-
-def _holes(written: str) -> Iterator[Reference]:
-    """The references that stand alone in the braces of a text with other words."""
-    if not written.startswith("=") or len(written) > _LONGEST_FOLLOWED or not _BRACES.sub("", written[1:]).strip():
-        return
-    for match in _BRACES.finditer(written):
-        reference = only_reference(f"={match[0]}")
-        if reference is not None and reference.node is None and reference.pick == "item":
-            yield reference
-
-
-def _always_missing(scene: Scene, at: RunPlace, reference: Reference) -> Cause | None:
-    places = scene.received(at.node)
-    if not places or not all(is_absent(scene.value(one, reference.names)) for one in places):
-        return None
-    path = gap(scene.json(places[0]), reference) or reference.names
-    cause = trace_missing(scene, at.node, reference, places[0], path)
-    if cause.lost:
-        return cause.with_problem(f"{cause.problem}, so '{at.node}' writes a text without it")
-    misread = cause.misread
-    hint = f": {cause.problem}" if misread else ""
-    problem = f"it writes a text with {reference.written}, which no item has, so nothing stands there{hint}"
-    return Cause(node=at.node, problem=problem, place=places[0], walk=(places[0],), certain=misread)
-
-
 def object_in_text(scene: Scene) -> Cause | None:
     """A text that a node sends somewhere, with an object in it: it reads [object Object]."""
     for at in scene.first_runs:
-        if scene.kind(at.node) in _NO_TEXTS | _MAKERS or not at.run.outputs:
+        if scene.kind(at.node) in NO_TEXTS | _MAKERS or not at.run.outputs:
             continue
         for written in texts(scene.settings.get(at.node, {})):
-            for reference in _holes(written) if not _IS_JSON.match(written) else ():
+            for reference in lone_references(written) if not _IS_JSON.match(written) else ():
                 for place in scene.input_places(at.run)[:_MOST_ITEMS]:
-                    if isinstance(scene.value(place, reference.names), dict):
+                    if isinstance(held := scene.value(place, reference.names), dict) and held:
                         told = f"it writes {reference.written}, an object, into a text: name one of its fields"
                         return Cause(node=at.node, problem=told, place=place, walk=(place,))
     return None
@@ -357,7 +253,6 @@ TEXT_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
     *ANSWER_RULES,
     broken_text,
     expression_became_null,
-    calculated_from_nothing,
     no_number_again,
     date_from_nothing,
     texts_joined,

@@ -1,27 +1,30 @@
 """Trace a value back through the items that it was made from, to the node that made it null, lost or wrong."""
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from dogubako.contract.redaction import visible
 from dogubako.packs.n8n.diagnosis.answers import what_it_says
 from dogubako.packs.n8n.diagnosis.assignments import assigned, declared
 from dogubako.packs.n8n.diagnosis.gaps import missing_in
-from dogubako.packs.n8n.diagnosis.names import CODE_TYPES, NO_FIELD_HINT, Path, never_set
+from dogubako.packs.n8n.diagnosis.intended_makers import NO_FIELD_HINT, Path, renamed_to
+from dogubako.packs.n8n.diagnosis.join_keys import partner_told
+from dogubako.packs.n8n.diagnosis.names import never_set
 from dogubako.packs.n8n.diagnosis.references import (
     Reference,
     only_reference,
     references,
     references_in,
 )
-from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
+from dogubako.packs.n8n.diagnosis.replay.items import returned_item
+from dogubako.packs.n8n.diagnosis.scene import CODE_TYPES, Cause, Scene
+from dogubako.packs.n8n.diagnosis.shown import shown_value, type_name
 from dogubako.packs.n8n.diagnosis.spelling import near_names
 from dogubako.packs.n8n.formatters.facts import item_error
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
+from dogubako.packs.n8n.models import Run
 
 _LONGEST_WALK: Final = 200
 _DEEPEST_FOLLOW: Final = 6
@@ -111,7 +114,8 @@ def _from_empty(scene: Scene, place: Place, path: Path, depth: int) -> Cause | N
     read = {one.names: one for one in references(scene.settings.get(place.node, {})) if one.node is None}
     names = {one.names[:-1] if one.called else one.names for one in read.values()}
     empty = [one for one in names if one and scene.value(source, one) == ""]
-    if len(empty) != 1:
+    made = returned_item(scene, place) if len(empty) == 1 and len(path) == 1 else None
+    if made is None or (source, empty[0]) not in made.get(path[0]).spots:
         return None
     told = f"an empty text, of which '{place.node}' makes {'.'.join(path)}: null"
     return replace(trace_value(scene, source, empty[0], told, depth + 1), certain=False)
@@ -140,7 +144,8 @@ def trace_type(scene: Scene, reader: str, place: Place, path: Path, described: s
     """
     cause = trace_value(scene, place, path, described)
     kind, others = type_name(scene.value(place, path)), scene.siblings(place)
-    alike = others and kind != "string" and all(type_name(scene.value(one, path)) == kind for one in others)
+    whole = len(others) + 1 == scene.count(place)
+    alike = others and whole and kind != "string" and all(type_name(scene.value(one, path)) == kind for one in others)
     before = scene.walk(cause.place)[1:] if cause.place is not None else []
     if not alike or any(not is_absent(scene.value(one, path)) for one in before):
         return cause
@@ -189,24 +194,6 @@ def is_numeric(value: Any) -> bool:
 def is_number_text(value: Any) -> bool:
     """Whether it is a text that a number would be written as."""
     return isinstance(value, str) and value.strip() != "" and is_numeric(value)
-
-
-def type_name(value: Any) -> str:
-    """What JavaScript calls it, with lists and null told apart."""
-    if value is None:
-        return "null"
-    if is_absent(value):
-        return "undefined"
-    names = {bool: "boolean", int: "number", float: "number", str: "string", list: "array", dict: "object"}
-    return names.get(type(value), "object")
-
-
-def shown_value(value: Any) -> str:
-    """The value as JSON has it, and its type; a text without escapes, so that it reads as it is."""
-    if is_absent(value):
-        return "undefined"
-    text = f'"{visible(value)}"' if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return f"{shortened(text, _LONGEST_VALUE)} ({type_name(value)})"
 
 
 def _walk_while(scene: Scene, place: Place, holds: Callable[[Place], bool]) -> list[Place]:
@@ -264,8 +251,9 @@ def _through_expression(
     if fallen_back:
         return None
     shown = shortened(written, _LONGEST_VALUE)
-    why = "chooses that" if CHOOSES_NULL.search(written) else "gives nothing or fails, and n8n makes null of that"
-    problem = f"{path[0]} is null: its expression {shown} {why}"
+    chosen = CHOOSES_NULL.search(written) is not None
+    why = f"is {shown}" if chosen else f"{shown} gives nothing or fails, and n8n makes null of that"
+    problem = f"{path[0]} is null: its expression {why}"
     return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk))
 
 
@@ -338,8 +326,9 @@ def _without_partner(scene: Scene, here: Place, path: Path, walk: list[Place]) -
     if scene.settings.get(here.node, {}).get("mode") == "chooseBranch":
         problem = f"it hands on only the items of another input; {'.'.join(path)} comes from '{giving.node}'"
         return Cause(node=here.node, problem=problem, place=here, walk=tuple(walk), lost=True)
-    problem = f"{'.'.join(path)} comes from '{giving.node}', and this item found no partner there"
-    return Cause(node=here.node, problem=problem, place=here, walk=tuple(walk), lost=True)
+    problem = partner_told(scene, here, giving, ".".join(path))
+    # That an item has no partner may be due to either side, and to their keys.
+    return Cause(node=here.node, problem=problem, place=here, walk=tuple(walk), lost=True, certain=False)
 
 
 def _appends(scene: Scene, node: str) -> bool:
@@ -355,7 +344,7 @@ def _without_side(scene: Scene, here: Place, path: Path, walk: list[Place]) -> C
     giving = {one.node for one in scene.inputs(run) if one.items}
     for name in scene.leading_to(here.node):
         runs = scene.execution.runs.get(name, [])
-        if name in giving or not runs:
+        if name in giving or not runs or _gave(scene, runs[-1], name, here.node):
             continue
         held = next((one for one in scene.input_places(runs[-1]) if not is_absent(scene.value(one, path))), None)
         data = scene.json(walk[0])
@@ -363,14 +352,21 @@ def _without_side(scene: Scene, here: Place, path: Path, walk: list[Place]) -> C
             # The name is rather misspelt.
             continue
         field = ".".join(path)
-        had = (
-            f"{field}, which came from '{held.node}', is"
-            if held
-            else f"whatever would come from there, such as {field}, is"
-        )
-        problem = f"it passed on no items to '{here.node}', so {had} missing"
+        had = f"so {field}, which came from '{held.node}', is missing" if held else f"and the item has no {field}"
+        problem = f"it passed on no items to '{here.node}', {had}"
         return Cause(node=name, problem=problem, walk=tuple(walk), certain=held is not None)
     return None
+
+
+def _renames(scene: Scene, node: str, path: Path, name: str) -> bool:
+    """Whether the settings of a node say that it gives the field this name."""
+    whole = only_reference(assigned(scene, node).get(name))
+    return (whole is not None and whole.names == path) or ".".join(path) in renamed_to(scene, node, name)
+
+
+def _gave(scene: Scene, run: Run, name: str, target: str) -> bool:
+    """Whether a run gave items to an output that leads to this node."""
+    return any(items and target in scene.behind(name, number) for number, items in enumerate(run.outputs))
 
 
 def _lost(scene: Scene, here: Place, path: Path, walk: list[Place], having: Place) -> Cause:
@@ -387,7 +383,9 @@ def _lost(scene: Scene, here: Place, path: Path, walk: list[Place], having: Plac
     data, lost = scene.json(here), scene.value(having, path)
     renamed = [key for key in data if _same(data[key], lost)] if isinstance(data, Mapping) and lost is not None else []
     if len(renamed) == 1 and not isinstance(lost, bool):
-        problem = f"{'.'.join(path)} is called {renamed[0]} from here on: either this name or the reader's is wrong"
+        told = "is called" if _renames(scene, here.node, path, renamed[0]) else "is lost here; its value has"
+        then = " from here on: either this name or the reader's is wrong" if told == "is called" else ""
+        problem = f"{'.'.join(path)} {told} {renamed[0]}{then}"
         return Cause(node=here.node, problem=problem, place=here, walk=tuple(walk), lost=True, path=path, certain=False)
     # Who reads behind a node that gives out another kind of item may mean the item before.
     still = "" if kind in ("set", *CODE_TYPES) else f"; '{having.node}' before it still has it"

@@ -9,7 +9,8 @@ from typing import Any, Final, NamedTuple
 from dogubako.packs.n8n.models import Connections, Execution, Items, Node, Run, read_part
 
 _LINE = re.compile(r"\[line (\d{1,9}+)(?!\d)[^\[\]]*+\]")
-_TAGS = re.compile(r"<[^>]{1,200}>")
+# Only those with which n8n writes its own messages: a service, or code, may quote a page.
+_TAGS = re.compile(r"</?(?:a|b|br|code|em|i|li|p|strong|u|ul)(?:\s[^<>]{0,200})?/?>", re.IGNORECASE)
 _MAYBE_ERROR: Final = b'"error"'
 
 

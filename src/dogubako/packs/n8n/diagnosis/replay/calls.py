@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable
 from typing import Final, Protocol
 
+from dogubako.packs.n8n.diagnosis.dates import looks_like_date
 from dogubako.packs.n8n.diagnosis.evaluation import Unknowable
-from dogubako.packs.n8n.diagnosis.format_rules import looks_like_date
 from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT, UNKNOWN
 from dogubako.packs.n8n.diagnosis.replay.lists import LIST_METHODS, list_call
 from dogubako.packs.n8n.diagnosis.replay.statics import static_call
@@ -23,6 +23,8 @@ from dogubako.packs.n8n.diagnosis.replay.values import (
     text_of,
 )
 
+# Methods whose callback answers by its truth.
+_ASKS: Final = frozenset({"filter", "find", "findIndex", "some", "every"})
 _MOST_DEEP: Final = 8
 NUMBER_METHODS: Final = frozenset({"toFixed", "toPrecision", "toLocaleString", "toString", "valueOf", "toExponential"})
 OBJECT_METHODS: Final = frozenset({"hasOwnProperty", "toString", "valueOf", "toLocaleString", "propertyIsEnumerable"})
@@ -32,6 +34,8 @@ class Runner(Protocol):
     """What runs functions of the code."""
 
     def spend(self, steps: int = 1) -> None: ...
+
+    def ask(self, value: Val) -> Val: ...
 
     def call(self, function: Val, given: list[Val], line: int, this: Val | None = None) -> Val: ...
 
@@ -50,6 +54,9 @@ def member_of(held: Val, name: str, line: int, _: Runner) -> Val:
     if isinstance(value, Arr):
         if name == "length":
             return made_of(len(value.elements), Val(None, None, value.made or held.spots))
+        if name.startswith("-"):
+            # Of an empty list it is the last element that is not there.
+            return value.get(0) if not value.elements else Val(ABSENT, None, value.made or held.spots)
         return value.get(int(name)) if name.isdecimal() else _no_field(held, name, LIST_METHODS)
     if isinstance(value, str):
         if name == "length":
@@ -106,7 +113,9 @@ def called(held: Val, name: str, given: Callable[[], list[Val]], line: int, runn
         return _called_on_object(held, value, name, arguments, line, runner)
     if isinstance(value, Arr) and name in LIST_METHODS:
         runner.spend(1 + len(value.elements) // 8 + len(arguments))
-        return list_call(held, name, arguments, line, runner.call)
+        if name not in _ASKS:
+            return list_call(held, name, arguments, line, runner.call)
+        return list_call(held, name, arguments, line, lambda *one: runner.ask(runner.call(*one)))
     if isinstance(value, str) and name in TEXT_METHODS:
         return text_call(held, name, arguments, line)
     if isinstance(value, (int, float)) and name in NUMBER_METHODS and not isinstance(value, bool):
@@ -254,6 +263,9 @@ def deep(given: list[Val]) -> list[Val]:
 class _NoRunner:
     def spend(self, steps: int = 1) -> None:
         """The elements are counted where the list was made."""
+
+    def ask(self, value: Val) -> Val:
+        return value
 
     def call(self, function: Val, given: list[Val], line: int, this: Val | None = None) -> Val:
         raise Unknowable

@@ -25,6 +25,7 @@ from dogubako.packs.n8n.diagnosis.replay.values import (
 )
 
 MOST_STEPS: Final = 10_000
+_MOST_ASKED: Final = 1_000
 _LARGEST: Final = 2**53
 
 
@@ -37,6 +38,8 @@ class Evaluator:
         self._suspect = suspect
         self._left = MOST_STEPS
         self._depth = 0
+        # The fields that were tested for truth themselves.
+        self.asked: list[Val] = []
 
     def restart(self, known: Callable[[str], Val | None]) -> None:
         """Begin again with the next item; the steps are counted on."""
@@ -154,6 +157,8 @@ class Evaluator:
             raise Unknowable
         if operator == "??":
             return self._evaluate(second, scope) if left.is_nothing else left
+        if operator == "&&":
+            self.ask(left)
         if self._decided(left) is (operator == "||"):
             return left
         right = self._evaluate(second, scope)
@@ -174,6 +179,7 @@ class Evaluator:
         if tree.value == "typeof":
             return tested(type_of_value(value.value), value)
         if tree.value == "!":
+            self.ask(value)
             known = truth(value.value)
             return made_of(UNKNOWN if known is None else not known, value)
         if not value.is_known or isinstance(value.value, (Obj, Arr, Func, Class, Native)):
@@ -182,8 +188,14 @@ class Evaluator:
         return made_of(-number if tree.value == "-" else number if tree.value == "+" else UNKNOWN, value)
 
     def _eval_choice(self, tree: Tree, scope: Scope) -> Val:
-        met = self._decided(self._evaluate(tree.parts[0], scope))
+        met = self._decided(self.ask(self._evaluate(tree.parts[0], scope)))
         return self._evaluate(tree.parts[1 if met else 2], scope)
+
+    def ask(self, value: Val) -> Val:
+        """The value, remembered as one that was tested for truth if it is a field of an item."""
+        if value.at is not None and len(self.asked) < _MOST_ASKED:
+            self.asked.append(value)
+        return value
 
     def _decided(self, value: Val) -> bool:
         known = truth(value.value)

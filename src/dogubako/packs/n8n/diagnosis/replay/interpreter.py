@@ -49,7 +49,7 @@ class Interpreter(Caller):
 
     def _run_if(self, tree: Tree, scope: Scope) -> None:
         condition, chosen, other = tree.parts
-        value = self._evaluate(condition, scope)
+        value = self.ask(self._evaluate(condition, scope))
         met = self._decided(value)
         branch = chosen if met else other
         scope.conditions.append(value)

@@ -70,7 +70,12 @@ def _at(arr: Arr, given: list[Val], _: Val) -> Val:
     place = given[0].value if given else 0
     if not isinstance(place, int):
         raise Unknowable
-    return arr.get(place + len(arr.elements) if place < 0 else place)
+    if place < 0 and arr.elements:
+        place += len(arr.elements)
+    if place < 0:
+        # Of an empty list it is the first element that is not there.
+        return arr.get(0) if not arr.elements else Val(ABSENT, None, arr.made)
+    return arr.get(place)
 
 
 def _slice(arr: Arr, given: list[Val], spots: Val) -> Val:

@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from typing import Final
 
+from dogubako.packs.n8n.diagnosis.declarations import Step
 from dogubako.packs.n8n.diagnosis.evaluation import Unknowable
 from dogubako.packs.n8n.diagnosis.javascript import ParseError
 from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT, UNKNOWN
-from dogubako.packs.n8n.diagnosis.references import Reference, Step
+from dogubako.packs.n8n.diagnosis.references import Reference
 from dogubako.packs.n8n.diagnosis.replay.calls import static
-from dogubako.packs.n8n.diagnosis.replay.values import Arr, Native, Obj, Val, wrapped
+from dogubako.packs.n8n.diagnosis.replay.values import FILES, Arr, Native, Obj, Val, wrapped
 from dogubako.packs.n8n.diagnosis.scene import RunPlace, Scene
 from dogubako.packs.n8n.formatters.flow import Place
 
@@ -87,8 +88,11 @@ class N8nNames:
 
     def _item(self, place: Place) -> Val:
         held = self._scene.item(place)
-        rest = {key: value for key, value in held.items() if key != "json"}
-        return Val(Obj({"json": wrapped(held.get("json"), (place, ()))}, data=rest, kind="item"))
+        rest = {key: value for key, value in held.items() if key not in ("json", "binary")}
+        fields = {"json": wrapped(held.get("json"), (place, ()))}
+        if "binary" in held:
+            fields["binary"] = wrapped(held["binary"], (place, (FILES,)))
+        return Val(Obj(fields, data=rest, kind="item"))
 
     def _items(self, node: str | None, pick: str, output: int | None = None) -> Val:
         key = (node, pick, output)

@@ -9,6 +9,8 @@ from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT, UNKNOWN, is_t
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
 
+# The first step of a path to the files of an item, which lie beside its json.
+FILES: Final = "·files"
 Spot = tuple[Place, tuple[str, ...]]
 _MOST_SPOTS: Final = 6
 _MOST_LISTED: Final = 5_000

@@ -1,0 +1,111 @@
+"""Rules for texts with `{{ }}`: parts in whose place nothing stands. Only what the replay shows is said."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Final
+
+from dogubako.packs.n8n.diagnosis.absence import all_lack, is_plain
+from dogubako.packs.n8n.diagnosis.assignments import assigned
+from dogubako.packs.n8n.diagnosis.gaps import gap
+from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, texts
+from dogubako.packs.n8n.diagnosis.replay.expressions import Outcome, bodies, evaluated, is_mixed, text_again
+from dogubako.packs.n8n.diagnosis.replay.values import Spot, Thrown
+from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
+from dogubako.packs.n8n.diagnosis.shown import shown_value
+from dogubako.packs.n8n.diagnosis.trace import trace_missing, trace_value
+from dogubako.packs.n8n.formatters.flow import Place
+from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
+
+_MOST_ITEMS: Final = 100
+_MOST_TEXTS: Final = 20
+_LONGEST_SHOWN: Final = 80
+# Code has no texts of this kind; conditions may ask for what is not there.
+NO_TEXTS: Final = frozenset({"code", "function", "functionItem", "if", "filter", "switch", "stickyNote"})
+
+
+def hole_in_text(scene: Scene) -> Cause | None:
+    """A text with a field that no item has, or with an expression that raises for an item."""
+    for at in scene.first_runs:
+        if scene.kind(at.node) in NO_TEXTS or not at.run.outputs:
+            continue
+        for written in islice(filter(is_mixed, texts(scene.settings.get(at.node, {}))), _MOST_TEXTS):
+            for reference in lone_references(written):
+                if _is_as_recorded(scene, at, written) and (cause := _always_missing(scene, at, reference)) is not None:
+                    return cause
+        if (cause := _raised(scene, at)) is not None:
+            return cause
+    return None
+
+
+def lone_references(written: str) -> Iterator[Reference]:
+    """The fields that stand alone in the braces of a text with other words."""
+    for body in bodies(written) if is_mixed(written) else ():
+        reference = only_reference(f"={{{{ {body} }}}}")
+        if reference is not None and reference.node is None and reference.pick == "item" and is_plain(reference):
+            yield reference
+
+
+def _is_as_recorded(scene: Scene, at: RunPlace, written: str) -> bool:
+    """Whether the replay writes the text that n8n recorded. What other nodes wrote is not recorded."""
+    field = next((name for name, value in assigned(scene, at.node).items() if value == written), None)
+    if field is None:
+        return True
+    return all(_again(scene, at, place, field, written) is not None for place in islice(scene.outputs(at), _MOST_ITEMS))
+
+
+def _again(scene: Scene, at: RunPlace, place: Place, field: str, written: str) -> list[Outcome] | None:
+    """What the expressions of a text gave for this item, if they make the text that n8n recorded."""
+    source = next(iter(scene.parents(place)), None)
+    outcomes = [evaluated(scene, at, source, one) for one in bodies(written)] if source is not None else []
+    recorded = scene.value(place, tuple(field.split(".")))
+    return outcomes if outcomes and text_again(written, outcomes) == recorded else None
+
+
+def _always_missing(scene: Scene, at: RunPlace, reference: Reference) -> Cause | None:
+    places = scene.received(at.node)
+    if not all_lack(scene, places, reference.names):
+        return None
+    path = gap(scene.json(places[0]), reference) or reference.names
+    cause = trace_missing(scene, at.node, reference, places[0], path)
+    if cause.lost or cause.own:
+        return cause.with_problem(f"{cause.problem}, so '{at.node}' writes a text without it")
+    hint = f"; {cause.told_at(at.node)}" if cause.misread or cause.node != at.node else ""
+    told = "which no item has" if len(places) > 1 else "which its item does not have"
+    problem = f"it writes a text with {reference.written}, {told}, so nothing stands there{hint}"
+    return Cause(node=at.node, problem=problem, place=places[0], walk=(places[0],), certain=cause.misread)
+
+
+def _raised(scene: Scene, at: RunPlace) -> Cause | None:
+    """An expression in a field of a Set node that raises for an item, as the recorded text shows."""
+    for field, written in assigned(scene, at.node).items() if scene.kind(at.node) == "set" else ():
+        for place in islice(scene.outputs(at), _MOST_ITEMS) if is_mixed(written) else ():
+            outcomes = _again(scene, at, place, field, written) or ()
+            shown = shown_value(scene.value(place, tuple(field.split("."))))
+            if (cause := _explained(scene, at, place, f"{field} is {shown}", outcomes)) is not None:
+                return cause
+    return None
+
+
+def _explained(scene: Scene, at: RunPlace, place: Place, told: str, outcomes: Sequence[Outcome]) -> Cause | None:
+    for one in outcomes:
+        spot = _about(one.thrown)
+        if one.thrown is not None and spot is not None:
+            body = shortened(one.body, _LONGEST_SHOWN)
+            problem = f"{told} in item {place.item}; {body} raises an error there; {_why(scene, one, spot)}"
+            return Cause(node=at.node, problem=problem, place=place, walk=(place,), certain=False)
+    return None
+
+
+def _about(thrown: Thrown | None) -> Spot | None:
+    """The field that an error is about."""
+    culprit = thrown.culprit if thrown is not None else None
+    return culprit.at if culprit is not None and culprit.at is not None and culprit.at[1] else None
+
+
+def _why(scene: Scene, outcome: Outcome, spot: Spot) -> str:
+    place, path = spot
+    value, name = scene.value(place, path), ".".join(path)
+    if is_absent(value):
+        return f"{name} is not there"
+    lacks = f", which has no {outcome.thrown.message}()" if outcome.thrown and outcome.thrown.kind == "function" else ""
+    return f"{name} is {shown_value(value)}{lacks}, from '{trace_value(scene, place, path, '').node}'"

@@ -1,0 +1,195 @@
+"""Nodes on the way of an item that are there to give it a field, and did not."""
+
+import re
+from collections.abc import Mapping
+from itertools import takewhile
+from typing import Final
+
+from dogubako.contract.redaction import visible
+from dogubako.packs.n8n.diagnosis.absence import all_lack, is_plain
+from dogubako.packs.n8n.diagnosis.answers import odd_answer
+from dogubako.packs.n8n.diagnosis.assignments import declared, expressions
+from dogubako.packs.n8n.diagnosis.code_lines import line_of
+from dogubako.packs.n8n.diagnosis.references import references
+from dogubako.packs.n8n.diagnosis.replay.items import returned_item
+from dogubako.packs.n8n.diagnosis.replay.values import FILES, Val
+from dogubako.packs.n8n.diagnosis.scene import CODE_TYPES, Cause, Scene
+from dogubako.packs.n8n.diagnosis.shown import shown_value
+from dogubako.packs.n8n.diagnosis.spelling import near_name, near_names
+from dogubako.packs.n8n.formatters.flow import Place
+from dogubako.packs.n8n.formatters.truncation import is_absent, shortened, value_at
+
+_MOST_NAMES: Final = 200
+_LONGEST_VALUE: Final = 80
+_LONGEST_CODE: Final = 20_000
+_DESTINATION = re.compile(r"dest|output", re.IGNORECASE)
+NO_FIELD_HINT = re.compile(r"field '([^'\n]{1,200})' (?:does not exist in|wasn't found in) any")
+_SEPARATOR = re.compile(r"[;,|\t]")
+_WORD = re.compile(r"[\w$]++")
+
+Path = tuple[str, ...]
+
+
+def intended_maker(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
+    """The node that is there to give the field: disabled, without what it needs, or with nothing for its value."""
+    return (
+        _not_waited(scene, ".".join(path), walk)
+        or odd_answer(scene, path, walk)
+        or _switched_off(scene, path, walk)
+        or _would_write(scene, path, walk)
+        or _text_split(scene, path, walk)
+        or _calculated_without(scene, path, walk)
+        or _not_renamed(scene, path, walk)
+    )
+
+
+def set_to_nothing(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
+    """Code on the way that sets the field to undefined, which n8n drops; as the replay of it shows."""
+    for place in walk:
+        made = returned_item(scene, place)
+        value = made.fields.get(path[0]) if made is not None else None
+        if value is None or len(path) > 1 or not is_absent(value.value):
+            continue
+        line = line_of(scene, place.node, path)
+        by = f" by {shortened(line[1], _LONGEST_VALUE)}" if line is not None else ""
+        problem = f"its code sets {path[0]} to undefined{by}, so the item has none{_looked_up(scene, value)}"
+        way = tuple(walk[: walk.index(place) + 1])
+        return Cause(node=place.node, problem=problem, place=place, walk=way, certain=False)
+    return None
+
+
+def _looked_up(scene: Scene, value: Val) -> str:
+    """The plain fields that it was looked up with."""
+    held = [(place, path, scene.value(place, path)) for place, path in value.spots if path and path[0] != FILES]
+    if len(held) == 1 and is_absent(held[0][2]):
+        return f"; '{held[0][0].node}' gave no {'.'.join(held[0][1])}"
+    plain = [one for one in held if isinstance(one[2], (str, int, float))]
+    told = [f"{'.'.join(path)} is {shown_value(one)}, from '{place.node}'" for place, path, one in plain]
+    return f"; {told[0]}" if len(told) == 1 else ""
+
+
+def _text_split(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
+    """A Split Out node on the way that was given a text, so that its item has no fields of an element."""
+    for place in walk:
+        field = (
+            scene.settings.get(place.node, {}).get("fieldToSplitOut") if scene.kind(place.node) == "splitOut" else None
+        )
+        for source in scene.parents(place)[:1] if isinstance(field, str) else ():
+            value = scene.value(source, tuple(str(field).split(".")))
+            if isinstance(value, str):
+                shown = shortened(value, _LONGEST_VALUE)
+                problem = f'it splits {field}, which is a text ("{shown}") and no list, so there is no {".".join(path)}'
+                way = tuple(walk[: walk.index(place) + 1])
+                return Cause(node=place.node, problem=problem, place=place, walk=way, lost=True)
+    return None
+
+
+def not_split(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
+    """A table whose columns became one field, `id;mail`, because it was cut at another sign."""
+    data = scene.json(walk[0])
+    names = [str(key) for key in data][:_MOST_NAMES] if isinstance(data, Mapping) else []
+    whole = next((one for one in names if path[0] in (part.strip(" \"'") for part in _SEPARATOR.split(one)[:99])), None)
+    if whole is None or _SEPARATOR.search(whole) is None:
+        return None
+    having = list(takewhile(lambda place: not is_absent(scene.value(place, (whole,))), walk))
+    problem = f"it gives out one field called {visible(whole)}: the columns of the table were not taken apart"
+    return Cause(node=having[-1].node, problem=problem, place=having[-1], walk=tuple(having), own=True)
+
+
+def _switched_off(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
+    """A disabled node on the way that would have made the field."""
+    for place in walk:
+        node = scene.nodes.get(place.node)
+        if node is not None and node.disabled and makes(scene, place.node, path[0]):
+            problem = f"it is disabled, so it does not make {'.'.join(path)}"
+            way = tuple(walk[: walk.index(place) + 1])
+            return Cause(node=place.node, problem=problem, place=place, walk=way, own=True)
+    return None
+
+
+def _would_write(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
+    """A node on the way whose settings say that it writes this field, and that did not."""
+    for place in walk:
+        settings = scene.settings.get(place.node, {})
+        keys = [key for key, value in settings.items() if value == path[0] and _DESTINATION.search(key)]
+        if keys and scene.kind(place.node) not in ("set", *CODE_TYPES) and is_absent(scene.value(place, path[:1])):
+            problem = f"it is set to write {path[0]} ({keys[0]}), and did not{why_empty(scene, place)}"
+            way = tuple(walk[: walk.index(place) + 1])
+            return Cause(node=place.node, problem=problem, place=place, walk=way, lost=True)
+    return None
+
+
+def why_empty(scene: Scene, empty: Place) -> str:
+    """What the node reads that its own item does not have."""
+    if scene.kind(empty.node) in CODE_TYPES:
+        return ""
+    for parent in scene.parents(empty)[:1]:
+        for one in references(scene.settings.get(empty.node, {})):
+            if one.node is None and is_plain(one) and is_absent(scene.value(parent, one.names)):
+                return f"; it reads {one.written}, which the item from '{parent.node}' does not have"
+    return ""
+
+
+def _calculated_without(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
+    """A node that would make it, and of which n8n itself remarks that it did not find a field of this name."""
+    for place in walk:
+        run = scene.run_of(place)
+        for named in map(NO_FIELD_HINT.search, run.hints if run is not None else ()):
+            if named is None or named[1].casefold() not in path[0].casefold():
+                continue
+            given = scene.possible_parents(place)
+            if not all_lack(scene, given, tuple(named[1].split("."))):
+                continue
+            near = next((one for parent in given[:1] if (one := near_name(scene.json(parent), named[1]))), None)
+            there = f"; they have {near}" if near else ""
+            problem = f"it reads {named[1]}, which no item has{there}"
+            way = tuple(walk[: walk.index(place) + 1])
+            return Cause(node=place.node, problem=problem, place=place, walk=way, own=near is not None)
+    return None
+
+
+def _not_renamed(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
+    """A node on the way that would give a field this name, but did not find the field."""
+    for place in walk:
+        for old in renamed_to(scene, place.node, path[0]):
+            held = scene.json(place)
+            if not isinstance(held, Mapping) or not is_absent(value_at(held, tuple(old.split(".")))):
+                continue
+            near = next(iter(near_names([str(key) for key in held], old)), None)
+            hint = f"; there is {visible(near)}" if near else ""
+            problem = f"it renames {visible(old)} to {path[0]}, but the item has no {visible(old)}{hint}"
+            way = tuple(walk[: walk.index(place) + 1])
+            return Cause(node=place.node, problem=problem, place=place, walk=way, own=near is not None)
+    return None
+
+
+def renamed_to(scene: Scene, node: str, name: str) -> list[str]:
+    """The fields that a Rename Keys node would call so."""
+    keys = scene.settings.get(node, {}).get("keys") if scene.kind(node) == "renameKeys" else None
+    rows = keys.get("key") if isinstance(keys, Mapping) else None
+    pairs = [one for one in rows if isinstance(one, Mapping)] if isinstance(rows, list) else []
+    return [str(one.get("currentKey")) for one in pairs if one.get("newKey") == name]
+
+
+def _not_waited(scene: Scene, name: str, walk: list[Place]) -> Cause | None:
+    """A call of a sub-workflow that does not wait for its answer."""
+    for place in walk:
+        options = scene.settings.get(place.node, {}).get("options")
+        if isinstance(options, Mapping) and options.get("waitForSubWorkflow") is False:
+            problem = f"it does not wait for its sub-workflow (waitForSubWorkflow), so there is no {name} from it"
+            way = tuple(walk[: walk.index(place) + 1])
+            return Cause(node=place.node, problem=problem, place=place, walk=way, own=True)
+    return None
+
+
+def makes(scene: Scene, node: str, name: str) -> bool:
+    """Whether this node is there to fill the field."""
+    if scene.kind(node) == "set":
+        return name in declared(scene, node) or name in expressions(scene, node)
+    return name in _WORD.findall(written_names(scene, node)[:_LONGEST_CODE])
+
+
+def written_names(scene: Scene, node: str) -> str:
+    """The text of a node that makes fields itself; of others it is what came from outside."""
+    makers = {"set", "code", "function", "functionItem", "renameKeys", "aggregate", "summarize"}
+    return repr(scene.settings.get(node, {})) if scene.kind(node) in makers else ""

@@ -1,0 +1,33 @@
+"""Values as reports show them."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+from dogubako.contract.redaction import visible
+from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
+
+_LONGEST_VALUE: Final = 80
+
+
+def type_name(value: Any) -> str:
+    """What JavaScript calls it, with lists and null told apart."""
+    if value is None:
+        return "null"
+    if is_absent(value):
+        return "undefined"
+    names = {bool: "boolean", int: "number", float: "number", str: "string", list: "array", dict: "object"}
+    return names.get(type(value), "object")
+
+
+def shown_value(value: Any) -> str:
+    """The value as JSON has it, and its type; a text without escapes, so that it reads as it is."""
+    if is_absent(value):
+        return "undefined"
+    text = f'"{visible(value)}"' if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return f"{shortened(text, _LONGEST_VALUE)} ({type_name(value)})"
+
+
+def shown_path(path: Sequence[str]) -> str:
+    """The path for people; a name with a dot in it is shown as one name."""
+    return ".".join(f"['{name}']" if "." in name else name for name in path)
