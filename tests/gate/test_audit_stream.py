@@ -81,11 +81,13 @@ async def test_whoever_reads_or_writes_the_redis_can_neither_read_nor_forge_line
         await box.call("put", {"text": "a"})
     async with redis_client.from_url(redis.url) as client:
         stored: Any = await client.xrange("dogubako:audit")
-        await client.xadd("dogubako:audit", {"id": "0" * 24, "line": stored[0][1][b"line"]})
-        await client.xadd("dogubako:audit", {"id": "1" * 24, "line": b'{"time":"2026"}'})
+        await client.xadd("dogubako:audit", {"count": 1, "lines": stored[0][1][b"lines"]})
+        await client.xadd("dogubako:audit", {"count": 1, "lines": b'{"time":"2026"}'})
+        await client.xadd("dogubako:audit", {"something": "else"})
 
-    assert len(stored) == 2 and not any(b"put" in value for _, fields in stored for value in fields.values())
-    assert len(await streamed(redis)) == 2
+    assert stored and not any(b"put" in value for _, fields in stored for value in fields.values())
+    # A copy has the id of its line, so that it counts once.
+    assert len(in_order(await streamed(redis))) == 2
 
 
 async def test_a_redis_that_is_away_delays_lines_and_one_that_was_emptied_gets_all_of_them_again(
@@ -152,21 +154,40 @@ async def test_lines_of_a_process_that_was_killed_are_delivered_by_the_next_star
     assert [line["code"] for line in lines] == ["STARTED", "OK"]
 
 
-async def test_the_stream_keeps_about_as_many_lines_as_the_setting_says(redis: RedisProcess, tmp_path: Path) -> None:
+async def _filled(redis: RedisProcess, folder: Path, sizes: list[int]) -> list[bytes]:
+    """What a stream of a hundred lines keeps of batches of these sizes. A negative size forgets the count before."""
     async with AsyncExitStack() as stack:
         shared = SharedRedis(shared_settings(redis.url + PATIENT))
         await stack.enter_async_context(shared.running())
-        sink = StreamSink(shared, tmp_path, most=100)
+        sink = StreamSink(shared, folder, most=100)
         before = None
-        for number in range(10):
-            lines = [SentLine.of(b"%d %d" % (number, one)) for one in range(100)]
+        for number, size in enumerate(sizes):
+            if size < 0:
+                await shared.client.set(shared.name("audit", "lines"), 1_000_000)
             after = Position("1-a", number + 1)
+            lines = [SentLine(b"%d %d" % (number, one)) for one in range(abs(size))]
             await sink.deliver(lines, before, after)
             assert await sink.position() == after
             before = after
-        length = await shared.client.xlen(shared.name("audit"))
+    return [line.raw for line in await streamed(redis)]
 
-    assert 100 <= length <= 300
+
+@pytest.mark.parametrize(
+    ("sizes", "first", "count"),
+    [
+        pytest.param([1] * 130, b"30 0", 100, id="single lines"),
+        pytest.param([60] * 5, b"3 0", 120, id="large batches"),
+        pytest.param([1, 1, 400], b"2 0", 400, id="a batch of more than the stream keeps"),
+        pytest.param([90, 1, 0, 40, 1], b"0 0", 132, id="batches of all sizes, also without lines"),
+        pytest.param([90, 5, -7], b"2 0", 7, id="a count that is too high keeps the newest batch"),
+    ],
+)
+async def test_the_stream_keeps_as_many_lines_as_the_setting_says(
+    redis: RedisProcess, tmp_path: Path, sizes: list[int], first: bytes, count: int
+) -> None:
+    lines = await _filled(redis, tmp_path, sizes)
+
+    assert (lines[0], len(lines)) == (first, count)
 
 
 @pytest.mark.slow
