@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from tests.doors.processes import PATIENCE
 from tests.doors.waiting import says, until
 from tests.redis_server import INSTALLED
 
-from .legacy_client import LegacyClient, legacy_client
+from .legacy_client import Events, LegacyClient, legacy_client
 from .replicas import COUNT, NGINX, Replicas, allow_user, replicas
 from .session_pack import NOTICE
 
@@ -189,13 +190,57 @@ async def test_a_session_survives_a_redis_that_goes_and_comes_back_empty(box: Re
     assert unknown.json()["retryable"] and said == ["loud"]
 
 
+async def test_of_two_streams_at_two_servers_the_newest_hears_a_change(box: Replicas, client: LegacyClient) -> None:
+    here, there, third = box.urls
+    async with client.stream(here) as first:
+        async with client.stream(there) as second:
+            await client.ask(here, "resources/subscribe", {"uri": NOTICE})
+            assert box.switch(False, "picture", url=third) == 200
+            told = await second.next()
+            # The other one kept it back for a second, and then forgets it.
+            await anyio.sleep(2)
+            await client.call(third, "pin_note")
+            updated = await second.next()
+            await anyio.sleep(2)
+        assert box.switch(True, "picture", url=third) == 200
+        # A server may take some seconds to notice that a client has gone.
+        after = await _heard_when_possible(first, lambda: client.call(third, "pin_note"))
+
+    assert [told["method"], updated["method"]] == [
+        "notifications/tools/list_changed",
+        "notifications/resources/updated",
+    ]
+    assert after["method"] in (told["method"], updated["method"])
+
+
+async def _heard_when_possible(events: Events, change: Callable[[], Awaitable[object]]) -> dict[str, Any]:
+    heard: list[dict[str, Any]] = []
+
+    async def listen() -> None:
+        heard.append(await events.next())
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(listen)
+        with anyio.fail_after(PATIENCE):
+            while not heard:
+                await change()
+                await anyio.sleep(0.5)
+    return heard[0]
+
+
 async def test_a_session_outlives_the_server_that_opened_it(box: Replicas) -> None:
     """The last test: one of the servers is gone afterwards."""
     async with legacy_client(box.key) as client:
         await client.open(box.urls[-1])
         await client.ask(box.urls[-1], "logging/setLevel", {"level": "error"})
-        box.servers[-1].signal(signal.SIGKILL)
-        await until(lambda: _is_gone(box.urls[-1]), "the server is gone")
+        async with client.stream(box.urls[0]) as stays:
+            with suppress(httpx2.TransportError):
+                async with client.stream(box.urls[-1]):
+                    box.servers[-1].signal(signal.SIGKILL)
+            await until(lambda: _is_gone(box.urls[-1]), "the server is gone")
+            assert box.switch(False, "picture", url=box.urls[1]) == 200
+            # It was kept back for the stream of the server that is gone.
+            await stays.next("notifications/tools/list_changed")
         answers = [await client.call(url, "echo", text="a") for url in box.urls[:-1]]
         level = await client.ask(box.urls[0], "logging/setLevel", {"level": "debug"})
 
