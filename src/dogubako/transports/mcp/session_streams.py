@@ -20,13 +20,14 @@ from starlette.types import Message, Send
 from dogubako.contract.errors import BusyError
 from dogubako.contract.sessions import SessionStore
 from dogubako.contract.storage import NoReply, NotDelivered, ProcessMessages
+from dogubako.transports.http.lingering_protocol import HALF_CLOSED_SECONDS
 
 log = structlog.get_logger("dogubako.transports")
 
 _MOVED: Final = "mcp session stream"
 _ASKED: Final = "mcp session listens"
-# Every process has heard of a change by then.
-_LOOK_AFTER_SECONDS: Final = 1.0
+# A client that closed its connection is noticed by then, and what it was told meanwhile is said on another stream.
+_LOOK_AFTER_SECONDS: Final = HALF_CLOSED_SECONDS + 1.0
 # How long a stream that begins or ends waits for the processes that have others.
 _TELL_SECONDS: Final = 2.0
 _NOBODY: Final = ""
