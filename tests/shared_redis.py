@@ -82,6 +82,10 @@ class MemoryRedis:
     def refresh_with(self, refresh: Callable[[], Awaitable[None]]) -> None:
         self.refresh = refresh
 
+    def decides_calls(self, name: str) -> None: ...
+
+    def was_read(self, name: str) -> None: ...
+
     async def run(self, work: Callable[[], Awaitable[ResultT]], key: str = "") -> ResultT:
         await asyncio.sleep(0)
         if self.away:

@@ -203,6 +203,14 @@ class Settings(BaseModel):
         "DOGUBAKO_SHARED_LIMITS",
         "Limits while it does not answer: open (each process counts for itself) or closed (calls are refused).",
     )
+    shared_stale: float = setting(
+        0.0,
+        "DOGUBAKO_SHARED_STALE",
+        "Seconds without it after which a process refuses calls, because a key may have been revoked or a tool "
+        "switched off meanwhile; 0 for no bound. When it is down, all processes stop then (docs/scale.md).",
+        ge=0,
+        le=86_400,
+    )
     shared_audit_lines: int = setting(
         100_000,
         "DOGUBAKO_SHARED_AUDIT_LINES",

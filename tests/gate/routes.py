@@ -82,6 +82,11 @@ def _mcp(kind: Kind) -> Answer:
     return 200, names
 
 
+def _readiness(kind: Kind) -> Answer:
+    checks = ["API keys", "audit log", "n8n", "redmine"]
+    return 200, {"ready": True, **({"checks": checks} if kind.scope == "admin" else {})}
+
+
 def _for_administrators(status: int, body: Any) -> Callable[[Kind], Answer]:
     def answers(kind: Kind) -> Answer:
         return (status, body) if kind.scope == "admin" else (403, _lacks(kind, "Looking after servers", "admin"))
@@ -104,7 +109,7 @@ _SEARCH: Final = {"query": "what is called write at redmine", "filters": {"categ
 ROUTES: Final[dict[Route, Case]] = {
     ("GET", "/"): Case(path="/", answers=_always(200, _STATUS)),
     ("GET", "/healthz"): Case(path="/healthz", answers=_always(200, {"status": "ok"}), open=True),
-    ("GET", "/readyz"): Case(path="/readyz", answers=_always(200, {"ready": True}), open=True),
+    ("GET", "/readyz"): Case(path="/readyz", answers=_readiness, open=True),
     ("GET", "/docs"): Case(path="/docs", answers=_always(200, "text/html; charset=utf-8"), open=True),
     ("GET", "/docs/docs.js"): Case(
         path="/docs/docs.js", answers=_always(200, "text/javascript; charset=utf-8"), open=True
@@ -202,4 +207,6 @@ def shown(route: Route, visit: Visit) -> Any:
         return {**body, "results": sorted(body["results"])}
     if route == ("GET", "/v1/tools"):
         return {**body, "tools": sorted(body["tools"])}
+    if route == ("GET", "/readyz") and "checks" in body:
+        return {**body, "checks": sorted(one["subject"] for one in body["checks"])}
     return body

@@ -85,3 +85,11 @@ async def test_readiness_names_no_service_where_callers_have_keys(tmp_path: Path
             found[auth] = (await client.get("/readyz")).json
 
     assert found == {"off": {"ready": True, "checks": _CHECKED}, "keys": {"ready": True}}
+
+
+async def test_readiness_tells_an_administrator_all_and_nobody_else(web: Client, keyring: Keyring) -> None:
+    callers = (keyring.header(ADMINISTRATOR), keyring.header(READER), keyring.refusal("unknown key").headers)
+    visits = [await web.request("GET", "/readyz", headers=headers) for headers in callers]
+
+    assert [visit.status for visit in visits] == [200] * 3
+    assert [sorted(visit.json) for visit in visits] == [["checks", "ready"], ["ready"], ["ready"]]

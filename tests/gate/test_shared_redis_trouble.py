@@ -14,7 +14,7 @@ from dogubako.contract.errors import BusyError
 from tests.doors.waiting import until
 from tests.redis_server import INSTALLED, RedisProcess
 
-from .test_shared_box import box_at, redis, shared_state, switch, two
+from .test_shared_box import box_at, ends_as, redis, shared_state, switch, two
 
 __all__ = ["redis"]
 
@@ -54,6 +54,26 @@ async def test_who_runs_redis_is_told_what_is_wrong_with_it(
             await switch(box, False)
 
     assert not ok
+
+
+@pytest.mark.parametrize("settings", [{"rate_limit_max": 1000}, {"auth": "keys"}], ids=["rates", "places"])
+async def test_closed_limits_say_why_calls_cannot_be_counted(
+    redis: RedisProcess, tmp_path: Path, settings: dict[str, Any]
+) -> None:
+    async with box_at(redis, tmp_path, shared_limits="closed", **settings).running() as box:
+        connection: Any = redis_client.from_url(redis.url, single_connection_client=True)
+        async with connection as operator:
+            await operator.execute_command("REPLICAOF", "127.0.0.1", "1")
+        refused = await ends_as(box, "BUSY")
+        redis.kill()
+        away = refused
+        async with asyncio.timeout(60):
+            while away.content == refused.content:
+                away = await ends_as(box, "BUSY")
+
+    text = "Calls cannot be counted against the limits now: the Redis that counts them"
+    assert refused.content[0]["text"] == f"{text} is a replica that takes no changes."
+    assert away.content[0]["text"] == f"{text} does not answer."
 
 
 @pytest.mark.parametrize("version", ["9223372036854775807", "abc", "1e400", "", "-3"])

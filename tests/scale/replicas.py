@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import httpx2
+from redis import Redis
 
 from dogubako.gate.key_stores import opened_keys
 from tests.doors import messages
-from tests.doors.processes import HERE, PATIENCE, WORKBENCH, Command, serving
+from tests.doors.processes import HERE, PATIENCE, ROOT, WORKBENCH, Command, serving
 from tests.gate.sheds import SHED
 from tests.redis_server import RedisProcess, free_port
 from tests.shared_redis import KEY, shared_settings
@@ -25,8 +26,7 @@ COUNT: Final = 3
 TOOL_MAX: Final = 100
 CONCURRENCY: Final = 4
 _PATIENT: Final = "?socket_timeout=10&socket_connect_timeout=10"
-_ACL: Final = "ACL SETUSER dogubako on >s3cret-of-redis ~dogubako:* &dogubako:* "
-_MAY: Final = "+@read +@write +@scripting +@pubsub +@connection +@transaction -@dangerous +time"
+_PASSWORD: Final = "s3cret-of-redis"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,14 +70,16 @@ def replicas(
     config: str = "",
     settings: Mapping[str, str] | None = None,
     between: Callable[[int, str], str] = lambda number, address: address,
+    program: str | None = None,
 ) -> Iterator[Replicas]:
     """`config` is the settings file of all of them; `tools` and `settings` come on top of what all replicas have.
 
-    `between` gives each replica its address of the Redis, which may be that of something in between.
+    `between` gives each replica its address of the Redis, which may be that of something in between. `program` is the
+    Redis, if it is not the usual one.
     """
     with ExitStack() as stack:
         (folder / "redis").mkdir()
-        redis = stack.enter_context(RedisProcess(folder / "redis"))
+        redis = stack.enter_context(RedisProcess(folder / "redis", program))
         allow_user(redis)
         secret, other = keys_of(redis)
         plans = []
@@ -125,15 +127,16 @@ class Plan:
 
 
 def allow_user(redis: RedisProcess) -> None:
-    """The user of docs/scale.md, and nobody else."""
-    port = redis.url.rpartition(":")[2].partition("/")[0]
-    for command in (_ACL + _MAY, "ACL SETUSER default on nopass ~* &* +@all"):
-        subprocess.run(["redis-cli", "-p", port, *command.split()], check=True, stdout=subprocess.DEVNULL, timeout=60)
+    """Make the user of docs/scale.md, which the servers use. Tests look at the Redis as the default user."""
+    page = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
+    command = next(line for line in page.splitlines() if line.startswith("ACL SETUSER"))
+    with Redis.from_url(redis.url, socket_timeout=PATIENCE) as client:
+        client.execute_command(*command.replace("PASSWORD", _PASSWORD).split())
 
 
 def _address(redis: str) -> str:
     """The address for the user of the servers."""
-    return redis.replace("redis://", "redis://dogubako:s3cret-of-redis@") + _PATIENT
+    return redis.replace("redis://", f"redis://dogubako:{_PASSWORD}@") + _PATIENT
 
 
 def keys_of(redis: RedisProcess, *scopes: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -189,13 +190,38 @@ async def test_a_session_survives_a_redis_that_goes_and_comes_back_empty(box: Re
     assert unknown.json()["retryable"] and said == ["loud"]
 
 
+async def test_of_two_streams_at_two_servers_one_hears_a_change_whichever_ends(
+    box: Replicas, client: LegacyClient
+) -> None:
+    here, there, third = box.urls
+    async with client.stream(here) as first:
+        async with client.stream(there) as second:
+            assert box.switch(False, "picture", url=third) == 200
+            told = await second.next()
+        # Its server takes some seconds to notice that it has gone, and this one hears what was told meanwhile.
+        assert box.switch(True, "picture", url=third) == 200
+        again = await first.next()
+        await client.ask(here, "resources/subscribe", {"uri": NOTICE})
+        await client.call(third, "pin_note")
+        after = await first.next()
+
+    assert told["method"] == again["method"] == "notifications/tools/list_changed"
+    assert after["method"] == "notifications/resources/updated"
+
+
 async def test_a_session_outlives_the_server_that_opened_it(box: Replicas) -> None:
     """The last test: one of the servers is gone afterwards."""
     async with legacy_client(box.key) as client:
         await client.open(box.urls[-1])
         await client.ask(box.urls[-1], "logging/setLevel", {"level": "error"})
-        box.servers[-1].signal(signal.SIGKILL)
-        await until(lambda: _is_gone(box.urls[-1]), "the server is gone")
+        async with client.stream(box.urls[0]) as stays:
+            with suppress(httpx2.TransportError):
+                async with client.stream(box.urls[-1]):
+                    box.servers[-1].signal(signal.SIGKILL)
+            await until(lambda: _is_gone(box.urls[-1]), "the server is gone")
+            assert box.switch(False, "picture", url=box.urls[1]) == 200
+            # It was kept back for the stream of the server that is gone.
+            await stays.next("notifications/tools/list_changed")
         answers = [await client.call(url, "echo", text="a") for url in box.urls[:-1]]
         level = await client.ask(box.urls[0], "logging/setLevel", {"level": "debug"})
 

@@ -21,6 +21,17 @@ class SessionRecord:
     subscriptions: frozenset[str] = frozenset()
 
 
+@dataclass(frozen=True, kw_only=True)
+class ListenerChange:
+    """Which process has the stream of a session that is told news, and since which version; empty for none."""
+
+    told: str
+    version: int
+    before: str
+    # The processes that serve the session.
+    processes: Collection[str]
+
+
 class SessionStore(Protocol):
     """The sessions of all processes. Every method raises `BusyError` when nobody can tell."""
 
@@ -38,6 +49,15 @@ class SessionStore(Protocol):
     async def unsubscribe(self, session: str, uri: str) -> Collection[str]: ...
 
     async def end(self, session: str) -> Collection[str]: ...
+
+    async def listen(self, session: str, *, instead_of: str | None = None) -> ListenerChange | None:
+        """Have the stream at this process told news; None if there is no such session.
+
+        With `instead_of` another process than that one stays the one that is told.
+        """
+
+    async def unlisten(self, session: str, version: int) -> ListenerChange | None:
+        """Have nobody told any more; None if somebody else is told, or this process since another version."""
 
     async def processes(self, session: str) -> Collection[str]:
         """The processes that serve the session. Some may be gone."""

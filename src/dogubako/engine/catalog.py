@@ -278,6 +278,7 @@ class Catalog:
         pack = self.home_of(call.name, named)
         with observed(self.observers, call, pack):
             await self._policy.check_rate(call)
+            self._policy.check_fresh()
             if pack is not None:
                 self._check_scope(pack, call.caller)
             with self._policy.place(call):

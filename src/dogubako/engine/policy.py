@@ -26,6 +26,8 @@ Foresee = Callable[[], Awaitable[str]]
 AskPerson = Callable[[ToolCall, str, str], Awaitable[None]]
 # Returns the error for a change that cannot be recorded, given the sentence that says what was not done.
 Unrecorded = Callable[[str], DogubakoError | None]
+# Returns the error while this process does not know whether its keys and switches are still those in force.
+Stale = Callable[[], DogubakoError | None]
 
 _STRENGTH: Final = {Effect.READ: 0, Effect.WRITE: 1, Effect.DESTROY: 2}
 _MOST_SHOWN: Final = 1_000
@@ -125,6 +127,28 @@ class _BothPlaces:
         self._shared.__exit__(None, None, None)
 
 
+class _FreshPlace:
+    """A place that is at hand only while this process knows the keys and switches in force."""
+
+    __slots__ = ("_place", "_stale")
+
+    def __init__(self, place: Place, stale: Stale) -> None:
+        self._place = place
+        self._stale = stale
+
+    def check(self) -> None:
+        if self._stale() is not None:
+            # The rules say why.
+            raise NoPlaceAtHand
+        self._place.check()
+
+    def __enter__(self) -> None:
+        self._place.__enter__()
+
+    def __exit__(self, *_: object) -> None:
+        self._place.__exit__(None, None, None)
+
+
 class Policy:
     """Refuses calls by rules, limits their rate, and has destructive calls confirmed."""
 
@@ -139,6 +163,7 @@ class Policy:
         concurrency: Concurrency | None = None,
         shared_concurrency: SharedConcurrency | None = None,
         unrecorded: Unrecorded | None = None,
+        stale: Stale | None = None,
     ) -> None:
         self._read_only = read_only
         self._deny_destruction = deny_destruction
@@ -152,6 +177,7 @@ class Policy:
         # Whether running calls are counted in all processes together.
         self.shares_places = shared_concurrency is not None
         self._unrecorded = unrecorded
+        self._stale = stale
         # Kept with the ids, so that an id is not used again.
         self._shown: dict[tuple[int, int], tuple[ToolRegistryEntry, Caller]] = {}
 
@@ -206,6 +232,9 @@ class Policy:
             return None
         return self._unrecorded(f"{entry.name} was not run.")
 
+    def _state_is_stale(self, entry: ToolRegistryEntry, caller: Caller, call: ToolCall | None) -> DogubakoError | None:
+        return self._stale() if self._stale is not None else None
+
     # The first three hide a tool from every list; no switch changes that.
     RULES = (
         _missing_scope,
@@ -215,6 +244,7 @@ class Policy:
         _exceeds_outer_effect,
         _called_too_deep,
         _cannot_be_recorded,
+        _state_is_stale,
     )
     HIDING = RULES[:3]
     LISTING = RULES[:4]
@@ -296,10 +326,10 @@ class Policy:
 
     def place_at_hand(self, call: ToolCall) -> Place:
         """The place of a call that waits for nobody, also among those of all processes. Entered as often as wanted."""
-        here = self.place(call)
-        if self._shared_concurrency is None:
-            return here
-        return _BothPlaces(here, self._shared_concurrency.place_at_hand(call.caller.identity))
+        place = self.place(call)
+        if self._shared_concurrency is not None:
+            place = _BothPlaces(place, self._shared_concurrency.place_at_hand(call.caller.identity))
+        return place if self._stale is None else _FreshPlace(place, self._stale)
 
     def shared_place(self, call: ToolCall) -> AbstractAsyncContextManager[None]:
         """A place among the running calls of all processes, besides the one in this process."""
@@ -314,6 +344,11 @@ class Policy:
     def missing_scope_to_read(self, pack: str, caller: Caller) -> AuthorizationError | None:
         """Return the error if the caller lacks the scope for the resources and prompts of a pack."""
         return self._scopes.missing_to_read(pack, caller) if self._scopes is not None else None
+
+    def check_fresh(self) -> None:
+        """Raise while this process does not know whether its keys are still in force."""
+        if self._stale is not None and (error := self._stale()) is not None:
+            raise error
 
     def check_switching(self, entry: ToolRegistryEntry, caller: Caller) -> None:
         """Raise if the caller may not switch this tool on or off for everybody."""

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -13,7 +13,7 @@ from dogubako._lazy import load
 from dogubako.contract.call import ToolCall
 from dogubako.contract.conversation import ElicitRequest, ElicitResult
 from dogubako.contract.credentials import Credential
-from dogubako.contract.errors import ConfirmationRequiredError
+from dogubako.contract.errors import ConfirmationRequiredError, DogubakoError
 from dogubako.contract.pack import HealthCheck
 from dogubako.contract.redaction import Redactor
 from dogubako.contract.storage import MemoryOnceStore, OnceStore
@@ -52,6 +52,7 @@ def gate_policy(
     concurrency: ConcurrencyLimits | None = None,
     places: "SharedPlaces | None" = None,
     audit: AuditLog | None = None,
+    stale: Callable[[], DogubakoError | None] | None = None,
 ) -> Policy:
     """The policy of a server with a gate."""
     return Policy(
@@ -63,6 +64,7 @@ def gate_policy(
         concurrency=concurrency,
         shared_concurrency=places,
         unrecorded=audit.unrecorded if audit is not None else None,
+        stale=stale,
     )
 
 
@@ -104,6 +106,7 @@ class Gate:
             concurrency=ConcurrencyLimits(settings.caller_concurrency) if limited else None,
             places=self._places,
             audit=self.audit,
+            stale=shared.stale if shared is not None and settings.shared_stale else None,
         )
 
     def ship_audit(self, *, stdout: bool) -> None:

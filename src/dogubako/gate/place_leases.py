@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Final
 
-from dogubako.contract.errors import BusyError
-from dogubako.gate.rate_limits import UNCOUNTED
+from dogubako.gate.rate_limits import uncounted
 from dogubako.outbound.redis_cache import Unavailable
 from dogubako.outbound.shared_redis import NOW, SharedRedis, end_tasks
 
@@ -88,9 +87,9 @@ class PlaceLeases:
         """How many calls run with this one; -1 if nobody knows, 0 if there is no place."""
         try:
             return await self._shared.run_script(self._take, [key], name, most, _LEASE)
-        except Unavailable:
+        except Unavailable as error:
             if self._shared.closes_limits:
-                raise BusyError(UNCOUNTED, hint="Try again in a moment.") from None
+                raise uncounted(error) from None
             # This process counts for itself, which it does anyway.
             return -1
 

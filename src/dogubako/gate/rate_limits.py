@@ -3,7 +3,6 @@
 import asyncio
 import math
 import time
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
     from dogubako.outbound.shared_redis import SharedRedis
 
-UNCOUNTED: Final = "Calls cannot be counted against the limits now: the Redis that counts them does not answer."
+_UNCOUNTED: Final = "Calls cannot be counted against the limits now: the Redis that counts them {reason}."
 _HINT: Final = "Wait {wait} s, or ask the operator for a higher {setting}."
 _PREFIX: Final = "dogubako:calls"
 _USUAL_PORT: Final = 6379
@@ -140,10 +139,11 @@ class RateLimits:
 
     async def _counted(self, limit: "RateLimitItem", who: tuple[str, ...]) -> int:
         if self._shared is not None:
-            with suppress(Unavailable):
+            try:
                 return await self._shared.hit(limit, who)
-            if self._closes:
-                raise BusyError(UNCOUNTED, hint="Try again in a moment.")
+            except Unavailable as error:
+                if self._closes:
+                    raise uncounted(error) from None
         return await _hit(self._own, limit, who)
 
 
@@ -204,6 +204,11 @@ class _SharedCounter:
     async def aclose(self) -> None:
         if self._owner is None:
             await close(self._client)
+
+
+def uncounted(error: Unavailable) -> BusyError:
+    """The error for a call that must not run without being counted."""
+    return BusyError(_UNCOUNTED.format(reason=error.reason), hint="Try again in a moment.")
 
 
 async def _hit(limiter: "MovingWindowRateLimiter", limit: "RateLimitItem", who: tuple[str, ...]) -> int:

@@ -72,6 +72,7 @@ class SharedKeys:
     def follow(self) -> None:
         """Keep the copy up to date while the server runs."""
         self._follows = True
+        self._shared.decides_calls(_HASH)
         self._shared.refresh_with(self.refresh)
 
     def find(self, secret: str) -> ApiKey | None:

@@ -122,6 +122,10 @@ class SharedHash:
 
     async def refresh(self) -> None:
         """Read the fields if their version differs, or raise Unavailable."""
+        await self._compare()
+        self._shared.was_read(self._name)
+
+    async def _compare(self) -> None:
         key = self._keys[0]
         version = _number(await self._shared.run(lambda: self._shared.client.hget(key, _VERSION), key))
         if version == self.version and self.is_read:

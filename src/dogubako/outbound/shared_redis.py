@@ -6,10 +6,12 @@ also does so twice a second, so a message that was missed delays a change and do
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
+from dogubako.contract.errors import BusyError
 from dogubako.contract.pack import HealthCheck
 from dogubako.contract.redis_address import RedisAddress, parse_redis_address
 from dogubako.key_ring import KeyRing
@@ -39,6 +41,12 @@ _WAITING_SECONDS: Final = 30.0
 _FIND_NODES_SECONDS: Final = 5.0
 _PROBE_MILLISECONDS: Final = 1000
 _ADVICE: Final = "Look at its user (ACL), maxmemory and replication; docs/scale.md says what is needed."
+_STALE: Final = (
+    "This process could not read for more than {seconds:g} s which keys and tools are in force, because the Redis that "
+    "all processes share cannot be used: nothing was done."
+)
+_STALE_HINT: Final = "Try again in a moment: another process may answer, and this one does as soon as it can."
+_NO_CALLS: Final = "no calls are answered, because it has been away for longer than DOGUBAKO_SHARED_STALE."
 # How long a key counts as in use after a process said that it seals with it, and how often processes say so.
 _IN_USE_SECONDS: Final = 60.0
 _SAY_SECONDS: Final = 15.0
@@ -78,6 +86,9 @@ class SharedRedis:
         self.place = self._address.place
         self.closes_limits = settings.shared_limits == "closed"
         self._prefix = settings.shared_prefix
+        self._stale_seconds = settings.shared_stale
+        # When each copy that decides about calls was last compared with Redis.
+        self._read_at: dict[str, float] = {}
         self._breaker = CircuitBreaker(
             SUBJECT,
             seconds=operation_limit(self._address),
@@ -126,6 +137,23 @@ class SharedRedis:
         """Call this on news, and twice a second. It may raise Unavailable."""
         self._refreshers.append(refresh)
 
+    def decides_calls(self, name: str) -> None:
+        """Have this copy count for `stale`: calls are decided from it."""
+        self._read_at[name] = time.monotonic()
+
+    def was_read(self, name: str) -> None:
+        """A copy was compared with what Redis has."""
+        if name in self._read_at:
+            self._read_at[name] = time.monotonic()
+
+    def stale(self) -> BusyError | None:
+        """The error for a call that would be decided from a copy which is too old, if the settings have a bound."""
+        if not self._stale_seconds or not self._read_at:
+            return None
+        if time.monotonic() - min(self._read_at.values()) <= self._stale_seconds:
+            return None
+        return BusyError(_STALE.format(seconds=self._stale_seconds), hint=_STALE_HINT, retry_after=1)
+
     def wake(self) -> None:
         """Refresh soon."""
         self._woken.set()
@@ -135,6 +163,7 @@ class SharedRedis:
         """Read what is shared, then follow its changes."""
         # An event belongs to the loop that first waited for it.
         self._woken = asyncio.Event()
+        self._read_at = dict.fromkeys(self._read_at, time.monotonic())
         await self._refresh_all()
         tasks = [asyncio.create_task(self._follow()), asyncio.create_task(self._hear_news())]
         try:
@@ -197,9 +226,11 @@ class SharedRedis:
             probe = self.name("probe")
             await self.run(lambda: self.client.set(probe, b"1", px=_PROBE_MILLISECONDS), probe)
         except Unavailable as error:
-            message = f"The Redis at {self.place} {error.reason}: {self._consequence}"
+            stale = self.stale() is not None
+            message = f"The Redis at {self.place} {error.reason}: {_NO_CALLS if stale else self._consequence}"
             advice = "Start it, or change DOGUBAKO_SHARED." if error.reason == Unavailable().reason else _ADVICE
-            return [HealthCheck(ok=False, subject=SUBJECT, message=message, advice=advice, severity="warning")]
+            severity: Literal["error", "warning"] = "error" if stale else "warning"
+            return [HealthCheck(ok=False, subject=SUBJECT, message=message, advice=advice, severity=severity)]
         own = self.ring.sealing.id
         if foreign := sorted(self.sealing_ids - set(self.ring.ids)):
             message = (

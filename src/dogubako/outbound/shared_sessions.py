@@ -14,10 +14,10 @@ from typing import Any, Final
 import msgspec
 
 from dogubako.contract.errors import BusyError
-from dogubako.contract.sessions import SessionFate, SessionRecord
+from dogubako.contract.sessions import ListenerChange, SessionFate, SessionRecord
 from dogubako.outbound.redis_cache import Unavailable
 from dogubako.outbound.shared_cipher import SharedCipher
-from dogubako.outbound.shared_redis import SharedRedis
+from dogubako.outbound.shared_redis import NOW, SharedRedis
 
 _PURPOSE: Final = b"dogubako sessions"
 # Longer than a process keeps an idle session, because it renews used ones about once a minute.
@@ -73,6 +73,36 @@ redis.call('HSET', KEYS[1], 'ended', '1')
 redis.call('EXPIRE', KEYS[1], ARGV[1])
 return fields
 """
+# ARGV: this process, and the one that it may replace; '*' for any. Returns who is told and since which version, who was
+# told before, and the names of all fields. Versions are times, so that they grow also in a Redis that was emptied.
+_LISTEN: Final = (
+    NOW
+    + """
+if redis.call('HEXISTS', KEYS[1], 'opening') == 0 then return {} end
+local before = redis.call('HGET', KEYS[1], 'listener') or ''
+local version = tonumber(redis.call('HGET', KEYS[1], 'listening') or '0')
+local told = before
+if before ~= ARGV[1] and (before == '' or before == ARGV[2] or ARGV[2] == '*') then told = ARGV[1] end
+if told ~= before or ARGV[2] == '*' then
+  version = math.max(now, version + 1)
+  redis.call('HSET', KEYS[1], 'listener', told, 'listening', string.format('%d', version))
+end
+return {told, version, before, redis.call('HKEYS', KEYS[1])}
+"""
+)
+# ARGV: this process, since which version it is told. Returns the same, or nothing.
+_UNLISTEN: Final = (
+    NOW
+    + """
+local before = redis.call('HGET', KEYS[1], 'listener')
+local version = redis.call('HGET', KEYS[1], 'listening')
+if before ~= ARGV[1] or version ~= ARGV[2] then return {} end
+version = math.max(now, tonumber(version) + 1)
+redis.call('HDEL', KEYS[1], 'listener')
+redis.call('HSET', KEYS[1], 'listening', string.format('%d', version))
+return {'', version, before, redis.call('HKEYS', KEYS[1])}
+"""
+)
 # KEYS: sessions. ARGV: lifetime. Returns one number for each of them.
 _RENEW: Final = """
 local fates, now = {}, tonumber(redis.call('TIME')[1])
@@ -102,10 +132,12 @@ class RedisSessions:
     def __init__(self, shared: SharedRedis, process: str) -> None:
         self._shared = shared
         self._cipher = SharedCipher(shared, _PURPOSE)
+        self._name = process
         self._process = _PROCESS + process
         register = shared.client.register_script
         self._open, self._join, self._change = register(_OPEN), register(_JOIN), register(_CHANGE)
         self._end, self._renew, self._mark = register(_END), register(_RENEW), register(_MARK)
+        self._listen, self._unlisten = register(_LISTEN), register(_UNLISTEN)
         self._marked: bytes | None = None
 
     async def open(self, session: str, record: SessionRecord, *, most: int) -> None:
@@ -140,6 +172,14 @@ class RedisSessions:
     async def end(self, session: str) -> Collection[str]:
         key = self._key(session)
         return _processes(await self._run(lambda: self._end(keys=[key], args=[LIFETIME_SECONDS])))
+
+    async def listen(self, session: str, *, instead_of: str | None = None) -> ListenerChange | None:
+        key, replaced = self._key(session), "*" if instead_of is None else instead_of
+        return _change(await self._run(lambda: self._listen(keys=[key], args=[self._name, replaced])))
+
+    async def unlisten(self, session: str, version: int) -> ListenerChange | None:
+        key = self._key(session)
+        return _change(await self._run(lambda: self._unlisten(keys=[key], args=[self._name, version])))
 
     async def processes(self, session: str) -> Collection[str]:
         key = self._key(session)
@@ -203,6 +243,15 @@ class RedisSessions:
 
 def _digest(text: str) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def _change(found: Sequence[Any]) -> ListenerChange | None:
+    if not found:
+        return None
+    told, version, before, fields = found
+    return ListenerChange(
+        told=told.decode(), version=int(version), before=before.decode(), processes=_processes(fields)
+    )
 
 
 def _processes(fields: Sequence[bytes]) -> list[str]:

@@ -16,6 +16,7 @@ from dogubako.outbound.shared_redis import SharedRedis
 
 log = structlog.get_logger("dogubako.outbound")
 
+_HASH: Final = "switches"
 _UNKNOWN: Final = "This process has not been able to read which tools are switched off: the shared Redis is away."
 _AWAY: Final = "The Redis that all processes share {reason}: nothing was switched."
 _CONTENDED: Final = "Others switch tools at this moment: nothing was switched."
@@ -30,7 +31,8 @@ class SharedSwitches:
         self.unknown: str | None = None
         self._states: dict[Switched, bool] = {}
         self._listener: SwitchListener = lambda changed: None
-        self._hash = SharedHash(shared, "switches", self._apply)
+        self._hash = SharedHash(shared, _HASH, self._apply)
+        shared.decides_calls(_HASH)
         shared.refresh_with(self.refresh)
 
     def get(self, name: str, version: str) -> bool | None:

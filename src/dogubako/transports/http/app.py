@@ -27,7 +27,7 @@ from dogubako.contract.errors import (
 from dogubako.contract.offload import offload
 from dogubako.contract.timestamps import utc_text
 from dogubako.gate.oauth import metadata, metadata_paths
-from dogubako.gate.scopes import METRICS, may_read_metrics
+from dogubako.gate.scopes import ADMIN, METRICS, may_read_metrics
 from dogubako.transports.console.recorder import CallRecorder
 from dogubako.transports.http.at_once import KnownHeadRequests, begins
 from dogubako.transports.http.errors import challenge, json_response, log_problem, log_request, problem
@@ -280,8 +280,16 @@ class HttpApp:
         return json_response({"status": "ok"})
 
     async def _ready(self, request: Request) -> Response:
-        ready, body = await self._readiness.report()
+        ready, body = await self._readiness.report(for_administrator=await self._asks_administrator(request.scope))
         return json_response(body, status=200 if ready else 503)
+
+    async def _asks_administrator(self, scope: Scope) -> bool:
+        """Whether an administrator asks what everybody may ask. Credentials that do not count change nothing."""
+        try:
+            caller = await self._inside.authenticator.authenticate(scope["headers"])
+        except DogubakoError:
+            return False
+        return ADMIN in caller.scopes
 
     async def _numbers(self, request: Request) -> Response:
         if not may_read_metrics(caller_in(request.scope).scopes):

@@ -26,12 +26,12 @@ class Readiness:
         self._asked = float("-inf")
         self._findings: list[HealthCheck] = []
 
-    async def report(self) -> tuple[bool, dict[str, Any]]:
+    async def report(self, *, for_administrator: bool = False) -> tuple[bool, dict[str, Any]]:
         """Whether the server is ready, and the body of the answer."""
         findings = [_STOPPING] if self.stopping else await self.findings()
         ready = all(finding.ok or finding.severity == "warning" for finding in findings)
-        if self._discreet:
-            # Where the services are and what is wrong with them is for `doctor`.
+        if self._discreet and not for_administrator:
+            # Where the services are and what is wrong with them is not for everybody.
             return ready, {"ready": ready}
         return ready, {"ready": ready, "checks": [_shown(finding) for finding in findings]}
 

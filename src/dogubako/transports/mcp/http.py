@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from functools import partial
 from typing import Any, Final
 
@@ -110,11 +110,13 @@ class McpEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         caller = caller_in(scope)
         if scope["method"] != "POST":
-            if self._shared is not None:
-                await self._share(self._shared, scope, caller)
+            session = await self._share(self._shared, scope, caller) if self._shared is not None else ""
             with self._listening(scope["method"]):
-                async with self._while_welcome(scope, receive, send) as (heard, said):
-                    await self.manager.handle_request(_trimmed(scope, caller), heard, said)
+                async with (
+                    self._while_welcome(scope, receive, send) as (heard, said),
+                    self._told(session, scope, said) as sent,
+                ):
+                    await self.manager.handle_request(_trimmed(scope, caller), heard, sent)
             return
         routing = head_fact(scope, routing_of)
         body = (await read_body(receive)).removeprefix(BYTE_ORDER_MARK)
@@ -203,14 +205,21 @@ class McpEndpoint:
         if not self._sessions.serves(session):
             await shared.join(session, caller, _trimmed(scope, caller))
 
-    async def _share(self, shared: SharedSessions, scope: Scope, caller: Caller) -> None:
-        """Before a session is listened to or ended."""
+    async def _share(self, shared: SharedSessions, scope: Scope, caller: Caller) -> str:
+        """Before a session is listened to or ended; its id, if the request names one."""
         found = (value for name, value in scope["headers"] if name == b"mcp-session-id")
         session = next(found, b"").strip(b" \t").decode("latin-1")
         if session:
             await self._join(shared, session, scope, caller)
             if scope["method"] == "DELETE" and self._sessions.touch(session, caller):
                 await shared.end(session)
+        return session
+
+    def _told(self, session: str, scope: Scope, send: Send) -> AbstractAsyncContextManager[Send]:
+        """Have the stream of a session told news, and no other one of the same session."""
+        if self._shared is None or not session or scope["method"] != "GET":
+            return nullcontext(send)
+        return self._shared.streams.stream(session, send)
 
     @contextmanager
     def _listening(self, method: str) -> Iterator[None]:

@@ -35,6 +35,7 @@ from starlette.types import Message, Receive, Scope, Send
 from dogubako.contract.call import Caller
 from dogubako.contract.errors import BusyError, PayloadTooLargeError
 from dogubako.engine.catalog import CatalogChange
+from dogubako.transports.mcp.session_streams import SessionStreams
 from dogubako.transports.toolbox import ServedToolbox
 
 # In one process. A session takes about 40 KB, and at most 230 KB with the largest `initialize` request.
@@ -248,6 +249,8 @@ class Listeners:
         # The process that requests to clients name in their ids, where several serve one session.
         self._process = inside.messages.process if inside.messages is not None else None
         self._connections: dict[int, Connection] = {}
+        # The streams of sessions, where several processes serve them.
+        self.streams: SessionStreams | None = None
         self._send, self._receive = anyio.create_memory_object_stream[ServerEvent](_MOST_WAITING)
         self._waiting: set[ServerEvent] = set()
         inside.registry.subscribe(lambda _: self._tell(ToolsListChanged()))
@@ -261,7 +264,7 @@ class Listeners:
                 self._waiting.discard(event)
                 await self.bus.publish(event)
                 for connection in list(self._connections.values()):
-                    await _notify(connection, event)
+                    await self._notify(connection, event)
 
     async def remember(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """Middleware: notify a client from `notifications/initialized` on, until its session ends.
@@ -277,6 +280,21 @@ class Listeners:
         elif ctx.method == "notifications/initialized":
             self._add(ctx.session._connection)
         return result
+
+    async def _notify(self, connection: Connection, event: ServerEvent) -> None:
+        session = connection.session_id
+        if not _concerns(connection, event):
+            return
+        if self.streams is not None and session is not None and self.streams.is_quiet(session):
+            self.streams.keep_back(session, event)
+        else:
+            await _notify(connection, event)
+
+    async def notify_session(self, session_id: str, event: ServerEvent) -> None:
+        """Send an event to the client of one session."""
+        for connection in [one for one in self._connections.values() if one.session_id == session_id]:
+            if _concerns(connection, event):
+                await _notify(connection, event)
 
     def state_of(self, session_id: str) -> dict[str, Any] | None:
         """What is known of a session; None if nobody has it open here."""
@@ -316,6 +334,10 @@ def _name_requests(connection: Connection, process: str) -> None:
         connection.outbound._allocate_id = draw  # type: ignore[method-assign]
 
 
+def _concerns(connection: Connection, event: ServerEvent) -> bool:
+    return not isinstance(event, ResourceUpdated) or event.uri in connection.state.get(SUBSCRIPTIONS_KEY, ())
+
+
 async def _notify(connection: Connection, event: ServerEvent) -> None:
     match event:
         case ToolsListChanged():
@@ -324,7 +346,7 @@ async def _notify(connection: Connection, event: ServerEvent) -> None:
             await connection.send_prompt_list_changed()
         case ResourcesListChanged():
             await connection.send_resource_list_changed()
-        case ResourceUpdated(uri=uri) if uri in connection.state.get(SUBSCRIPTIONS_KEY, ()):
+        case ResourceUpdated(uri=uri):
             await connection.send_resource_updated(uri)
 
 

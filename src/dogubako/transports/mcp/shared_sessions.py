@@ -32,6 +32,7 @@ from dogubako.transports.mcp.sdk_internals import (
     Listeners,
     Sessions,
 )
+from dogubako.transports.mcp.session_streams import SessionStreams
 
 log = structlog.get_logger("dogubako.transports")
 
@@ -82,6 +83,7 @@ class SharedSessions:
         self._renewed: dict[str, float] = {}
         self._joining: dict[tuple[str, str], asyncio.Task[None]] = {}
         messages.handle(_TOPIC, self._hear)
+        self.streams = listeners.streams = SessionStreams(store, messages, listeners.notify_session)
 
     def serves(self, session: str) -> bool:
         return self._sessions.serves(session)
@@ -196,7 +198,12 @@ class SharedSessions:
         self._renewed[session] = anyio.current_time()
 
     async def run(self) -> None:
-        """Renew sessions that are used, until cancelled."""
+        """Renew sessions that are used, and look after their streams, until cancelled."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self.streams.run)
+            await self._renew_all()
+
+    async def _renew_all(self) -> None:
         while True:
             await anyio.sleep(_LOOK_SECONDS)
             uses = self._sessions.last_uses()
@@ -218,6 +225,8 @@ class SharedSessions:
             fates = dict(zip(some, await self._store.renew(some), strict=True))
             self._renewed.update(dict.fromkeys(some, now))
             await self._restore([one for one, fate in fates.items() if fate == "lost"])
+            for one in [one for one, fate in fates.items() if fate == "known"]:
+                await self.streams.enter_again(one)
             for one in [one for one, fate in fates.items() if fate == "ended"]:
                 await self._sessions.end(one)
 
@@ -227,6 +236,7 @@ class SharedSessions:
             if state is not None and (record := self._records.get(session)) is not None:
                 level, uris = state.get(LOG_LEVEL_KEY), frozenset(state.get(SUBSCRIPTIONS_KEY, ()))
                 await self._store.restore(session, replace(record, log_level=level, subscriptions=uris))
+                await self.streams.enter_again(session)
 
 
 def _change(state: dict[str, Any], kind: str, value: str) -> None:
