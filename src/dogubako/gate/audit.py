@@ -5,7 +5,7 @@ import json
 import os
 import secrets
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from heapq import nsmallest
@@ -63,12 +63,11 @@ class AuditFile:
         """Try to open the file. From then on `salt` is the stored one."""
         return self._file.is_current() or self._open()
 
-    def append(self, lines: Iterable[bytes]) -> bool:
+    def append(self, lines: Sequence[bytes]) -> bool:
         """Write the lines, or keep them for later. Returns whether they are in the file."""
-        for line in lines:
-            # The oldest line is dropped.
-            self._lost += len(self._owed) == _MOST_OWED
-            self._owed.append(line)
+        # The oldest lines are dropped.
+        self._lost += max(0, len(self._owed) + len(lines) - _MOST_OWED)
+        self._owed.extend(lines)
         return self._written()
 
     def close(self) -> None:
