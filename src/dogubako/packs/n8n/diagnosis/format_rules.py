@@ -178,7 +178,8 @@ def parsed_already(failure: Failure, place: Place, path: tuple[str, ...]) -> Cau
     cause = trace_value(failure.scene, place, path, described)
     if any(isinstance(one, str) for one in others):
         return cause
-    return replace(cause, node=failure.node, problem=f"{cause.problem}, and from '{cause.node}' it comes as it is")
+    told = f"{cause.problem}, and from '{cause.node}' it comes as it is"
+    return replace(cause, node=failure.node, problem=told, place=place, path=path)
 
 
 def _only_one(failure: Failure) -> list[Reference]:

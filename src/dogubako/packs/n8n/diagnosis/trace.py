@@ -150,7 +150,7 @@ def trace_type(scene: Scene, reader: str, place: Place, path: Path, described: s
     if not alike or any(not is_absent(scene.value(one, path)) for one in before):
         return cause
     problem = f"{cause.problem}; it is of this type in all {len(others) + 1} items, from '{cause.node}'"
-    return replace(cause, node=reader, problem=problem, walk=())
+    return replace(cause, node=reader, problem=problem, place=place, path=path, walk=())
 
 
 def swallowed_before(scene: Scene, place: Place) -> Cause | None:
