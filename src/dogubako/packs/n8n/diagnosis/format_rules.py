@@ -14,6 +14,7 @@ from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, r
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
 from dogubako.packs.n8n.diagnosis.shown import shown_value
 from dogubako.packs.n8n.diagnosis.trace import trace_value
+from dogubako.packs.n8n.diagnosis.xml_texts import fault_in, is_readable
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
 from dogubako.packs.n8n.models import Run
@@ -214,8 +215,14 @@ def broken_xml(failure: Failure) -> Cause | None:
     field = failure.settings.get("dataPropertyName") or "data"
     reference = Reference(node=None, pick="item", path=tuple(Step(name) for name in str(field).split(".")))
     found = [(place, value) for place, value in failure.values(reference) if isinstance(value, str)]
-    what = "HTML, not XML" if found and is_html(found[0][1]) else "which is not well-formed XML"
-    return failure.trace(reference, found[0][0], what) if len(found) == 1 else None
+    if len(found) == 1 and is_html(found[0][1]):
+        return failure.trace(reference, found[0][0], "HTML, not XML")
+    known = all(is_readable(text) for _, text in found)
+    faults = [(place, fault) for place, text in found if known and (fault := fault_in(text)) is not None]
+    # n8n reads the items in their order, and stops at the first that is not well-formed.
+    if faults and (len(faults) == 1 or faults[0][1].plain):
+        return failure.trace(reference, faults[0][0], f"which is not well-formed XML: {faults[0][1].told}")
+    return failure.trace(reference, found[0][0], "which is not well-formed XML") if len(found) == 1 else None
 
 
 def value_not_taken(failure: Failure) -> Cause | None:
