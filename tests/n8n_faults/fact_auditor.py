@@ -14,7 +14,8 @@ from .report_statements import Masked, statements_of
 CHECKERS: Final = (absence_checks, flow_checks, value_checks)
 # Advice, remarks about the report itself, and words that lead to a statement: they are not counted.
 _NO_FACT = re.compile(
-    "No earlier cause was found|look plausible are not noticed|has to change|^is not known|^Of the error itself$|would join them$|would take the one"
+    "No earlier cause was found|look plausible are not noticed"
+    "|has to change|^is not known|^Of the error itself$|would join them$|would take the one"
     "|needs the option reset$|(?:what|look at|noticed:) \ue002\\d+\ue003(?: gave out)?: $"
 )
 
