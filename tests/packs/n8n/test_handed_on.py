@@ -3,7 +3,7 @@
 import pytest
 
 from dogubako.packs.n8n.diagnosis.report import Diagnosis
-from dogubako.packs.n8n.diagnosis.xml_texts import fault_in, is_readable
+from dogubako.packs.n8n.diagnosis.xml_rules import fault_in, is_readable
 
 from .branches import links
 from .made import JsonObject, as_read, cause_told, failed_run, items, made, node, run
@@ -137,7 +137,7 @@ def test_well_formed_and_empty_texts_have_no_fault_and_entities_are_not_read() -
     fine = ("", " <a/> ", '<?xml version="1.0" encoding="ISO-8859-1"?><a>é</a>', "<a>&lt;<![CDATA[&]]></a>")
 
     assert [fault_in(one) for one in fine] == [None] * 4
-    assert not is_readable('<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>')
+    assert not is_readable(['<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>'])
 
 
 @pytest.mark.parametrize(
