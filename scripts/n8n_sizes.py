@@ -90,7 +90,8 @@ seventh were right in 85 of them, and misleading in 4. The ninth ones are of a f
 the eighth were being mended: the first score is of the claims with proof. The tenth ones are of a sixth hand, who
 judged by reading what an agent would do when the ninth were mended. The eleventh ones are of a seventh and an eighth
 hand, who counted every false fact beside a right answer as misleading; eight of them were written after the answers
-and are not in the first score. What each set showed was mended by kind afterwards, so its score *at first contact*,
+and are not in the first score. The twelfth ones are of a ninth and a tenth hand, who judged in the same way when the
+eleventh were mended. What each set showed was mended by kind afterwards, so its score *at first contact*,
 which is not changed any more, is the one that tells how the rules do on workflows that nobody has seen; where n8n did
 something else than the author of a case expected, the case was corrected, and the first score left as it was. *Right*
 means that the guilty node is named and the evidence said; *unhelpful* that no cause is named, or one on the way to
@@ -137,6 +138,7 @@ _FIRST_CONTACT: Final = {
     "ninth": (108, 6, 7),
     "tenth": (106, 12, 5),
     "eleventh": (132, 17, 14),
+    "twelfth": (92, 6, 5),
 }
 _KIND_COLUMNS: Final = ("kind of fault", "right (tuning)", "right (checking)", "misleading")
 

@@ -19,12 +19,15 @@ def is_not_there(view: View, path: str, node: str | None = None) -> str | None:
 
 @states(r"(?:the|its) item comes from <N> and has <L>(?=$|, so |, and the |\. |; |, which|\))")
 def item_has_fields(view: View, node: str, names: str) -> str | None:
-    items = [*view.out(node), *(item for _, _, item in view.everything())]
+    readers = {view.node, view.statement.failing, *view.masked.nodes_in(view.statement.text)}
+    # A caller fills the inputs of a sub-workflow itself.
+    readers |= {name for one in view.family for name in one.nodes if one.kind(name) == "executeWorkflow"}
+    items = [item for one in readers for name, item in view.home(one).read(one) if name == node]
     keys = [", ".join(visible(str(key)) for key in item.json) or "no fields" for item in items]
     start = names.removesuffix(", …")
     if any(one == start or (start != names and one.startswith(start)) for one in keys):
         return None
-    return f"no item has just these fields; {node!r} has {keys[:2]}"
+    return f"no item that it read has just these fields; {node!r} has {keys[:2]}"
 
 
 @states(r"reads <F>, which no node sets(?! \(.* would, but the item did not come that way)")

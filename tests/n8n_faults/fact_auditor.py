@@ -14,7 +14,8 @@ from .report_statements import Masked, statements_of
 CHECKERS: Final = (absence_checks, flow_checks, value_checks)
 # Advice, remarks about the report itself, and words that lead to a statement: they are not counted.
 _NO_FACT = re.compile(
-    "No earlier cause was found|has to change|^is not known|^Of the error itself$|would join them$|would take the one"
+    "No earlier cause was found|look plausible are not noticed"
+    "|has to change|^is not known|^Of the error itself$|would join them$|would take the one"
     "|needs the option reset$|(?:what|look at|noticed:) \ue002\\d+\ue003(?: gave out)?: $"
 )
 
@@ -102,21 +103,23 @@ def _place(part: Json, owner: Recorded) -> Iterator[Violation]:
     node = part["nodeName"]
     if part["nodeType"] != owner.nodes.get(node, {}).get("type", "unknown"):
         yield Violation(str(part["nodeType"]), "another type", "place")
-    every = [(name, item) for name in owner.runs for item in owner.items(name)]
     index, exact = part.get("itemIndex"), "runIndex" in part
-    if "item" in part:
-        fits = [
-            name
-            for name, item in every
-            if item.index == index
-            and holds(part["item"], item.json)
-            and (not exact or (name, item.run, item.output) == (node, part["runIndex"], part["outputIndex"]))
-        ]
-        if not fits:
-            yield Violation(f"item {index} of {node!r} is {part['item']}", "no such item there", "item")
     made = part.get("madeFrom")
-    if made and not any(name == made["nodeName"] and holds(made["item"], item.json) for name, item in every):
-        yield Violation(str(made), "no such item there", "madeFrom")
+    if "item" not in part:
+        givers = {node}
+    elif exact:
+        own = owner.given_out(node, part["runIndex"])
+        fits = [one for one in own if (one.output, one.index) == (part["outputIndex"], index)]
+        givers = {node} if any(holds(part["item"], one.json) for one in fits) else set()
+    else:
+        # The item of another node is shown only if this node read it.
+        read = owner.read(node)
+        givers = {name for name, one in read if one.index == index and holds(part["item"], one.json)}
+    if not givers:
+        yield Violation(f"item {index} of {node!r} is {part['item']}", "it has or read no such item", "item")
+    before = [one for giver in givers for one in owner.read(giver)]
+    if made and not any(name == made["nodeName"] and holds(made["item"], one.json) for name, one in before):
+        yield Violation(str(made), f"{sorted(givers)} read no such item", "madeFrom")
 
 
 def _failure(report: Json, main: Recorded) -> Iterator[Violation]:

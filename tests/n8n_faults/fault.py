@@ -28,6 +28,7 @@ Half = Literal[
     "ninth",
     "tenth",
     "eleventh",
+    "twelfth",
 ]
 Role = Literal["source", "culprit", "victim", "merge"]
 

@@ -229,7 +229,13 @@ def not_defined(view: View, name: str) -> str | None:
     return None if any(f"{name}isnotdefined" in one for one in said) else "n8n does not say so"
 
 
-@states("(?:cannot work like this, whatever the data|cannot be read): <T>")
+@states("one of its expressions cannot be read: it ends at the first }}")
+def ends_early(view: View) -> str | None:
+    written = " ".join(texts_in(view.execution.settings(view.node)))
+    return None if re.search(r"\}\}(?=[^{]*\}\})", written) else "no expression has }} inside"
+
+
+@states("(?:cannot work like this, whatever the data|cannot be read): (?!it ends at the first }})<T>")
 def n8n_says(view: View, told: str) -> str | None:
     said = " ".join(dumped(error) for error in view.execution.errors())
     return None if squeezed(told)[:60].rstrip(".") in said else "n8n does not say so"
@@ -247,7 +253,7 @@ def has_code(view: View) -> str | None:
     return None if re.search("code|function", view.execution.kind(view.node), re.I) else "it has no code"
 
 
-@states("Nothing went wrong that the data would show")
+@states("No rule found a fault in the recorded data")
 def nothing_failed(view: View) -> str | None:
     failed = [name for name, runs in view.execution.runs.items() if any(run.get("error") for run in runs)]
     return f"{failed} failed" if failed or view.execution.raw["status"] != "success" else None

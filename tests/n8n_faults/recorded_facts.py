@@ -5,10 +5,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 Json = dict[str, Any]
 
+# Reports show no more fields of an object.
+_MOST_FIELDS: Final = 20
 _NAMED = re.compile(r"\[(?:'([^']*)'|\"([^\"]*)\"|(\d+))\]")
 
 
@@ -72,6 +74,19 @@ class Recorded:
                 output = source.get("previousNodeOutput") or 0
                 given = self.given_out(source["previousNode"], source.get("previousNodeRun") or 0)
                 yield from (one for one in given if one.output == output)
+
+    def read(self, node: str | None) -> list[tuple[str, Item]]:
+        """What a node can read: the items that it was given, and those of the nodes that its settings name."""
+        given = [
+            (source["previousNode"], item)
+            for run in self.runs.get(node or "", [])
+            for source in run.get("source") or ()
+            if source
+            for item in self._sent_to({"source": [source]})
+        ]
+        written = " ".join(texts_in(self.settings(node)))
+        named = [name for name in self.runs if any(f"{sign}{name}{sign}" in written for sign in "'\"`")]
+        return [*given, *((name, item) for name in named for item in self.items(name))]
 
     def leads_on(self, node: str | None, output: int) -> bool:
         """Whether a connection leads from this output somewhere."""
@@ -205,7 +220,8 @@ def holds(shown: Any, raw: Any) -> bool:
     if isinstance(shown, dict) and isinstance(raw, dict):
         if set(shown) == {"fields"} and "fields" not in raw:
             return all(one in raw or "…" in one for one in shown["fields"])
-        return bool(shown) == bool(raw) and all(key in raw and holds(value, raw[key]) for key, value in shown.items())
+        whole = len(shown) == min(len(raw), _MOST_FIELDS)
+        return whole and all(key in raw and holds(value, raw[key]) for key, value in shown.items())
     if isinstance(shown, list) and isinstance(raw, list):
         more = re.fullmatch(r"… \[(\d+) more\]", str(shown[-1])) if shown else None
         kept = shown[:-1] if more else shown

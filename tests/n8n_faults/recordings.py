@@ -32,6 +32,7 @@ from .sixth_cases import sixth_cases
 from .strange_cases import strange_cases
 from .tenth_cases import tenth_cases
 from .third_cases import third_cases
+from .twelfth_cases import twelfth_cases
 from .unseen_failing import unseen_failing_cases
 from .unseen_quiet import unseen_quiet_cases
 from .wide_cases import wide_cases
@@ -58,9 +59,10 @@ HALVES: Final[tuple[Half, ...]] = (
     "ninth",
     "tenth",
     "eleventh",
+    "twelfth",
 )
 # These were recorded elsewhere, and are not run again.
-TAKEN: Final = frozenset({"strange", "outside", "seventh", "eighth", "ninth", "tenth", "eleventh"})
+TAKEN: Final = frozenset({"strange", "outside", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"})
 _FOLDER: Final = Path(__file__).parent / "recordings"
 # Stacks tell of the machine; the rest is of no use to a diagnosis.
 _LEFT_OUT: Final = frozenset(
@@ -85,6 +87,7 @@ _BY_HAND: Final[Mapping[Half, Callable[[], Iterator[Case]]]] = {
     "ninth": ninth_cases,
     "tenth": tenth_cases,
     "eleventh": eleventh_cases,
+    "twelfth": twelfth_cases,
 }
 
 Json = dict[str, Any]

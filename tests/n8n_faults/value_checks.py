@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from .fact_view import View, endings, has_value, is_shown, states, told
-from .recorded_facts import Item, squeezed, texts_in, values_at, values_in
+from .recorded_facts import Item, dumped, squeezed, texts_in, values_at, values_in
 from .report_statements import Shown
 
 NULL: Final = Shown("null", "null", False)
@@ -19,6 +19,18 @@ def value_is_there(view: View, path: str, _other: str | None, shown: Shown) -> s
     if any(has_value(items, one, shown) for one in endings(path)):
         return None
     return f"no item that is spoken of has that: {told(items, path)}"
+
+
+@states('well-formed XML: the & in "<L>" is not written as &amp;')
+def bare_ampersand(view: View, near: str) -> str | None:
+    texts = [one for _, _, item in view.everything() for one in values_in(item.json) if isinstance(one, str)]
+    return None if any(near in one and re.search(r"&(?!#?\w+;)", near) for one in texts) else "no text has that"
+
+
+@states("its answer for this item reports an error: <T>")
+def error_reported(view: View, message: str) -> str | None:
+    said = [dumped(item.json) for item in view.out(view.node)]
+    return None if any(squeezed(message.partition("…")[0]) in one for one in said) else "no answer says so"
 
 
 @states("^<F> is <V>", "^<F> is null")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dogubako.packs.n8n.diagnosis.report import Diagnosis
+from dogubako.packs.n8n.diagnosis.report import NO_FAULT_FOUND, Diagnosis
 
 from .made import JsonObject, as_read, cause_told, failed_run, item, items, made, node, run
 
@@ -108,7 +108,7 @@ def test_parts_of_texts_that_are_no_fields_are_not_missing(body: str, row: JsonO
     }
     report = told(runs, set_node("Text", "text", f"=There is: {{{{ {body} }}}}"), status="success")
 
-    assert report["explanation"] == "Nothing went wrong that the data would show."
+    assert report["explanation"] == NO_FAULT_FOUND
 
 
 def test_a_hole_in_the_text_of_one_item_is_told_of_that_item() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dogubako.packs.n8n.diagnosis.report import Diagnosis
+from dogubako.packs.n8n.diagnosis.report import NO_FAULT_FOUND, Diagnosis
 
 from .made import JsonObject, as_read, cause_told, failed_run, item, items, made, node, run, wires
 from .recorded import Told
@@ -98,7 +98,7 @@ def test_where_nothing_went_wrong_nothing_is_blamed(told: Told, key: str) -> Non
     data = told.diagnosis(key)
 
     assert "origin" not in data
-    assert data["explanation"] == "Nothing went wrong that the data would show."
+    assert data["explanation"] == NO_FAULT_FOUND
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_the_item_that_the_error_names_is_the_one_that_is_looked_at() -> None:
     [
         pytest.param({"onError": "continueRegularOutput"}, "Soft", "was told to go on: no such id", id="it went on"),
         pytest.param({"continueOnFail": True}, "Soft", "was told to go on: no such id", id="it went on, in old words"),
-        pytest.param({}, "Use", "comes from 'Soft' and has error", id="a field that happens to be called error"),
+        pytest.param({}, "Use", "comes from 'Pass' and has error", id="a field that happens to be called error"),
     ],
 )
 def test_an_error_that_travels_on_as_an_item_is_traced_to_who_swallowed_it(

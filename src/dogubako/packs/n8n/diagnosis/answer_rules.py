@@ -62,6 +62,42 @@ def refused_in_data(scene: Scene) -> Cause | None:
     return None
 
 
+def errors_reported(scene: Scene) -> Cause | None:
+    """An answer with data that reports errors beside them, as GraphQL does: `{data: {x: null}, errors: [...]}`."""
+    for at in scene.runs:
+        node = scene.nodes.get(at.node)
+        if scene.kind(at.node) not in _ANSWERS or node is None or node.goes_on_after_errors:
+            continue
+        for place in islice(scene.outputs(at), _MOST_ITEMS):
+            data = scene.json(place)
+            said = _reported(data) if isinstance(data, Mapping) else None
+            if said is not None:
+                problem = f"its answer for this item reports an error: {shortened(said, _LONGEST_REASON)}"
+                missed = not _is_tested(scene, at.node) and not _has_data(data.get("data"))
+                return Cause(node=at.node, problem=problem, place=place, certain=False, wrong=missed)
+    return None
+
+
+def _reported(data: Mapping[str, Any]) -> str | None:
+    """The message of an error that stands beside data, or in their place."""
+    errors, error = data.get("errors"), data.get("error")
+    if isinstance(errors, list) and errors and "data" in data:
+        error = errors[0]
+    elif isinstance(errors, Mapping) and not _has_data(data.get("data")):
+        error = errors
+    elif not isinstance(error, Mapping) or _has_data(data.get("data")):
+        return None
+    told = error.get("message") if isinstance(error, Mapping) else error
+    return told if isinstance(told, str) and told.strip() else None
+
+
+def _has_data(value: Any) -> bool:
+    """Whether there is anything else than null in it."""
+    if isinstance(value, Mapping):
+        return any(one is not None for one in value.values())
+    return bool(value)
+
+
 def _is_tested(scene: Scene, node: str) -> bool:
     """Whether a later node looks at how the answer went."""
     if any(scene.kind(one) in ("if", "switch", "filter") for one in scene.behind(node)):
@@ -93,4 +129,4 @@ def _sent_hole(scene: Scene, at: RunPlace, place: Place) -> str:
     return f"; the request reads {reference.written}, which is {emptiness(scene.value(place, path))}"
 
 
-ANSWER_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (page_for_data, refused_in_data)
+ANSWER_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (page_for_data, refused_in_data, errors_reported)

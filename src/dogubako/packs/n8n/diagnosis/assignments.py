@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.references import references_in
 from dogubako.packs.n8n.diagnosis.scene import Scene
 from dogubako.packs.n8n.formatters.flow import Place
+from dogubako.packs.n8n.models import Run
 
 _LONGEST_RAW: Final = 20_000
 _IN_RAW_JSON = re.compile(r'"([^"\\]{1,100})"\s*+:\s*+("?)\{\{([^{}]{1,500})\}\}\2\s*+[,}]')
@@ -44,6 +46,22 @@ def declared(scene: Scene, node: str) -> dict[str, str]:
     listed = holder.get("assignments") if isinstance(holder, Mapping) else None
     rows = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
     return {str(one.get("name")): str(one.get("type", "string")) for one in rows}
+
+
+def passed_on(
+    scene: Scene, written: str, source: Place | None, run: Run, value: Any
+) -> tuple[Place, tuple[str, ...]] | None:
+    """The only value that an expression reads, if that is the text which it gives: `{{ $json.day.trim() }}`."""
+    read = {(one.node, one.pick, one.names): one for one in references_in(written)}
+    if len(read) != 1 or not isinstance(value, str) or not value.strip():
+        return None
+    reference = next(iter(read.values()))
+    names = reference.names[:-1] if reference.called else reference.names
+    for place in scene.places_read(reference, source, run)[:1] if names else ():
+        held = scene.value(place, names)
+        if isinstance(held, str) and held.strip() == value.strip():
+            return place, names
+    return None
 
 
 def elsewhere_set(scene: Scene, path: tuple[str, ...], walk: list[Place], reader: str) -> str:

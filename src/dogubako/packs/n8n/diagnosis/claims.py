@@ -5,9 +5,11 @@ Anything else is told as a fact that was noticed: the value, the item and the no
 
 import re
 from dataclasses import replace
+from itertools import islice
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.failures import Failure
+from dogubako.packs.n8n.diagnosis.lineage import plain_paths
 from dogubako.packs.n8n.diagnosis.references import references, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene, conditions_of
 from dogubako.packs.n8n.diagnosis.shown import shown_value, type_name
@@ -20,6 +22,7 @@ from dogubako.packs.n8n.formatters.truncation import is_absent
 _SHAPES: Final = frozenset({"set", "code", "function", "functionItem", "merge", "renameKeys"})
 _MOST_OTHERS: Final = 200
 _MOST_FIELDS: Final = 50
+_SHORTEST_PART: Final = 4
 _LONGEST_WRITTEN: Final = 20_000
 _EMPTIED = re.compile(r"(?<![\w$])([\w$]++)['\"]?\s*+[:=]\s*+(?:null|undefined|''|\"\")")
 _GUARDED = re.compile(r"(?<![\w$])([\w$]++)['\"]?\]?\s*+(?:\?\.|\?\?|\|\|)")
@@ -119,7 +122,19 @@ def _is_made_there(scene: Scene, place: Place, path: tuple[str, ...]) -> bool:
         and scene.kind(place.node) in _SHAPES
         and not any(scene.json(one) == {} or not is_absent(scene.value(one, path[:1])) for one in parents)
         and not any(_has_exception(scene, one) for one in parents)
+        and not any(_hands_on(scene, one, scene.value(place, path)) for one in parents)
     )
+
+
+def _hands_on(scene: Scene, parent: Place, value: Any) -> bool:
+    """Whether the item before has this value, perhaps in other letters or with text around it: no node spoilt it."""
+    told = _plain_text(value)
+    held = (_plain_text(scene.value(parent, one)) for one in islice(plain_paths(scene.json(parent)), _MOST_FIELDS))
+    return any(one == told or (len(one) >= _SHORTEST_PART and one in told) for one in held if one)
+
+
+def _plain_text(value: Any) -> str:
+    return "" if isinstance(value, (bool, dict, list)) or _is_nothing(value) else str(value).strip().casefold()
 
 
 def _has_exception(scene: Scene, place: Place) -> bool:

@@ -22,7 +22,7 @@ from dogubako.packs.n8n.diagnosis.replay_rules import failed_again, thrown_again
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, conditions_of
 from dogubako.packs.n8n.diagnosis.searches import found_nothing, reduced_nothing
 from dogubako.packs.n8n.diagnosis.shown import shown_value, type_name
-from dogubako.packs.n8n.diagnosis.trace import is_numeric, trace_missing, trace_type
+from dogubako.packs.n8n.diagnosis.trace import is_numeric, trace_missing, trace_type, value_walk
 from dogubako.packs.n8n.formatters.flow import output_items
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
@@ -102,7 +102,7 @@ def not_callable(failure: Failure) -> Cause | None:
             held = "missing" if is_absent(value) else shown_value(value)
             hint = "; .toDateTime() makes a date of a text" if message[2] in ("Date", "DateTime") else ""
             field = ".".join(reference.names[:-1])
-            maker = failure.scene.walk(place)[-1].node
+            maker = value_walk(failure.scene, place, reference.names[:-1])[-1].node
             for_field = next((f" for {name}" for name, text in written.items() if f".{message[1]}(" in text), "")
             problem = f"its expression{for_field} calls {message[1]}() on {field}, which is {held}, and no {message[2]}"
             return Cause(node=failure.node, problem=f"{problem}{hint}; it comes from '{maker}'", place=place)

@@ -316,8 +316,8 @@ def error_behind(failure: Failure, cause: Cause | None) -> Failure | None:
     place = cause.place if cause is not None else None
     if cause is None or place is None or place.node != cause.node or place == failure.passed_on:
         return None
-    message = item_error(failure.scene.item(place))
-    if message is None or cause.node == failure.node:
+    message, node = item_error(failure.scene.item(place)), failure.scene.nodes.get(place.node)
+    if message is None or cause.node == failure.node or node is None or not node.goes_on_after_errors:
         return None
     told = SwallowedErrors(
         node=place.node, items=1, run=place.run, output=place.output, item=place.item, message=message

@@ -205,7 +205,9 @@ def _with_condition(
         path = gap(scene.json(where), reference) or reference.names
         cause = trace_missing(scene, at.node, reference, where, path)
         if cause.lost:
-            return cause.with_problem(f"{cause.problem}; '{at.node}' tests it: {plain.problem}")
+            meant = _asks_whether_there(condition) and _is_stand_in(scene, cause) and _leads_on(scene, at)
+            tests = f"{cause.problem}; '{at.node}' tests it: {plain.problem}"
+            return replace(cause, problem=tests, certain=cause.certain and not meant)
         misread = cause.misread and not _asks_whether_there(condition)
         hint = f": {cause.problem}" if misread else ""
         every = reference.node is None and all_lack(scene, scene.received(at.node), reference.names)
@@ -230,6 +232,19 @@ def _tested_value(scene: Scene, where: Place, names: tuple[str, ...]) -> Any:
     """What a reference finds; lists and texts have a length."""
     held = scene.value(where, names[:-1]) if names[-1:] == ("length",) else None
     return len(held) if isinstance(held, (list, str)) else scene.value(where, names)
+
+
+def _is_stand_in(scene: Scene, cause: Cause) -> bool:
+    """Whether the item is the empty one that n8n gives out for a node which would else give out nothing."""
+    node = scene.nodes.get(cause.node)
+    empty = cause.place is not None and scene.json(cause.place) == {}
+    return empty and node is not None and node.always_output_data
+
+
+def _leads_on(scene: Scene, at: RunPlace) -> bool:
+    """Whether a node takes the items that a test sends away; a filter drops them, as it is there to do."""
+    taken = [number for number, items in enumerate(at.run.outputs) if items]
+    return scene.kind(at.node) == "filter" or any(scene.behind(at.node, number) for number in taken)
 
 
 def _asks_whether_there(condition: Mapping[str, Any]) -> bool:

@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.answers import is_html
 from dogubako.packs.n8n.diagnosis.dates import looks_like_date
-from dogubako.packs.n8n.diagnosis.declarations import Step
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references_in
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
 from dogubako.packs.n8n.diagnosis.shown import shown_value
 from dogubako.packs.n8n.diagnosis.trace import trace_value
+from dogubako.packs.n8n.diagnosis.xml_rules import broken_xml
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
 from dogubako.packs.n8n.models import Run
@@ -25,7 +25,6 @@ _ARGUMENT: Final = r"\s*+\(([^()]{0,300}+(?:\([^()]{0,300}+\))?[^()]{0,300}+)\)"
 _DATE_READ = re.compile(rf"(?:new Date|Date\.parse|DateTime\.from\w++|moment|parseISO|toDateTime){_ARGUMENT}")
 _PARSED = re.compile(rf"JSON\.parse{_ARGUMENT}")
 _EXPRESSION = re.compile(r"\{\{(?:[^{}]++|\{(?!\{)|\}(?!\}))*+\}\}")
-_BAD_XML = re.compile(r"close tag|Unclosed root tag|Non-whitespace|Invalid character|Unencoded|Unexpected end")
 # What the language says, and the calls whose argument it is about.
 _REFUSALS: Final = tuple(
     (told, re.compile(rf"{call}{_ARGUMENT}"))
@@ -178,7 +177,8 @@ def parsed_already(failure: Failure, place: Place, path: tuple[str, ...]) -> Cau
     cause = trace_value(failure.scene, place, path, described)
     if any(isinstance(one, str) for one in others):
         return cause
-    return replace(cause, node=failure.node, problem=f"{cause.problem}, and from '{cause.node}' it comes as it is")
+    told = f"{cause.problem}, and from '{cause.node}' it comes as it is"
+    return replace(cause, node=failure.node, problem=told, place=place, path=path)
 
 
 def _only_one(failure: Failure) -> list[Reference]:
@@ -204,17 +204,6 @@ def bad_date(failure: Failure) -> Cause | None:
             if isinstance(value, str) and not looks_like_date(value):
                 return failure.trace(reference, place, "which is no date that can be parsed")
     return None
-
-
-def broken_xml(failure: Failure) -> Cause | None:
-    """A text that an XML node could not read."""
-    if failure.kind != "xml" or _BAD_XML.search(failure.message) is None:
-        return None
-    field = failure.settings.get("dataPropertyName") or "data"
-    reference = Reference(node=None, pick="item", path=tuple(Step(name) for name in str(field).split(".")))
-    found = [(place, value) for place, value in failure.values(reference) if isinstance(value, str)]
-    what = "HTML, not XML" if found and is_html(found[0][1]) else "which is not well-formed XML"
-    return failure.trace(reference, found[0][0], what) if len(found) == 1 else None
 
 
 def value_not_taken(failure: Failure) -> Cause | None:

@@ -8,15 +8,17 @@ from dogubako.contract.redaction import MASK
 from dogubako.packs.n8n.diagnosis.references import references_in, texts
 from dogubako.packs.n8n.diagnosis.scene import Scene
 
+# A name in small letters, with its words joined by _.
 _SECRET_NAME = re.compile(
-    r"(?:.*[_.-])?(?:(?:x-?)?api[_-]?key|(?:access|auth|refresh|id|bearer|session)[_-]?token|(?:client[_-]?)?secret"
-    r"|pass(?:word|wd|phrase)|pwd|authorization|private[_-]?key)",
-    re.IGNORECASE,
+    r"(?:.*_)?(?:(?:api|private|secret|access|signing|encryption)_?key|(?:api|access|auth|refresh|id|bearer|session|bot"
+    r"|app|user|service|oauth)_?token|secret|pass(?:word|wd|phrase)|pwd|authorization|jwt)|token|(?:client|app)_?secret"
 )
+_WORD_BORDER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^\w]+")
 _LOGIN_NAME = re.compile(r"auth|token|api[_-]?key|secret|cookie|signature|passw", re.IGNORECASE)
 _SCHEME = re.compile(r"(?:bearer|basic|token)\s++", re.IGNORECASE)
 # A login that was made of nothing is no secret, but what is wrong.
 _BROKEN = re.compile(r"(?:(?:bearer|basic|token)\s*+)?(?:undefined|null|NaN|\[object Object\])?", re.IGNORECASE)
+_SHOWN_FIELD = re.compile(r'(?P<name>[\w-]{1,60}+) is "(?P<value>[^"\n]{1,200}+)" \(string\)')
 # Shorter values would hide ordinary words.
 _SHORTEST: Final = 6
 _MOST_READ: Final = 200
@@ -54,7 +56,7 @@ def _named(value: Any, name: str = "") -> Iterator[str]:
     elif isinstance(value, list):
         for part in value:
             yield from _named(part, name)
-    elif isinstance(value, str) and _SECRET_NAME.fullmatch(name):
+    elif isinstance(value, str) and _is_secret(name):
         yield value
 
 
@@ -65,8 +67,19 @@ def _masked(value: Any, secrets: Sequence[str], name: str = "") -> Any:
         return [_masked(part, secrets, name) for part in value]
     if not isinstance(value, str):
         return value
-    if value and _SECRET_NAME.fullmatch(name) and _BROKEN.fullmatch(value) is None:
+    if value and _is_secret(name) and _BROKEN.fullmatch(value) is None:
         return MASK
+    value = _SHOWN_FIELD.sub(_hidden, value)
     for secret in secrets:
         value = value.replace(secret, MASK)
     return value
+
+
+def _hidden(shown: re.Match[str]) -> str:
+    """A value in a sentence: `api_token is "abc" (string)`."""
+    kept = not _is_secret(shown["name"]) or _BROKEN.fullmatch(shown["value"]) is not None
+    return shown[0] if kept else f'{shown["name"]} is "{MASK}" (string)'
+
+
+def _is_secret(name: str) -> bool:
+    return _SECRET_NAME.fullmatch(_WORD_BORDER.sub("_", name).lower()) is not None

@@ -27,7 +27,6 @@ from dogubako.packs.n8n.formatters.truncation import is_absent, value_at
 
 _DEEPEST_KEY: Final = 4
 _MOST_SIBLINGS: Final = 200
-_MOST_SHOWN: Final = 8
 _MOST_ALIKE: Final = 2
 _WRAPPERS: Final = frozenset(
     "body data json query params result results response payload item items record fields attributes output".split()  # noqa: SIM905
@@ -81,19 +80,9 @@ def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk:
         if (made := _from_nothing(scene, place, path)) is not None:
             way = tuple(walk[: walk.index(place) + 1])
             return Cause(node=place.node, problem=made, place=place, walk=way, path=path)
-    source = _source(scene, walk)
-    way = tuple(walk[: walk.index(source) + 1])
     others = elsewhere_set(scene, path, walk, reader)
-    problem = f"it reads {name}, {unset}{others}; {_has(scene, source, nearest)}"
-    return Cause(node=reader, problem=problem, place=source, walk=way, path=path, unset=True)
-
-
-def _has(scene: Scene, source: Place, nearest: Place) -> str:
-    """What the item has, and where it comes from."""
-    data = scene.json(nearest)
-    names = [visible(str(key)) for key in data][:_MOST_SHOWN] if isinstance(data, Mapping) else []
-    more = ", …" if isinstance(data, Mapping) and len(data) > _MOST_SHOWN else ""
-    return f"the item comes from '{source.node}' and has {', '.join(names) or 'no fields'}{more}"
+    problem = f"it reads {name}, {unset}{others}; the {scene.item_told(nearest)}"
+    return Cause(node=reader, problem=problem, place=nearest, walk=(nearest,), path=path, unset=True)
 
 
 def _only_this_item(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:

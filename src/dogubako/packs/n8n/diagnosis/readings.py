@@ -31,7 +31,6 @@ _LONGEST_BESIDE: Final = 40
 _ABOUT_DATA: Final = ("400", "409", "413", "422")
 _LONGEST_WRITTEN: Final = 90
 _LONGEST_ANSWER: Final = 4_000
-_MOST_NAMES: Final = 6
 _MOST_ANSWERS: Final = 20
 _DEEPEST_PATH: Final = 5
 _MOST_PATHS: Final = 2_000
@@ -63,7 +62,7 @@ def readings(failure: Failure, at: Place | None = None) -> list[str]:
         )
     if not told and failure.is_code and len(failure.places) == 1:
         place = failure.places[0]
-        return [f"its item comes from '{place.node}' and has {_keys(failure.scene, place)}"]
+        return [f"its {failure.scene.item_told(place)}"]
     return [*list(told.values())[:_MOST_READ], *islice(_settings_named(failure), _MOST_SETTINGS)]
 
 
@@ -167,9 +166,9 @@ def _reading(scene: Scene, reference: Reference, place: Place, names: Path, secr
     field = shown_path(names) + (f" of '{reference.node}'" if reference.node else "")
     value = scene.value(place, names)
     if is_absent(value) and not all(map(_PLAIN_NAME.fullmatch, names)):
-        return f"{field} was not understood; the item comes from '{place.node}' and has {_keys(scene, place)}"
+        return f"{field} was not understood; the {scene.item_told(place)}"
     if is_absent(value):
-        return f"{field} is not there; the item comes from '{place.node}' and has {_keys(scene, place)}"
+        return f"{field} is not there; the {scene.item_told(place)}"
     if secret and isinstance(value, str):
         # A login is not repeated.
         return f"{field} is a text of {len(value)} characters, {lineage(scene, place, names, DEEPEST)}"
@@ -185,10 +184,3 @@ def _in_all(scene: Scene, reference: Reference, places: list[Place], names: Path
     first = next((place for place, one in zip(places, held, strict=False) if not is_absent(one)), None)
     made = f", {lineage(scene, first, names)}" if first is not None else ""
     return f"{field} is {' or '.join(shown[:_MOST_VALUES])}{more} in its {len(places)} items{made}"
-
-
-def _keys(scene: Scene, place: Place) -> str:
-    data = scene.json(place)
-    names = [str(key) for key in islice(data, _MOST_NAMES)] if isinstance(data, dict) else []
-    more = ", …" if isinstance(data, dict) and len(data) > _MOST_NAMES else ""
-    return f"{', '.join(names)}{more}" if names else "no fields"

@@ -38,6 +38,8 @@ from dogubako.packs.n8n.models import Execution
 _ITEM_TOKENS: Final = 400
 _PATH_END: Final = 8
 _MOST_OTHERS: Final = 2
+# That nothing is wrong cannot be known from the data.
+NO_FAULT_FOUND: Final = "No rule found a fault in the recorded data; wrong values that look plausible are not noticed."
 # What is only there to be looked at comes last.
 _LAST_RULES: Final = (
     switched_off,
@@ -335,7 +337,7 @@ class Diagnosis:
         if execution.withheld:
             return "n8n holds the data of this execution back, so nothing can be told from it."
         if execution.status == "success":
-            return "Nothing went wrong that the data would show."
+            return NO_FAULT_FOUND
         return f"The execution is {execution.status}; no node of it has failed."
 
 

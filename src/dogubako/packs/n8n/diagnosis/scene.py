@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.references import Reference
+from dogubako.packs.n8n.diagnosis.shown import shown_fields
 from dogubako.packs.n8n.formatters.facts import ExecutionFacts, facts_of
 from dogubako.packs.n8n.formatters.flow import Input, Place, before, inputs_of, item_at, output_items
 from dogubako.packs.n8n.formatters.truncation import value_at
@@ -170,6 +171,10 @@ class Scene:
     def run_of(self, place: Place) -> Run | None:
         own = self.execution.runs.get(place.node, [])
         return own[place.run] if 0 <= place.run < len(own) else None
+
+    def item_told(self, place: Place) -> str:
+        """What an item has that a node read, and which node gave it out: all sentences about it are made here."""
+        return f"item comes from '{place.node}' and has {shown_fields(self.json(place))}"
 
     def parents(self, place: Place) -> list[Place]:
         """The items that this one was made from; empty where n8n does not tell it."""

@@ -1,13 +1,14 @@
 """Values as reports show them."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from dogubako.contract.redaction import visible
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
 _LONGEST_VALUE: Final = 80
+_MOST_FIELDS: Final = 8
 
 
 def type_name(value: Any) -> str:
@@ -26,6 +27,13 @@ def shown_value(value: Any) -> str:
         return "undefined"
     text = f'"{visible(value)}"' if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return f"{shortened(text, _LONGEST_VALUE)} ({type_name(value)})"
+
+
+def shown_fields(data: Any) -> str:
+    """The names of the first fields of an item."""
+    names = [visible(str(key)) for key in data] if isinstance(data, Mapping) else []
+    more = ", …" if len(names) > _MOST_FIELDS else ""
+    return f"{', '.join(names[:_MOST_FIELDS]) or 'no fields'}{more}"
 
 
 def shown_path(path: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.answers import what_it_says
-from dogubako.packs.n8n.diagnosis.assignments import assigned, declared
+from dogubako.packs.n8n.diagnosis.assignments import assigned, declared, passed_on
 from dogubako.packs.n8n.diagnosis.gaps import missing_in
 from dogubako.packs.n8n.diagnosis.intended_makers import NO_FIELD_HINT, Path, renamed_to
 from dogubako.packs.n8n.diagnosis.join_keys import partner_told
@@ -150,7 +150,7 @@ def trace_type(scene: Scene, reader: str, place: Place, path: Path, described: s
     if not alike or any(not is_absent(scene.value(one, path)) for one in before):
         return cause
     problem = f"{cause.problem}; it is of this type in all {len(others) + 1} items, from '{cause.node}'"
-    return replace(cause, node=reader, problem=problem, walk=())
+    return replace(cause, node=reader, problem=problem, place=place, path=path, walk=())
 
 
 def swallowed_before(scene: Scene, place: Place) -> Cause | None:
@@ -239,6 +239,8 @@ def _through_expression(
         return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk), path=path)
     if whole is not None:
         return _follow(scene, place.node, whole, source, path[1:], value, described, walk, depth)
+    if (handed := passed_on(scene, written, source, run, value)) is not None:
+        return _extended(trace_value(scene, *handed, described, depth + 1), walk)
     fallen_back = isinstance(value, str) and any(f"{sign}{value}{sign}" in written for sign in "'\"`")
     if value is not None and not fallen_back:
         return None
