@@ -39,8 +39,8 @@ MADE_LATER: Final = {
     "dogubako/packs/n8n/diagnosis/format_rules.py: f'{call}{_ARGUMENT}'",
     r"dogubako/packs/n8n/diagnosis/guards.py: f'\\.{re.escape(name)}(?![\\w$])|\\['",
     r'''dogubako/packs/n8n/diagnosis/guards.py: f"""\\[\\s*(['\\"`]?){re.escape(name)}\\1\\s*\\]"""''',
-    r"dogubako/packs/n8n/diagnosis/text_rules.py: f'(?<![\\w$.]){re.escape(field)}"
-    r"\\s*+:\\s*+(?=[\\w$(])([^,;{{}}\\n]{{1,300}})'",
+    r"dogubako/packs/n8n/diagnosis/absence.py: f'(?<![\\w$]){re.escape(name)}(?![\\w$])'",
+    r"dogubako/packs/n8n/diagnosis/data_rules.py: f'(?<!\\w){re.escape(str(value))}(?!\\w)'",
     # A pattern of a workflow, only if it has no groups and at most two open repeats.
     "dogubako/packs/n8n/diagnosis/evaluation.py: body",
     "dogubako_sandbox/redmine/custom_fields.py: field['regexp']",

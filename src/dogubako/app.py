@@ -272,8 +272,8 @@ class Toolbox:
         findings = await self.gate.check()
         if self._shared.redis is not None:
             findings += [*await self._shared.redis.check(), *await self.tasks.check()]
-        for state in self.packs.values():
-            findings += await state.check()
+        for checked in await asyncio.gather(*(state.check() for state in self.packs.values())):
+            findings += checked
         return [self._discreet(finding) for finding in findings]
 
     def _discreet(self, finding: HealthCheck) -> HealthCheck:

@@ -25,6 +25,8 @@ from dogubako_sandbox import SANDBOXES, Sandbox
 _LOCAL_DOORS: Final = frozenset({"python", "stdio", "cli"})
 # A client holds lists that were read a minute ago; a caller that comes back later reads them again.
 _MOST_CLIENTS: Final = 256
+# How long a health check of a service may take.
+_CHECK_SECONDS: Final = 10.0
 
 
 @dataclass(kw_only=True)
@@ -172,8 +174,15 @@ class PackState:
         return [
             replace(finding, subject=reference(finding.subject, instance.name))
             for instance in self.instances.values()
-            for finding in await self.pack.check(instance.settings, instance.client)
+            for finding in await self._checked(instance)
         ]
+
+    async def _checked(self, instance: Instance) -> Sequence[HealthCheck]:
+        # A probe that waits for longer is no answer for a balancer.
+        with anyio.move_on_after(_CHECK_SECONDS):
+            return await self.pack.check(instance.settings, instance.client)
+        message = f"{self.pack.name} did not answer within {_CHECK_SECONDS:g} s."
+        return [HealthCheck(ok=False, subject=self.pack.name, message=message)]
 
     def replaced(self, pack: Pack[Any, Any]) -> "PackState":
         """The state of a pack that takes the place of this one, not yet connected."""

@@ -83,7 +83,7 @@ def _mcp(kind: Kind) -> Answer:
 
 
 def _readiness(kind: Kind) -> Answer:
-    checks = ["API keys", "audit log", "n8n", "redmine"]
+    checks = ["audit log", "authentication", "n8n", "redmine"]
     return 200, {"ready": True, **({"checks": checks} if kind.scope == "admin" else {})}
 
 
@@ -208,5 +208,6 @@ def shown(route: Route, visit: Visit) -> Any:
     if route == ("GET", "/v1/tools"):
         return {**body, "tools": sorted(body["tools"])}
     if route == ("GET", "/readyz") and "checks" in body:
-        return {**body, "checks": sorted(one["subject"] for one in body["checks"])}
+        names = {"API keys": "authentication", "OAuth": "authentication"}
+        return {**body, "checks": sorted(names.get(one["subject"], one["subject"]) for one in body["checks"])}
     return body

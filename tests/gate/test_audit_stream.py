@@ -154,8 +154,15 @@ async def test_lines_of_a_process_that_was_killed_are_delivered_by_the_next_star
     assert [line["code"] for line in lines] == ["STARTED", "OK"]
 
 
+def _audit_line(minute: int, number: int) -> bytes:
+    names = {"caller": "a", "door": "http", "tool": "look", "arguments": [], "hash": "0", "code": "OK", "ms": 0.1}
+    return json.dumps(
+        {"time": f"2026-11-18T{minute // 60:02}:{minute % 60:02}:00.000Z", **names, "callId": f"{number}"}
+    ).encode()
+
+
 async def _filled(redis: RedisProcess, folder: Path, sizes: list[int]) -> list[bytes]:
-    """What a stream of a hundred lines keeps of batches of these sizes. A negative size forgets the count before."""
+    """What a stream of a hundred lines keeps of batches of these sizes. A negative size spoils the count before."""
     async with AsyncExitStack() as stack:
         shared = SharedRedis(shared_settings(redis.url + PATIENT))
         await stack.enter_async_context(shared.running())
@@ -165,7 +172,7 @@ async def _filled(redis: RedisProcess, folder: Path, sizes: list[int]) -> list[b
             if size < 0:
                 await shared.client.set(shared.name("audit", "lines"), 1_000_000)
             after = Position("1-a", number + 1)
-            lines = [SentLine(b"%d %d" % (number, one)) for one in range(abs(size))]
+            lines = [SentLine(_audit_line(number, one)) for one in range(abs(size))]
             await sink.deliver(lines, before, after)
             assert await sink.position() == after
             before = after
@@ -175,19 +182,38 @@ async def _filled(redis: RedisProcess, folder: Path, sizes: list[int]) -> list[b
 @pytest.mark.parametrize(
     ("sizes", "first", "count"),
     [
-        pytest.param([1] * 130, b"30 0", 100, id="single lines"),
-        pytest.param([60] * 5, b"3 0", 120, id="large batches"),
-        pytest.param([1, 1, 400], b"2 0", 400, id="a batch of more than the stream keeps"),
-        pytest.param([90, 1, 0, 40, 1], b"0 0", 132, id="batches of all sizes, also without lines"),
-        pytest.param([90, 5, -7], b"2 0", 7, id="a count that is too high keeps the newest batch"),
+        pytest.param([1] * 130, (30, 0), 100, id="single lines"),
+        pytest.param([60] * 5, (3, 0), 120, id="large batches"),
+        pytest.param([1, 1, 400], (2, 300), 100, id="a batch of more than the stream keeps"),
+        pytest.param([90, 1, 0, 40, 1], (0, 0), 132, id="batches of all sizes, also without lines"),
+        pytest.param([90, 5, -7], (2, 0), 7, id="a count that is too high keeps the newest batch"),
     ],
 )
 async def test_the_stream_keeps_as_many_lines_as_the_setting_says(
-    redis: RedisProcess, tmp_path: Path, sizes: list[int], first: bytes, count: int
+    redis: RedisProcess, tmp_path: Path, sizes: list[int], first: tuple[int, int], count: int
 ) -> None:
     lines = await _filled(redis, tmp_path, sizes)
 
-    assert (lines[0], len(lines)) == (first, count)
+    assert (lines[0], len(lines)) == (_audit_line(*first), count)
+
+
+async def test_an_emptied_redis_gets_the_newest_lines_of_all_machines(redis: RedisProcess, tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        shared = SharedRedis(shared_settings(redis.url + PATIENT))
+        await stack.enter_async_context(shared.running())
+        # Each machine delivers all its lines again, one after the other.
+        for machine_number in range(3):
+            (folder := tmp_path / str(machine_number)).mkdir()
+            sink, before = StreamSink(shared, folder, most=90), None
+            for batch in range(10):
+                lines = [SentLine(_audit_line(batch * 30 + one, machine_number)) for one in range(30)]
+                after = Position("1-a", batch + 1)
+                await sink.deliver(lines, before, after)
+                before = after
+    kept = [json.loads(line.raw) for line in await streamed(redis)]
+
+    assert {line["time"] for line in kept} == {json.loads(_audit_line(270 + one, 0))["time"] for one in range(30)}
+    assert sorted({line["callId"] for line in kept}) == ["0", "1", "2"] and len(kept) == 90
 
 
 @pytest.mark.slow

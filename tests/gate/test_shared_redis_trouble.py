@@ -106,3 +106,17 @@ async def test_a_key_of_another_kind_is_named(redis: RedisProcess, tmp_path: Pat
             await switch(box, False)
 
     assert logged == [] or logged[0].get("key") == "dogubako:switches"
+
+
+async def test_a_change_that_cannot_be_told_to_others_is_not_made(redis: RedisProcess, tmp_path: Path) -> None:
+    async with two(redis, tmp_path) as (box, _), redis_client.from_url(redis.url) as operator:
+        await switch(box, False)
+        before: Any = await operator.hgetall("dogubako:switches")
+        # Somebody planted another type where the versions of the fields are.
+        assert await operator.type("dogubako:switches:changes") == b"zset"
+        await operator.set("dogubako:switches:changes", "junk")
+        with pytest.raises(BusyError, match="nothing was switched"):
+            await switch(box, True)
+        after: Any = await operator.hgetall("dogubako:switches")
+
+    assert after == before

@@ -122,3 +122,15 @@ async def test_keys_that_cannot_be_read_count_although_switches_can(redis: Redis
 
         assert (fresh, sorted(shared._read_at)) == ("OK", ["keys", "switches"])
         assert (await call(box)).code == "BUSY"
+
+
+async def test_a_redis_that_answers_and_cannot_be_read_is_not_ready(redis: RedisProcess, tmp_path: Path) -> None:
+    async with box_at(redis, tmp_path / "one", auth="keys", shared_stale=60).running() as box:
+        shared = shared_of(box)
+        fresh = [one.ok for one in await shared.check()]
+        shared._read_at["keys"] = float("-inf")
+        (finding,) = await shared.check()
+
+    assert fresh == [True]
+    assert (finding.ok, finding.severity) == (False, "error")
+    assert "says of keys cannot be read: no calls are answered" in finding.message

@@ -7,9 +7,11 @@ no position, or an older one.
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+from dogubako.gate.audit import read_line
 from dogubako.gate.audit_files import Position, SentLine
 from dogubako.gate.audit_shipping import SinkAway
 from dogubako.gate.files import load_or_create_secret
@@ -28,30 +30,36 @@ _POSITION_SECONDS: Final = 30 * 24 * 3600
 _PAGE: Final = 200
 _BEGINNING: Final = b"-"
 
-# Adds lines, as one entry, if the position is still the one from which they were read. Oldest entries go as long as
-# enough lines are left without them. An entry has at least one line, so `most` entries are enough in any case.
+# Adds lines if the position is still the one from which they were read: entries of a count, a time and encrypted lines.
+# As long as there are enough lines without the entry of the oldest time, it goes, also one that was just added: a Redis
+# that was emptied gets all lines of one machine before those of another.
 _ADD: Final = """
 if (redis.call('GET', KEYS[2]) or '') ~= ARGV[1] then return 0 end
-local most, count = tonumber(ARGV[4]), tonumber(ARGV[5])
-if count > 0 then
-  local added = redis.call('XADD', KEYS[1], 'MAXLEN', '~', most, '*', 'count', count, 'lines', ARGV[6])
-  local kept = redis.call('INCRBY', KEYS[3], count)
+local most = tonumber(ARGV[4])
+for i = 5, #ARGV, 3 do
+  local added = redis.call('XADD', KEYS[1], '*', 'count', ARGV[i], 'lines', ARGV[i + 2])
+  redis.call('ZADD', KEYS[4], ARGV[i + 1], added)
+  local kept = redis.call('INCRBY', KEYS[3], ARGV[i])
   while kept > most do
-    local oldest = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', 1)[1]
-    if oldest[1] == added then
+    if redis.call('ZCARD', KEYS[4]) <= 1 then
       -- Somebody removed entries without counting them.
-      redis.call('SET', KEYS[3], count)
+      redis.call('SET', KEYS[3], ARGV[i])
       break
     end
-    local old = tonumber(oldest[2][2]) or 1
-    if kept - old < most then break end
-    redis.call('XDEL', KEYS[1], oldest[1])
-    kept = redis.call('DECRBY', KEYS[3], old)
+    local oldest = redis.call('ZRANGE', KEYS[4], 0, 0)[1]
+    local entry = redis.call('XRANGE', KEYS[1], oldest, oldest)[1]
+    local count = entry and tonumber(entry[2][2]) or 0
+    if entry and kept - count < most then break end
+    redis.call('XDEL', KEYS[1], oldest)
+    redis.call('ZREM', KEYS[4], oldest)
+    kept = redis.call('DECRBY', KEYS[3], count)
   end
 end
 redis.call('SET', KEYS[2], ARGV[2], 'EX', ARGV[3])
 return 1
 """
+# More lines in one entry would go together.
+_MOST_IN_ENTRY: Final = 100
 
 
 def shared_salt(shared: SharedRedis) -> bytes:
@@ -77,20 +85,27 @@ class StreamSink:
         try:
             # Asked for again and again, which also notices a Redis that was emptied.
             held = await self._shared.run(lambda: self._shared.client.getex(key, ex=_POSITION_SECONDS))
-        except Unavailable:
-            raise SinkAway("it does not answer") from None
+        except Unavailable as error:
+            raise SinkAway(f"it {error.reason}") from None
         return Position.parse(held.decode("ascii", "replace")) if held else None
 
     async def deliver(self, lines: Sequence[SentLine], before: Position | None, after: Position) -> None:
-        keys = [self._stream, self._position_key(), self._shared.name("audit", "lines")]
+        names = (("audit", "lines"), ("audit", "times"))
+        keys = [self._stream, self._position_key(), *(self._shared.name(*name) for name in names)]
         # To encrypt and to send each line alone would cost a tenth of a call.
-        sealed = self._cipher.seal(self._stream, b"\n".join([line.raw for line in lines])) if lines else b""
-        arguments = (str(before or ""), str(after), _POSITION_SECONDS, self._most, len(lines), sealed)
+        starts = range(0, len(lines), _MOST_IN_ENTRY)
+        entries = [part for start in starts for part in self._entry(lines[start : start + _MOST_IN_ENTRY])]
+        arguments = (str(before or ""), str(after), _POSITION_SECONDS, self._most, *entries)
         try:
             # If the position is another one by now, the next look reads from there.
             await self._shared.run_script(self._add, keys, *arguments)
-        except Unavailable:
-            raise SinkAway("it does not answer") from None
+        except Unavailable as error:
+            raise SinkAway(f"it {error.reason}") from None
+
+    def _entry(self, lines: Sequence[SentLine]) -> tuple[int, str, bytes]:
+        last = read_line(lines[-1].raw)
+        moment = datetime.fromisoformat(last.time).timestamp() if last is not None else 0.0
+        return len(lines), repr(moment), self._cipher.seal(self._stream, b"\n".join([line.raw for line in lines]))
 
     async def close(self) -> None:
         """The connection belongs to the server."""

@@ -38,11 +38,10 @@ _PUT: Final = (
     + """
 if version ~= tonumber(ARGV[1]) then return -1 end
 version = version + 1
+-- First what fails if somebody planted another type: a script is not undone.
+for i = 2, #ARGV, 2 do redis.call('ZADD', KEYS[2], version, ARGV[i]) end
 redis.call('HSET', KEYS[1], '#', string.format('%d', version))
-for i = 2, #ARGV, 2 do
-  redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1])
-  redis.call('ZADD', KEYS[2], version, ARGV[i])
-end
+for i = 2, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
 redis.call('PUBLISH', KEYS[3], 'changed')
 return version
 """

@@ -46,7 +46,7 @@ _STALE: Final = (
     "all processes share cannot be used: nothing was done."
 )
 _STALE_HINT: Final = "Try again in a moment: another process may answer, and this one does as soon as it can."
-_NO_CALLS: Final = "no calls are answered, because it has been away for longer than DOGUBAKO_SHARED_STALE."
+_NO_CALLS: Final = "no calls are answered, because that has lasted for longer than DOGUBAKO_SHARED_STALE."
 # How long a key counts as in use after a process said that it seals with it, and how often processes say so.
 _IN_USE_SECONDS: Final = 60.0
 _SAY_SECONDS: Final = 15.0
@@ -154,6 +154,10 @@ class SharedRedis:
             return None
         return BusyError(_STALE.format(seconds=self._stale_seconds), hint=_STALE_HINT, retry_after=1)
 
+    def _unread(self) -> list[str]:
+        """The copies that are too old."""
+        return [name for name, at in self._read_at.items() if time.monotonic() - at > self._stale_seconds]
+
     def wake(self) -> None:
         """Refresh soon."""
         self._woken.set()
@@ -231,6 +235,10 @@ class SharedRedis:
             advice = "Start it, or change DOGUBAKO_SHARED." if error.reason == Unavailable().reason else _ADVICE
             severity: Literal["error", "warning"] = "error" if stale else "warning"
             return [HealthCheck(ok=False, subject=SUBJECT, message=message, advice=advice, severity=severity)]
+        if self.stale() is not None:
+            # It answers, and refuses what this process has to read.
+            message = f"What the Redis at {self.place} says of {', '.join(self._unread())} cannot be read: {_NO_CALLS}"
+            return [HealthCheck(ok=False, subject=SUBJECT, message=message, advice=_ADVICE)]
         own = self.ring.sealing.id
         if foreign := sorted(self.sealing_ids - set(self.ring.ids)):
             message = (

@@ -163,3 +163,19 @@ def test_other_names_are_shown(name: str) -> None:
     }
 
     assert "tok-9" in str(Diagnosis(as_read(made(runs, use))).report())
+
+
+@pytest.mark.parametrize(
+    "message", ['Response body is not valid JSON. Change "Response Format" to "Text"', "Invalid JSON in response body"]
+)
+def test_an_answer_that_is_no_json_is_not_blamed_on_what_was_sent(message: str) -> None:
+    fetch = node("Fetch", type="n8n-nodes-base.httpRequest", parameters={"url": "=http://a.test/?day={{ $json.day }}"})
+    runs = {
+        "Source": [run(items({"day": "2026-11-17"}))],
+        "Fetch": [failed_run(message, after="Source")],
+    }
+    report = Diagnosis(as_read(made(runs, fetch))).report()
+
+    assert report["noticed"]["nodeName"] == "Fetch"
+    assert "answer" in report["noticed"]["problem"]
+    assert "which is not valid JSON" not in report["explanation"]

@@ -40,7 +40,11 @@ _SETTINGS: Final = {
     "access to env vars denied": "its expression reads $env, and this n8n does not let workflows read the environment",
     "Unused Respond to Webhook node": "its responseMode does not wait for the Respond to Webhook node that the workflow"
     " has: set it to responseNode, or remove that node",
+}
+# Words of n8n about what a service answered. The node may be right.
+_ANSWERS: Final = {
     "JSON in response body": "the service says that it sends JSON, but its answer is not valid JSON",
+    "Response body is not valid JSON": "the answer of the service is not valid JSON",
 }
 # Code that cannot be parsed does not run, so n8n tells no line.
 _UNREAD = re.compile(
@@ -141,8 +145,8 @@ def own_fault(failure: Failure) -> Cause | None:
         return _mistake(failure, f"its code cannot be read: {shortened(at, 120)}")
     if message == "invalid syntax" and not failure.is_code:
         return _mistake(failure, f"one of its expressions cannot be read{_closed_early(failure)}")
-    if (known := next((told for words, told in _SETTINGS.items() if words in message), None)) is not None:
-        return _mistake(failure, known)
+    if (known := next((told for words, told in (_SETTINGS | _ANSWERS).items() if words in message), None)) is not None:
+        return _mistake(failure, known) if known in _SETTINGS.values() else _own(failure, known)
     if (mistake := _OWN_MISTAKE.search(message)) is not None:
         return _mistake(failure, f"its code cannot work like this, whatever the data: {shortened(mistake[0], 120)}")
     if re.search(r"timed? ?out", message, re.IGNORECASE):

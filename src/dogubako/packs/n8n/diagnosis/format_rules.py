@@ -155,7 +155,9 @@ def _is_quoted(template: str, place: int) -> bool:
 
 def unreadable_json(failure: Failure) -> Cause | None:
     """A text that `JSON.parse` or a node could not read."""
-    if JSON_FAILED.search(f"{failure.message} {failure.raw.get('description') or ''}") is None:
+    told = f"{failure.message} {failure.raw.get('description') or ''}"
+    # The text of an answer is not among the items that the node read.
+    if JSON_FAILED.search(told) is None or "response body" in told.lower():
         return None
     parsed = [one for text in _PARSED.findall(failure.code) for one in _resolved(failure, text)]
     for reference in parsed or _only_one(failure):

@@ -14,7 +14,7 @@ from dogubako.packs.n8n.diagnosis.scene import RunPlace, Scene
 from dogubako.packs.n8n.formatters.flow import Place
 
 # n8n takes an expression to end at the first braces that close.
-_BRACES = re.compile(r"\{\{(.{1,2000}?)\}\}", re.DOTALL)
+_BRACES = re.compile(r"\{\{((?:(?!\{\{|\}\}).){1,2000}+)\}\}", re.DOTALL)
 # Methods of the language that n8n does not give to values of other types: a value without one of them raises.
 _NEVER_ADDED: Final = frozenset(
     """
