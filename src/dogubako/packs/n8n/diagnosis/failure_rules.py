@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from dogubako.packs.n8n.diagnosis.absence import emptiness
+from dogubako.packs.n8n.diagnosis.absence import emptiness, is_plain
 from dogubako.packs.n8n.diagnosis.claims import claimed
 from dogubako.packs.n8n.diagnosis.contrast import is_contradicted, reconsidered
 from dogubako.packs.n8n.diagnosis.data_rules import DATA_RULES, THROWN_RULES
@@ -231,7 +231,14 @@ def _sent_here(failure: Failure) -> str:
         if run is None or failure.scene.kind(place.node) not in FORKS or not conditions:
             continue
         before = next(iter(failure.scene.parents(place)), None)
-        read = {one.names: one for each in conditions for text in texts(each) for one in references_in(text)}
+        # A method, or a step into a list, is no field that could be missing.
+        read = {
+            one.names: one
+            for each in conditions
+            for text in texts(each)
+            for one in references_in(text)
+            if is_plain(one)
+        }
         found = [(one, where) for one in read.values() for where in failure.scene.places_read(one, before, run)[:1]]
         values = [f"{one.written} is {_shown(failure.scene.value(where, one.names))}" for one, where in found[:3]]
         told = f": {', '.join(values)}" if values else ""
