@@ -91,14 +91,15 @@ the eighth were being mended: the first score is of the claims with proof. The t
 judged by reading what an agent would do when the ninth were mended. The eleventh ones are of a seventh and an eighth
 hand, who counted every false fact beside a right answer as misleading; eight of them were written after the answers
 and are not in the first score. The twelfth ones are of a ninth and a tenth hand, who judged in the same way when the
-eleventh were mended. What each set showed was mended by kind afterwards, so its score *at first contact*,
-which is not changed any more, is the one that tells how the rules do on workflows that nobody has seen; where n8n did
-something else than the author of a case expected, the case was corrected, and the first score left as it was. *Right*
-means that the guilty node is named and the evidence said; *unhelpful* that no cause is named, or one on the way to
-it; *misleading* that another node is blamed, also the failing one where an earlier node is guilty. What is only
-`noticed` blames nobody: it is right where it is about the guilty node, unhelpful where it is about another, and no
-false alarm where nothing is wrong. An `origin` is claimed only where the evidence excludes the innocent explanations
-([ADR 0110](adr/0110-claims-need-proof.md)); the table says in how many executions.
+eleventh were mended. The thirteenth ones are of two further hands, when the twelfth were mended. What each set showed
+was mended by kind afterwards, so its score *at first contact*, which is not changed any more, is the one that tells
+how the rules do on workflows that nobody has seen; where n8n did something else than the author of a case expected,
+the case was corrected, and the first score left as it was. *Right* means that the guilty node is named and the
+evidence said; *unhelpful* that no cause is named, or one on the way to it; *misleading* that another node is blamed,
+also the failing one where an earlier node is guilty. What is only `noticed` blames nobody: it is right where it is
+about the guilty node, unhelpful where it is about another, and no false alarm where nothing is wrong. An `origin` is
+claimed only where the evidence excludes the innocent explanations ([ADR 0110](adr/0110-claims-need-proof.md)); the
+table says in how many executions.
 
 {scores}
 
@@ -139,6 +140,7 @@ _FIRST_CONTACT: Final = {
     "tenth": (106, 12, 5),
     "eleventh": (132, 17, 14),
     "twelfth": (92, 6, 5),
+    "thirteenth": (96, 13, 2),
 }
 _KIND_COLUMNS: Final = ("kind of fault", "right (tuning)", "right (checking)", "misleading")
 

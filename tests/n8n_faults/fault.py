@@ -29,6 +29,7 @@ Half = Literal[
     "tenth",
     "eleventh",
     "twelfth",
+    "thirteenth",
 ]
 Role = Literal["source", "culprit", "victim", "merge"]
 

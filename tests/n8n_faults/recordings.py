@@ -32,6 +32,7 @@ from .sixth_cases import sixth_cases
 from .strange_cases import strange_cases
 from .tenth_cases import tenth_cases
 from .third_cases import third_cases
+from .thirteenth_cases import thirteenth_cases
 from .twelfth_cases import twelfth_cases
 from .unseen_failing import unseen_failing_cases
 from .unseen_quiet import unseen_quiet_cases
@@ -60,9 +61,12 @@ HALVES: Final[tuple[Half, ...]] = (
     "tenth",
     "eleventh",
     "twelfth",
+    "thirteenth",
 )
 # These were recorded elsewhere, and are not run again.
-TAKEN: Final = frozenset({"strange", "outside", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"})
+TAKEN: Final = frozenset(
+    {"strange", "outside", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth"}
+)
 _FOLDER: Final = Path(__file__).parent / "recordings"
 # Stacks tell of the machine; the rest is of no use to a diagnosis.
 _LEFT_OUT: Final = frozenset(
@@ -88,6 +92,7 @@ _BY_HAND: Final[Mapping[Half, Callable[[], Iterator[Case]]]] = {
     "tenth": tenth_cases,
     "eleventh": eleventh_cases,
     "twelfth": twelfth_cases,
+    "thirteenth": thirteenth_cases,
 }
 
 Json = dict[str, Any]

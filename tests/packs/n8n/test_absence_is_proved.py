@@ -177,3 +177,20 @@ def test_a_login_is_shown_in_no_line() -> None:
     assert "live-2025" not in str(report)
     assert "other-2025" not in str(report)
     assert "k is a text of 9 characters" in str(report["values"])
+
+
+def test_a_method_in_the_condition_before_a_stop_is_no_missing_field() -> None:
+    condition = {"leftValue": "={{ $json.rows.filter(o => o.id).length }}", "rightValue": 0}
+    operator = {"type": "number", "operation": "gt"}
+    parameters = {"conditions": {"conditions": [{**condition, "operator": operator}]}}
+    rows = items({"rows": [{}]})
+    runs = {
+        "List": [run(rows)],
+        "Any": [run([], rows, after="List")],
+        "Stop": [failed_run("No rows", after=[{"previousNode": "Any", "previousNodeOutput": 1}])],
+    }
+    stop = node("Stop", type="n8n-nodes-base.stopAndError", parameters={"errorMessage": "No rows"})
+    report = told(runs, node("Any", type="n8n-nodes-base.if", parameters=parameters), stop)
+
+    assert "'Any' sent the item here by false" in report["explanation"]
+    assert "missing" not in str(report)
