@@ -59,6 +59,7 @@ _FAILURES: dict[str, Callable[[], Exception]] = {
     "METHOD_NOT_ALLOWED": lambda: errors.MethodNotAllowedError("Method not allowed"),
     "PAYLOAD_TOO_LARGE": lambda: errors.PayloadTooLargeError("The body is too large."),
     "UNSUPPORTED_MEDIA_TYPE": lambda: errors.UnsupportedMediaTypeError("The body must be JSON."),
+    "GATEWAY_LOOP": lambda: errors.GatewayLoopError("This gateway leads back to itself."),
     "INTERNAL_ERROR": lambda: errors.InternalError("Internal server error"),
     "unexpected": lambda: RuntimeError("this was not foreseen, and its text stays in the log"),
 }
@@ -92,6 +93,7 @@ FailureKind = Literal[
     "METHOD_NOT_ALLOWED",
     "PAYLOAD_TOO_LARGE",
     "UNSUPPORTED_MEDIA_TYPE",
+    "GATEWAY_LOOP",
     "INTERNAL_ERROR",
     "unexpected",
 ]

@@ -167,7 +167,10 @@ def gateway(revision: str, score: Score) -> Iterator[str]:
     behind = [str(BIN / "dogubako"), "stdio", "--tools", str(SUITE_PACK)]
     if revision < MODERN:
         behind = [sys.executable, str(LEGACY_ONLY), *behind]
-    table = {"command": behind[0], "args": behind[1:], "pinning": "off", "env": {"LOG_DIR": str(folder)}}
+    # A folder of its own: in this one it would find the settings of the gateway.
+    own = folder / "behind"
+    own.mkdir()
+    table = {"command": behind[0], "args": behind[1:], "pinning": "off", "cwd": str(own), "env": {"LOG_DIR": str(own)}}
     (folder / "dogubako.toml").write_text(f"[servers]\nsuite = {toml_of(table)}\n")
     with running([], folder, f"gateway for {revision}", score) as url:
         wait_for_tools(url)

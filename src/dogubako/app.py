@@ -11,6 +11,7 @@ import structlog
 
 from dogubako._lazy import load
 from dogubako.contract.call import NO_OPTIONS, TRUSTED, Caller, CallObserver, ExecutionOptions, ToolCall, ToolResult
+from dogubako.contract.gateway_ids import GatewayIds
 from dogubako.contract.pack import HealthCheck, Host, Pack, ServiceState, secrets_of
 from dogubako.contract.redaction import Redactor
 from dogubako.contract.resources import Prompt
@@ -77,13 +78,15 @@ class Toolbox:
         *,
         servers: "Servers | None" = None,
         apis: "Servers | None" = None,
+        gateways: GatewayIds | None = None,
         sole_process: bool = True,
         sources: Sources | None = None,
         lazy: bool = True,
     ) -> None:
         self.settings = settings
+        self.gateways = gateways or _gateways(settings)
         self._find_servers: Callable[[], Servers] = partial(
-            _servers, sources or Sources.only({}), settings, packs, lazy=lazy
+            _servers, sources or Sources.only({}), settings, packs, self.gateways, lazy=lazy
         )
         if servers is not None:
             self.servers = servers
@@ -341,7 +344,8 @@ def build(
     packs_found = [*packs_found, *found_in(extra)]
     sources.refuse_unknown_tables(one.pack.name for one in packs_found)
     states = [state_of(one, sources, sandboxed=settings.sandbox) for one in packs_found]
-    servers = _servers(sources, settings, states, lazy=lazy) if sources.servers or sources.services else None
+    gateways = _gateways(settings)
+    servers = _servers(sources, settings, states, gateways, lazy=lazy) if sources.servers or sources.services else None
     # Most boxes have no HTTP APIs, and need not import what reads their descriptions.
     imported = load("dogubako.openapi.services") if sources.services else None
     return Toolbox(
@@ -350,14 +354,23 @@ def build(
         redactor,
         servers=servers,
         apis=imported.configured_services(sources, settings, servers) if imported else None,
+        gateways=gateways,
         sole_process=sole_process,
         sources=sources,
         lazy=lazy,
     )
 
 
-def _servers(sources: Sources, settings: Settings, packs: Sequence[PackState], *, lazy: bool) -> "Servers":
-    servers: Servers = load("dogubako.gateway.servers").configured_servers(sources, settings, packs, lazy=lazy)
+def _gateways(settings: Settings) -> GatewayIds:
+    key = settings.request_state_key
+    return GatewayIds(None if key is None else key.get_secret_value())
+
+
+def _servers(
+    sources: Sources, settings: Settings, packs: Sequence[PackState], gateways: GatewayIds, *, lazy: bool
+) -> "Servers":
+    make = load("dogubako.gateway.servers").configured_servers
+    servers: Servers = make(sources, settings, packs, gateways, lazy=lazy)
     return servers
 
 

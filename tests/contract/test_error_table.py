@@ -53,6 +53,7 @@ TABLE = [
     ("MethodNotAllowedError", "METHOD_NOT_ALLOWED", 405, False, "warning"),
     ("PayloadTooLargeError", "PAYLOAD_TOO_LARGE", 413, False, "warning"),
     ("UnsupportedMediaTypeError", "UNSUPPORTED_MEDIA_TYPE", 415, False, "warning"),
+    ("GatewayLoopError", "GATEWAY_LOOP", 508, False, "warning"),
     ("InternalError", "INTERNAL_ERROR", 500, False, "error"),
 ]
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import structlog
 
+from dogubako.contract.gateway_ids import GatewayIds
 from dogubako.gateway.definitions import Definitions
 from dogubako.gateway.handshake import connect
 from dogubako.gateway.http_link import HttpLink
@@ -71,11 +72,13 @@ async def open_connection(
     return connection
 
 
-def link_of(settings: ServerSettings, *, auth: Any = None) -> Link:
+def link_of(settings: ServerSettings, *, auth: Any = None, gateways: GatewayIds | None = None) -> Link:
     """The transport of a server. `auth` signs its HTTP requests, where somebody has signed in."""
     if settings.kind == "sse":
         return SseLink(settings, auth=auth)
-    return HttpLink(settings, auth=auth) if settings.command is None else StdioLink(_command_of(settings))
+    if settings.command is None:
+        return HttpLink(settings, auth=auth, gateways=gateways)
+    return StdioLink(_command_of(settings))
 
 
 def why_not_startable(settings: ServerSettings) -> str | None:

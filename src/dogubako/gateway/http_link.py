@@ -13,6 +13,8 @@ from urllib.parse import urljoin, urlsplit
 
 import structlog
 
+from dogubako.contract.errors import GatewayLoopError
+from dogubako.contract.gateway_ids import GATEWAYS_HEADER, GatewayIds
 from dogubako.gateway.event_stream import RESUME_SECONDS, SMALL_SHARE, Events
 from dogubako.gateway.http_client import ALONE_SECONDS, MOST_ALONE, http_library, open_client, why_unreachable
 from dogubako.gateway.link import (
@@ -57,8 +59,16 @@ class HttpLink:
 
     may_be_silent = False
 
-    def __init__(self, settings: "ServerSettings", *, auth: "httpx2.Auth | None" = None, transport: Any = None) -> None:
+    def __init__(
+        self,
+        settings: "ServerSettings",
+        *,
+        auth: "httpx2.Auth | None" = None,
+        transport: Any = None,
+        gateways: GatewayIds | None = None,
+    ) -> None:
         self._settings = settings
+        self._gateways = gateways
         self._auth = auth
         self._sign_in_errors: tuple[type[Exception], ...] = getattr(auth, "errors", ())
         self._transport = transport
@@ -172,6 +182,7 @@ class HttpLink:
         headers = {
             "accept": "application/json, text/event-stream",
             **({"content-type": "application/json"} if message is not None else {}),
+            **({GATEWAYS_HEADER: self._gateways.header} if self._gateways is not None else {}),
             **self.routing.headers(message),
         }
         return headers | ({_SESSION: self._session_id} if self._session_id else {})
@@ -206,6 +217,8 @@ class HttpLink:
         status = response.status_code
         if status == 401 or (status == 403 and "www-authenticate" in response.headers):
             raise SignInRequired(response.headers.get("www-authenticate", ""))
+        if status == GatewayLoopError.http_status:
+            raise WrongConfiguration("It leads back to this server, which would list its own tools again and again.")
         if status == 202:
             raise UpstreamError(_INVALID_REQUEST, "The server accepted a request without answering it.")
         error = await error_of(response)

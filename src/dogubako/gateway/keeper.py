@@ -11,6 +11,7 @@ from typing import Final, Literal
 import structlog
 
 from dogubako.contract.errors import ApiError, CredentialRequiredError, DogubakoError
+from dogubako.contract.gateway_ids import GatewayIds
 from dogubako.gateway.connection import Connection, link_of, open_connection
 from dogubako.gateway.definitions import Definitions
 from dogubako.gateway.handshake import WrongEra
@@ -70,6 +71,7 @@ class ConnectionKeeper:
         on_definitions: Callable[[Definitions], None],
         on_resource_updated: Callable[[str], None],
         sign_ins: SignIns | None = None,
+        gateways: GatewayIds | None = None,
     ) -> None:
         self.name = name
         self.settings = settings
@@ -78,6 +80,7 @@ class ConnectionKeeper:
         self._on_definitions = on_definitions
         self._on_resource_updated = on_resource_updated
         self._sign_ins = sign_ins
+        self._gateways = gateways
         self._era: Era | None = None
         self._failures = 0
         self._failed_at = -_CALL_FLOOR_SECONDS
@@ -177,7 +180,7 @@ class ConnectionKeeper:
     async def _attempt(self) -> Connection:
         self._tried_at = self._signed_in_at()
         auth = None if self._sign_ins is None else self._sign_ins.auth(self.name, self.settings)
-        self._link = link_of(self.settings, auth=auth)
+        self._link = link_of(self.settings, auth=auth, gateways=self._gateways)
         era = "legacy" if self.settings.kind == "sse" else self._era
         return await open_connection(self._link, era, subscribed=self.subscribed, on_updated=self._on_resource_updated)
 

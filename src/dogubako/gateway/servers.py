@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dogubako._lazy import load
+from dogubako.contract.gateway_ids import GatewayIds
 from dogubako.contract.pack import MissingSetting
 from dogubako.gateway.definitions import DefinitionStore
 from dogubako.gateway.names import Names
@@ -102,12 +103,14 @@ class Servers:
         return self.packs[name]
 
 
-def configured_servers(sources: Sources, settings: Settings, packs: Sequence[PackState], *, lazy: bool) -> Servers:
+def configured_servers(
+    sources: Sources, settings: Settings, packs: Sequence[PackState], gateways: GatewayIds, *, lazy: bool
+) -> Servers:
     """The servers of the settings, beside these packs, whose names and tools no server can have."""
     store = DefinitionStore(settings.data_dir)
     sign_ins = SignIns(FileSignIns(store, lambda: load("dogubako.gate.credential_vault").vault_of(settings)))
     found = ServerSources(
-        connect=partial(Upstream, sign_ins=sign_ins),
+        connect=partial(Upstream, sign_ins=sign_ins, gateways=gateways),
         sign_ins=sign_ins,
         flows=SignInFlows(sign_ins, settings.browser_address if settings.console else ""),
         tables=sources.servers,

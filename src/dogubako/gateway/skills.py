@@ -8,7 +8,7 @@ the address: `skill://refunds/SKILL.md` of the server `shop` is `skill://shop/re
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -68,13 +68,12 @@ def _is_below(path: str) -> bool:
     return bool(parts) and all(part not in ("", ".", "..") and "\\" not in part for part in parts)
 
 
-@dataclass(frozen=True, kw_only=True)
-class SkillFiles(ResourceTemplate):
+class SkillFiles(ResourceTemplate, frozen=True, kw_only=True):
     """The files of one skill beside its SKILL.md, by their public address."""
 
     root: str
     # The digest of each file by public address; None for a skill that says that its files change.
-    files: Mapping[str, str] | None = field(default=None)
+    files: Mapping[str, str] | None = None
 
     def match(self, uri: str) -> dict[str, str] | None:
         if self.files is not None:

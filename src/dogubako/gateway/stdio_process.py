@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import hashlib
 import os
 import shutil
 import signal
@@ -21,6 +22,8 @@ INHERITED: Final = (
     *("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "USER", "LOGNAME", "SHELL", "TZ"),
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"),
 )
+# The command lines of the servers that this process is below, as digests: one that starts itself would never end.
+_ABOVE: Final = "STARTED_BY_DOGUBAKO"
 # The slowest servers that we know need 3.4 seconds to end after the end of their input.
 EOF_SECONDS: Final = 5.0
 # The guard asks all processes to end, and kills them after 2 seconds.
@@ -44,12 +47,29 @@ class ChildCommand:
 
     @property
     def environment(self) -> dict[str, str]:
-        return {**{name: os.environ[name] for name in INHERITED if name in os.environ}, **self.env}
+        inherited = {name: os.environ[name] for name in INHERITED if name in os.environ}
+        return {**inherited, **self.env, _ABOVE: " ".join([*_commands_above(), self._digest])}
+
+    @property
+    def _digest(self) -> str:
+        """Tells command lines apart. The same one in the same folder and environment is the same server."""
+        folder = (self.cwd or Path()).absolute()
+        words = [
+            str(folder),
+            self.command,
+            *self.args,
+            *(f"{name}={value}" for name, value in sorted(self.env.items())),
+        ]
+        return hashlib.sha256("\0".join(words).encode(errors="surrogateescape")).hexdigest()[:16]
 
     def resolved(self) -> str:
         """The file to run. Raises `WrongConfiguration` if there is none."""
         if self.cwd is not None and not self.cwd.is_dir():
             raise WrongConfiguration("The working folder does not exist.")
+        if self._digest in _commands_above():
+            raise WrongConfiguration(
+                "It would start itself again: give it a working folder (cwd) or settings of its own."
+            )
         base = self.cwd or Path()
         if os.sep in self.command:
             path = base / self.command
@@ -59,6 +79,10 @@ class ChildCommand:
         if found is None:
             raise WrongConfiguration(f"The command '{self.command}' is not installed or cannot be run.")
         return found
+
+
+def _commands_above() -> list[str]:
+    return os.environ.get(_ABOVE, "").split()
 
 
 class ChildProcess(asyncio.SubprocessProtocol):

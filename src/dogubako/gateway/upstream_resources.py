@@ -4,8 +4,9 @@ import base64
 import binascii
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
+
+import msgspec
 
 from dogubako.contract.context import Context
 from dogubako.contract.errors import ApiError
@@ -48,8 +49,7 @@ class Reads(Protocol):
     ) -> Awaitable[list[str]]: ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class UpstreamTemplate(ResourceTemplate):
+class UpstreamTemplate(ResourceTemplate, frozen=True, kw_only=True):
     """A template of another server, in any form of RFC 6570. What stands around its variables decides."""
 
     def match(self, uri: str) -> dict[str, str] | None:
@@ -81,7 +81,7 @@ class ServedCatalogue:
         for uri in _replaced(self._resources, resources, host.remove_resource):
             item = resources[uri]
             made = resource_of(item) if "uri" in item else template_of(item, completes=completes)
-            if not _added(host.add_resource, replace(made, watch=watch)):
+            if not _added(host.add_resource, msgspec.structs.replace(made, watch=watch)):
                 faults.append(f"The address {uri[:200]} is served already.")
         names = self._names.of(self._server, [one["name"] for one in definitions.prompts])
         prompts = {names[one["name"]]: one for one in definitions.prompts}
@@ -202,7 +202,7 @@ def _page(item: Mapping[str, Any]) -> ResourceBody:
     """A user interface, with what it says of the rights that it needs."""
     meta = item.get("_meta")
     ui = meta.get("ui") if isinstance(meta, Mapping) else None
-    return replace(ResourceBody.of(item), meta={"ui": ui} if isinstance(ui, Mapping) else None)
+    return msgspec.structs.replace(ResourceBody.of(item), meta={"ui": ui} if isinstance(ui, Mapping) else None)
 
 
 def _body(contents: Sequence[Mapping[str, Any]]) -> str | bytes:

@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
 from dogubako.contract.call import Caller, Door
+from dogubako.contract.gateway_ids import GatewayIds
 from dogubako.contract.pack import HealthCheck, ServiceState
 from dogubako.contract.redaction import Redactor
 from dogubako.contract.sessions import SessionStore
@@ -83,6 +84,8 @@ class ServedToolbox(Protocol):
     sessions: SessionStore | None
     messages: ProcessMessages | None
     store: SharedStore | None
+    # Which gateways use this server, so that none of them is this one.
+    gateways: GatewayIds
     redactor: Redactor
     audit: AuditLog | None
     keys: KeyAdministration

@@ -15,6 +15,7 @@ DogubakoError
 ├── WebSearchError                                HttpError HtmlParseError JsonParseError EmptyQuery
 │                                                 Timeout NoResults Blocked UrlNotAllowed
 ├── RouteNotFoundError  MethodNotAllowedError  PayloadTooLargeError  UnsupportedMediaTypeError
+├── GatewayLoopError                              the operator removes a server that is behind itself
 ├── AnswerTooLargeError                           the tool's author offers a smaller form
 ├── ToolExecutionError                            the tool's author reads the log
 └── InternalError                                 we read the log
@@ -23,6 +24,7 @@ DogubakoError
 
 from dogubako.contract.errors.base import (
     DogubakoError,
+    GatewayLoopError,
     InternalError,
     LogLevel,
     MethodNotAllowedError,
@@ -80,6 +82,7 @@ __all__ = [
     "CredentialRequiredError",
     "DogubakoError",
     "EmptyQuery",
+    "GatewayLoopError",
     "HtmlParseError",
     "HttpError",
     "InternalError",

@@ -106,6 +106,14 @@ class UnsupportedMediaTypeError(DogubakoError):
     log_level = "warning"
 
 
+class GatewayLoopError(DogubakoError):
+    """A gateway asks for the tools of a server that has the gateway's own tools."""
+
+    code = "GATEWAY_LOOP"
+    http_status = 508
+    log_level = "warning"
+
+
 class InternalError(DogubakoError):
     """An unexpected exception outside a tool. The log has it under `error_id`."""
 

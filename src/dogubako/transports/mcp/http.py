@@ -14,6 +14,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from dogubako.contract.call import Caller, ToolResult
 from dogubako.contract.errors import BusyError, PayloadTooLargeError, ValidationError
+from dogubako.contract.gateway_ids import GATEWAYS_HEADER
 from dogubako.transports.http.at_once import BeginCall, CallInRequest, Outcome, whole_json
 from dogubako.transports.http.disconnect import CancelHandle, DisconnectWatcher
 from dogubako.transports.http.open_files import most_streams
@@ -59,6 +60,7 @@ from dogubako.transports.mcp.server import McpServer
 from dogubako.transports.mcp.shared_sessions import SharedSessions
 from dogubako.transports.toolbox import ServedToolbox
 
+_GATEWAYS_HEADER: Final = GATEWAYS_HEADER.encode()
 _CONTENT_STATUS: Final = {INVALID_REQUEST: 400, METHOD_NOT_FOUND: 404}
 
 
@@ -249,6 +251,9 @@ class McpEndpoint:
     async def _long_way(self, scope: Scope, body: bytes, message: Any, receive: Receive, send: Send) -> None:
         headers, caller = headers_in(head_fact(scope, routing_of)), caller_in(scope)
         session = headers.get(b"mcp-session-id", b"").decode("latin-1")
+        for name, value in scope["headers"]:
+            if name == _GATEWAYS_HEADER:
+                self._inside.gateways.check(value.decode("latin-1"))
         if shakes_hands(headers) and not is_message(message):
             await _refuse(message, send)
             return

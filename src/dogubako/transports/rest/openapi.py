@@ -20,7 +20,7 @@ DOCS_PATHS = frozenset({"/docs", "/docs/docs.css", "/docs/docs.js"})
 
 _REFERENCE = "#/components/schemas/{model}"
 _COMMON_ERRORS = (400, 401, 403, 500)
-_CALL_ERRORS = (404, 408, 409, 413, 415, 429, 499, 502, 503)
+_CALL_ERRORS = (404, 408, 409, 413, 415, 429, 499, 502, 503, 508)
 
 _CREDENTIALS = {
     "bearer": {"type": "http", "scheme": "bearer", "description": "An API key of this server, or an access token."},
