@@ -75,7 +75,7 @@ test-pages: $(DEV)  ## our pages in a real Chromium (Debian: chromium)
 	$(BIN)/python -m pytest -m browser tests/pages
 
 test-n8n: $(DEV)  ## the contract suite against a real n8n 2.41.1, or reading the one of N8N_URL
-	$(BIN)/python -m pytest -m real_n8n tests/n8n_contract
+	$(BIN)/python -m pytest -m real_n8n tests/n8n_contract tests/n8n_faults
 
 test-searx: $(DEV)  ## the SearXNG provider against a real search server (Debian: searx)
 	$(BIN)/python -m pytest -m real_searx tests/searx
@@ -117,7 +117,7 @@ conformance: $(DEV)  ## the official MCP conformance suite and the inspector, ag
 load: $(DEV)  ## a minute of 256 clients, some of which vanish, and a stop in the middle
 	$(BIN)/python scripts/load.py
 
-bench: $(DEV)  ## measure against the peers in ../shared/bench, in one run
+bench: $(TOOLS)  ## measure against the peers in ../shared/bench, in one run
 	$(BIN)/python bench/run.py
 
 bench-profile: $(DEV)  ## where the time of one call goes, by room of the house

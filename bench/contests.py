@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from itertools import cycle
 from pathlib import Path
 from typing import Final
 
@@ -86,11 +87,13 @@ class Contests:
 
     def gate(self) -> None:
         names = f"{who.OURS} with a key and the audit log", f"{who.OURS} without"
-        guarded = who.ours_behind_the_gate(self._machine, names[0])
-        free = who.ours_over_http(self._machine, who.MODERN, name=names[1])
-        # What is looked for is smaller than what two rounds differ by anyway.
+        servers = []
+        # What is looked for is smaller than what two rounds, and two processes of one server, differ by anyway.
+        for _ in range(self._effort.rounds):
+            servers.append(who.ours_behind_the_gate(self._machine, names[0]))
+            servers.append(who.ours_over_http(self._machine, who.MODERN, name=names[1]))
         rounds = _FOR_SMALL_DIFFERENCES * self._effort.rounds
-        found = self._http(GATE, [guarded, free], "calls/s", lambda load: load.per_second, rounds)
+        found = self._http(GATE, servers, "calls/s", lambda load: load.per_second, rounds)
         self._results.compare(found.get(names[0]), found.get(names[1]), at_least=0.95)
 
     def workers(self) -> None:
@@ -185,17 +188,22 @@ class Contests:
         *,
         machine: Machine | None = None,
     ) -> Samples:
-        """All servers run during the whole contest; those whose turn it is not are idle."""
+        """All servers run during the whole contest; those whose turn it is not are idle.
+
+        Servers of one name are processes of one contender, which has its turns in them one after the other.
+        """
         with ExitStack() as stack:
-            turns: dict[str, HttpTurn] = {}
+            runs: list[tuple[who.HttpContender, HttpTurn]] = []
             for server in servers:
                 with self._failure_noted():
-                    turns[server.name] = self._warmed_up(server, stack, seen, machine or self._machine)
+                    runs.append((server, self._warmed_up(server, stack, seen, machine or self._machine)))
+            names = dict.fromkeys(server.name for server, _ in runs)
+            turns = {name: _in_turn([turn for server, turn in runs if server.name == name]) for name in names}
             found = self._rounds(contest, turns, unit, rounds or self._effort.rounds)
-            for server in servers:
+            for server, turn in runs:
                 if server.log is not None and server.name in found:
                     with self._failure_noted():
-                        turns[server.name].check_log(server.log)
+                        turn.check_log(server.log)
             return found
 
     def _warmed_up(
@@ -240,6 +248,16 @@ class Contests:
         except ContenderError as error:
             self._results.failures.append(str(error))
             say(str(error))
+
+
+def _in_turn(turns: Sequence[Turn]) -> Turn:
+    """A turn of each of these, one after the other, again and again."""
+    following = cycle(turns)
+
+    def turn() -> Reading:
+        return next(following)()
+
+    return turn
 
 
 def write_tools(scratch: Path, count: int) -> Path:

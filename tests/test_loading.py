@@ -1,6 +1,5 @@
 """Tools of one's own: files and installed packages."""
 
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -132,7 +131,7 @@ def test_two_packs_of_one_name_stop_the_start(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(SettingsError, match="Two packs are called 'core'"):
         find_packs((), [_file(tmp_path, HELLO, "core.py")])
 
-    _announce(monkeypatch, f"{__name__}:CORE_TWIN")
+    _announce(monkeypatch, tmp_path, f"{__name__}:CORE_TWIN")
     with pytest.raises(SettingsError, match="Two packs are called 'core'"):
         find_packs((), ())
 
@@ -146,27 +145,33 @@ SHELF = ToolPack("shelf", ())
 CORE_TWIN = ToolPack("core", ())
 
 
-def _announce(monkeypatch: pytest.MonkeyPatch, target: str) -> None:
-    point = EntryPoint(name="shelf", value=target, group="dogubako.packs")
-    monkeypatch.setattr("dogubako.loading.entry_points", lambda group: [point] if group == "dogubako.packs" else [])
+def _announce(monkeypatch: pytest.MonkeyPatch, folder: Path, target: str) -> None:
+    """Install the metadata of a package."""
+    info = folder / "shelf-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: shelf\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        f"[console_scripts]\nshelf = shelf:main\n\n[dogubako.packs]\nshelf = {target}\n"
+    )
+    monkeypatch.syspath_prepend(folder)
 
 
-def test_an_installed_package_announces_its_pack(monkeypatch: pytest.MonkeyPatch) -> None:
-    _announce(monkeypatch, f"{__name__}:SHELF")
+def test_an_installed_package_announces_its_pack(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    _announce(monkeypatch, tmp_path, f"{__name__}:SHELF")
 
     assert installed_packs() == [SHELF]
     assert SHELF in [found.pack for found in find_packs((), ())]
 
 
-def test_an_entry_point_that_is_no_pack_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    _announce(monkeypatch, f"{__name__}:HELLO")
+def test_an_entry_point_that_is_no_pack_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    _announce(monkeypatch, tmp_path, f"{__name__}:HELLO")
 
     with pytest.raises(SettingsError, match=r"Entry point shelf of dogubako\.packs is not a Pack"):
         installed_packs()
 
 
-def test_packs_are_chosen_by_name_and_the_core_is_always_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    _announce(monkeypatch, f"{__name__}:SHELF")
+def test_packs_are_chosen_by_name_and_the_core_is_always_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    _announce(monkeypatch, tmp_path, f"{__name__}:SHELF")
 
     assert [found.pack.name for found in find_packs(("shelf",), ())] == ["core", "shelf"]
     with pytest.raises(SettingsError, match=r"Unknown pack 'shelv'\. Known packs: core, n8n, redmine, shelf, web\."):

@@ -3,7 +3,6 @@
 import time
 import traceback
 from collections.abc import Callable, Hashable, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -276,14 +275,13 @@ def kind_of(entry: Entry) -> Kind | None:
     return (name, entry.level, *(event.get(field) for field in fields))
 
 
-@dataclass
-class _Repeats:
+class _Repeats(msgspec.Struct):
     """Unwritten events of one kind."""
 
     due: float
     count: int = 0
     last: Entry | None = None
-    clients: dict[str, None] = field(default_factory=dict)
+    clients: dict[str, None] = {}
 
 
 class Floods:

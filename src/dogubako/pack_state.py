@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import anyio
+import msgspec
 
 from dogubako.contract.call import Caller
 from dogubako.contract.credentials import INSTANCE, Credential, ServiceAccess
@@ -29,14 +30,13 @@ _MOST_CLIENTS: Final = 256
 _CHECK_SECONDS: Final = 10.0
 
 
-@dataclass(kw_only=True)
-class Instance:
+class Instance(msgspec.Struct, kw_only=True):
     """One configured instance of a service, with its client while the server runs."""
 
     name: str
     settings: PackSettings
     client: Any = None
-    _clients: "OrderedDict[Credential, Any]" = field(default_factory=OrderedDict)
+    _clients: "OrderedDict[Credential, Any]" = msgspec.field(default_factory=OrderedDict)
 
     def client_as(self, pack: Pack[Any, Any], credential: Credential) -> Any:
         """The client of this credential. The least recently used ones are dropped."""
@@ -186,7 +186,7 @@ class PackState:
 
     def replaced(self, pack: Pack[Any, Any]) -> "PackState":
         """The state of a pack that takes the place of this one, not yet connected."""
-        instances = {name: replace(one, client=None) for name, one in self.instances.items()}
+        instances = {name: msgspec.structs.replace(one, client=None) for name, one in self.instances.items()}
         return PackState(pack=pack, instances=instances, unconfigured=self.unconfigured, file=self.file)
 
     def tools(self) -> list[BaseTool[Any, Any]]:
@@ -222,7 +222,7 @@ class PackState:
         field_name = "uri" if isinstance(resource, Resource) else "uri_template"
         address = getattr(resource, field_name).replace("://", f"://{place}", 1)
         name = f"{resource.name} ({instance})"
-        return replace(resource, **{field_name: address, "name": name, "instance": instance})
+        return msgspec.structs.replace(resource, **{field_name: address, "name": name, "instance": instance})
 
 
 def _for_instances(prompt: Prompt, instances: Sequence[str], default: str | None) -> Prompt:
@@ -238,7 +238,7 @@ def _for_instances(prompt: Prompt, instances: Sequence[str], default: str | None
         messages = await prompt.render(context, others)
         return [*messages, PromptMessage(content=f"Use {INSTANCE}: '{chosen}' in every call.")]
 
-    return replace(prompt, arguments=(*prompt.arguments, argument), render=render)
+    return msgspec.structs.replace(prompt, arguments=(*prompt.arguments, argument), render=render)
 
 
 def state_of(found_pack: FoundPack, sources: Sources, *, sandboxed: bool) -> PackState:

@@ -2,8 +2,9 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from dogubako._lazy import load
 from dogubako.contract.owners import Owners
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from dogubako.tasks.redis_store import RedisTaskStore
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sharing:
+class Sharing(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of a toolbox that all processes of one server have in common; each is None where nothing is shared."""
 
     redis: "SharedRedis | None" = None

@@ -31,9 +31,9 @@ def test_of_lines_that_the_disk_does_not_take_the_newest_are_kept(
     file = AuditFile(tmp_path)
     log_in(tmp_path).mkdir()
     for number in range(5):
-        file.append([b"%d\n" % number])
+        file.append(b"%d\n" % number)
     log_in(tmp_path).rmdir()
-    file.append([b"5\n"])
+    file.append(b"5\n")
     file.close()
 
     assert log_in(tmp_path).read_bytes() == b"3\n4\n5\n"

@@ -248,7 +248,7 @@ def test_lines_that_gave_way_to_newer_ones_are_counted_too(
     monkeypatch.setattr("dogubako.gate.audit._MOST_OWED", 2)
     file = AuditFile(tmp_path)
     with folder_in_its_place(tmp_path):
-        file.append([b"%d\n" % number for number in range(5)])
+        file.append(b"".join(b"%d\n" % number for number in range(5)))
     assert file.ready()
     file.close()
 

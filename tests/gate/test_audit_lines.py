@@ -82,7 +82,7 @@ def test_the_line_of_a_plain_call_equals_the_line_of_any(fields: tuple[Any, ...]
             call = ToolCall(name=name, parameters=parameters, caller=Caller(name=caller), door="http", id=id_)
             end = CallEnd(code=code, milliseconds=ms, at=1_789_000_000.25)
             for _ in range(2):
-                assert audit._lines([(call, end)]) == [audit._any_line(call, end)]
+                assert audit._lines([(call, end)]) == audit._any_line(call, end)
 
 
 def test_a_secret_that_is_learned_later_is_masked_in_the_next_line(tmp_path: Path) -> None:

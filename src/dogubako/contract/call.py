@@ -92,8 +92,7 @@ def new_call_id() -> str:
     return f"{_random.getrandbits(64):016x}"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Resume:
+class Resume(msgspec.Struct, frozen=True, kw_only=True):
     """Where an answer continues: a path in it, and how many parts at that path to skip."""
 
     path: str = ""

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, Protocol
 
 import anyio.lowlevel
@@ -118,8 +117,7 @@ class PackParts(Protocol):
         """Chooses client and settings for each call; None where all calls use the same."""
 
 
-@dataclass(frozen=True, slots=True)
-class NoParts:
+class NoParts(msgspec.Struct, frozen=True):
     """The parts of tools that no pack brought."""
 
     client: None = None

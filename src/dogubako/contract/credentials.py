@@ -4,6 +4,8 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol
 
+import msgspec
+
 # The argument that names the instance of a service. Tools have it only where there are several.
 INSTANCE: Final = "instance"
 
@@ -26,8 +28,7 @@ class Credential:
         return hashlib.sha256(f"{self.key}\n{self.login}".encode()).hexdigest()[:32]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ServiceAccess:
+class ServiceAccess(msgspec.Struct, frozen=True, kw_only=True):
     """A service as one call uses it."""
 
     # The client that signs in for this call.

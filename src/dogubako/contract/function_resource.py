@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Final, Generic, ParamSpec, TypeVar, get_args, get_origin
 
 from pydantic import TypeAdapter, ValidationError
@@ -28,8 +27,7 @@ P = ParamSpec("P")
 ReturnT = TypeVar("ReturnT")
 
 
-@dataclass(frozen=True, kw_only=True)
-class FunctionResource(Resource, Generic[P, ReturnT]):
+class FunctionResource(Resource, Generic[P, ReturnT], frozen=True, kw_only=True):
     """A resource made of a function."""
 
     function: Callable[P, ReturnT]
@@ -38,8 +36,7 @@ class FunctionResource(Resource, Generic[P, ReturnT]):
         return self.function(*args, **kwargs)
 
 
-@dataclass(frozen=True, kw_only=True)
-class FunctionResourceTemplate(ResourceTemplate, Generic[P, ReturnT]):
+class FunctionResourceTemplate(ResourceTemplate, Generic[P, ReturnT], frozen=True, kw_only=True):
     """A resource template made of a function whose parameters are the variables of the address."""
 
     function: Callable[P, ReturnT]
@@ -48,8 +45,7 @@ class FunctionResourceTemplate(ResourceTemplate, Generic[P, ReturnT]):
         return self.function(*args, **kwargs)
 
 
-@dataclass(frozen=True, kw_only=True)
-class FunctionPrompt(Prompt, Generic[P, ReturnT]):
+class FunctionPrompt(Prompt, Generic[P, ReturnT], frozen=True, kw_only=True):
     """A prompt made of a function whose parameters are the prompt's arguments."""
 
     function: Callable[P, ReturnT]

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Literal
 
+import msgspec
+
 # Whether a tool is answered with a task, where the client takes one.
 LongRunning = bool | Literal["required"]
 
@@ -26,8 +28,7 @@ class Effect(Enum):
         raise ValueError(f"effect must be 'read', 'write' or 'destroy', not {value!r}")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ToolParameter:
+class ToolParameter(msgspec.Struct, frozen=True, kw_only=True):
     """One argument of a tool, as its JSON Schema describes it."""
 
     name: str
@@ -42,8 +43,7 @@ class ToolParameter:
     examples: tuple[Any, ...] | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ToolExample:
+class ToolExample(msgspec.Struct, frozen=True, kw_only=True):
     """An example of a call, for the description of a tool."""
 
     description: str
@@ -51,8 +51,7 @@ class ToolExample:
     expected_result: Any = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ToolSchemas:
+class ToolSchemas(msgspec.Struct, frozen=True, kw_only=True):
     """The schemas of the arguments and of the answer."""
 
     parameters: tuple[ToolParameter, ...]

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
@@ -15,8 +14,7 @@ _ARGUMENT_NAME = re.compile(r"\s*([\w$@][\w.$@-]*)\s*:\s*")
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'", re.DOTALL)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Guidance:
+class Guidance(msgspec.Struct, frozen=True, kw_only=True):
     """Advice on what to do next, and an example of the call that does it."""
 
     message: str
@@ -113,8 +111,7 @@ def _after_comma(written: str, position: int) -> int:
 Language = Literal["en", "ja"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Message:
+class Message(msgspec.Struct, frozen=True, kw_only=True):
     """A success message in English and Japanese."""
 
     en: str
@@ -124,8 +121,7 @@ class Message:
 DONE = Message(en="Done", ja="完了しました")
 
 
-@dataclass(frozen=True, slots=True)
-class NextPage:
+class NextPage(msgspec.Struct, frozen=True):
     """Pagination of an answer: which list may be truncated, and which call shows the rest."""
 
     # Where the list is in the data, such as `items`.
@@ -136,8 +132,7 @@ class NextPage:
     after: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Content:
+class Content(msgspec.Struct, frozen=True, kw_only=True):
     """Base class of all answers, with the options that they share."""
 
     # How to get the rest, if the answer is truncated.
@@ -148,15 +143,13 @@ class Content:
     count: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Deferred:
+class Deferred(msgspec.Struct, frozen=True):
     """An answer from much data: `build` is called in a worker thread and returns the answer."""
 
     build: Callable[[], Any]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Json(Content):
+class Json(Content, frozen=True, kw_only=True):
     """A JSON answer: `{"success": true, "message": …, "data": …}`."""
 
     data: Any
@@ -164,15 +157,13 @@ class Json(Content):
     guidance: Guidance | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Text(Content):
+class Text(Content, frozen=True, kw_only=True):
     """Plain text. It is truncated between lines."""
 
     text: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Markdown(Content):
+class Markdown(Content, frozen=True, kw_only=True):
     """Markdown in blocks. A block is shown whole or not at all."""
 
     blocks: Sequence[str]
@@ -187,15 +178,13 @@ class XmlElement(msgspec.Struct, frozen=True, gc=False):
     children: "Sequence[XmlElement] | str" = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Xml(Content):
+class Xml(Content, frozen=True, kw_only=True):
     """An XML document. `page.path` names the element whose children may be left out."""
 
     root: XmlElement
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Image(Content):
+class Image(Content, frozen=True, kw_only=True):
     """An image, as bytes. If it is too large, it becomes a link to `uri`, or an error without a `uri`."""
 
     data: bytes
@@ -203,8 +192,7 @@ class Image(Content):
     uri: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Audio(Content):
+class Audio(Content, frozen=True, kw_only=True):
     """Audio, as bytes. If it is too large, it becomes a link to `uri`, or an error without a `uri`."""
 
     data: bytes
@@ -212,8 +200,7 @@ class Audio(Content):
     uri: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Embedded(Content):
+class Embedded(Content, frozen=True, kw_only=True):
     """A resource inside the answer: text or bytes."""
 
     uri: str
@@ -221,8 +208,7 @@ class Embedded(Content):
     mime_type: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Link(Content):
+class Link(Content, frozen=True, kw_only=True):
     """A link to a resource that the client may read later."""
 
     uri: str
@@ -233,15 +219,13 @@ class Link(Content):
     size: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Mixed(Content):
+class Mixed(Content, frozen=True, kw_only=True):
     """Several parts in one answer."""
 
     parts: Sequence[Content | str]
 
 
-@dataclass(frozen=True, slots=True)
-class Blocks(Content):
+class Blocks(Content, frozen=True):
     """MCP content blocks of another MCP server or of another tool.
 
     Every block is checked. A text that names the block and the reason replaces a block that is not valid. `structured`

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, Literal, Protocol
 
+import msgspec
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from typing_extensions import TypeVar
 
@@ -158,8 +159,7 @@ class MissingSetting:
         return f"Install it: pip install 'dogubako[{self.extra}]'." if self.extra else f"Set {self.setting}."
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ServiceState:
+class ServiceState(msgspec.Struct, frozen=True, kw_only=True):
     """A pack of this server as the console shows it."""
 
     name: str

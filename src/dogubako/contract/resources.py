@@ -4,9 +4,10 @@ import base64
 import binascii
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import unquote
+
+import msgspec
 
 from dogubako.contract.context import Context
 from dogubako.contract.errors import ApiError
@@ -27,8 +28,7 @@ def variables_of(uri_template: str) -> list[str]:
     return _VARIABLE.findall(uri_template)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ResourceBody:
+class ResourceBody(msgspec.Struct, frozen=True, kw_only=True):
     """What a read answers that knows more than its text or bytes."""
 
     content: str | bytes
@@ -47,16 +47,14 @@ class ResourceBody:
         return cls(content=content, mime_type=kind if isinstance(kind, str) else None)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Skill:
+class Skill(msgspec.Struct, frozen=True, kw_only=True):
     """A skill (`io.modelcontextprotocol/skills`): the address of its SKILL.md, and its entry as clients see it."""
 
     uri: str
     entry: Mapping[str, Any]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Resource:
+class Resource(msgspec.Struct, frozen=True, kw_only=True):
     """A resource with a fixed URI. `@resource` makes it from a function."""
 
     uri: str
@@ -71,8 +69,7 @@ class Resource:
     watch: Callable[[str], None] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class ResourceTemplate:
+class ResourceTemplate(msgspec.Struct, frozen=True, kw_only=True):
     """Resources whose URIs have variables: `redmine://issues/{id}`. `completions` suggests values of variables."""
 
     uri_template: str
@@ -110,8 +107,7 @@ class ResourceTemplate:
         return dict(zip(names, map(unquote, values), strict=True))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PromptArgument:
+class PromptArgument(msgspec.Struct, frozen=True, kw_only=True):
     """An argument of a prompt. The user fills it in; its value is text."""
 
     name: str
@@ -120,8 +116,7 @@ class PromptArgument:
     complete: Complete | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PromptMessage:
+class PromptMessage(msgspec.Struct, frozen=True, kw_only=True):
     """One message of a prompt."""
 
     content: Content | str
@@ -131,8 +126,7 @@ class PromptMessage:
 Render = Callable[[Context[Any], Mapping[str, str]], Awaitable[Sequence[PromptMessage]]]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Prompt:
+class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     """A template of messages that a user picks and fills in. `@prompt` makes it from a function."""
 
     name: str

@@ -1,15 +1,15 @@
 """Sessions of MCP clients that all processes of a server know, whichever of them opened one."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol
+
+import msgspec
 
 # What became of a session that somebody wants to use on: it is known, it was ended, or the store lost it.
 SessionFate = Literal["known", "ended", "lost"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class SessionRecord:
+class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What a process needs to serve a session. `opening` is the client's `initialize` request."""
 
     opening: bytes
@@ -21,8 +21,7 @@ class SessionRecord:
     subscriptions: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, kw_only=True)
-class ListenerChange:
+class ListenerChange(msgspec.Struct, frozen=True, kw_only=True):
     """Which process has the stream of a session that is told news, and since which version; empty for none."""
 
     told: str

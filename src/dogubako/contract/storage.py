@@ -7,8 +7,9 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from typing import Final, Literal, Protocol
+
+import msgspec
 
 from dogubako.contract.errors import BusyError
 
@@ -97,8 +98,7 @@ class SharedStore(Protocol):
         """Remove an entry, if it is there."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class KeptBounds:
+class KeptBounds(msgspec.Struct, frozen=True, kw_only=True):
     """How much is kept under one name, and for how many seconds after the last entry."""
 
     most: int

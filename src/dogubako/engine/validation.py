@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
@@ -52,7 +53,13 @@ class ModelValidator(Generic[ModelT]):
         self._model = model
         # Pydantic's own method only passes the data on to its core. An author may have written another one.
         self._is_plain_model = model.model_validate.__func__ is pydantic.BaseModel.model_validate.__func__  # type: ignore[attr-defined]
-        self._complaints = ValidationMessages(schema_of(model) if schema is None else schema, prefix)
+        self._prefix = prefix
+        self._schema = schema
+
+    @cached_property
+    def _complaints(self) -> ValidationMessages:
+        # Schemas are slow to derive, and valid data needs none.
+        return ValidationMessages(schema_of(self._model) if self._schema is None else self._schema, self._prefix)
 
     def check(self, data: Mapping[str, Any]) -> ModelT:
         """The model, or a ValidationError that names every wrong field."""

@@ -6,6 +6,7 @@ import os
 import secrets
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from hashlib import blake2b
 from heapq import nsmallest
@@ -63,12 +64,22 @@ class AuditFile:
         """Try to open the file. From then on `salt` is the stored one."""
         return self._file.is_current() or self._open()
 
-    def append(self, lines: Sequence[bytes]) -> bool:
-        """Write the lines, or keep them for later. Returns whether they are in the file."""
-        # The oldest lines are dropped.
-        self._lost += max(0, len(self._owed) + len(lines) - _MOST_OWED)
-        self._owed.extend(lines)
+    def append(self, lines: bytes) -> bool:
+        """Write these lines, or keep them for later. Returns whether they are in the file."""
+        written = 0
+        if not self._owed and self._file.is_current():
+            with suppress(OSError):
+                written = self._file.append(lines)
+        if written < len(lines):
+            self._owe(lines[lines.rfind(b"\n", 0, written) + 1 :])
         return self._written()
+
+    def _owe(self, lines: bytes) -> None:
+        """Keep lines that could not be written; one that was half written is written again, on its own line."""
+        kept = lines.splitlines(keepends=True)
+        # The oldest lines are dropped.
+        self._lost += max(0, len(self._owed) + len(kept) - _MOST_OWED)
+        self._owed.extend(kept)
 
     def close(self) -> None:
         """Close the file. A later line opens it again."""
@@ -172,6 +183,8 @@ _GOOD = frozenset({"OK", "NO_RESULTS", "INPUT_REQUIRED", "TASK"})
 _encode = msgspec.json.Encoder().encode
 _encode_sorted = msgspec.json.Encoder(order="sorted").encode
 _decode = msgspec.json.Decoder(AuditLine).decode
+# What the encoder raises for lone surrogates, huge numbers, deep nesting and objects that are not JSON.
+_NOT_ENCODED: Final = (TypeError, ValueError, OverflowError, RecursionError)
 
 
 def read_line(raw: bytes) -> AuditLine | None:
@@ -242,7 +255,7 @@ class AuditLog(ChangeObserver):
             raise error
         self._mask_again()
         line = self._any_line(call, CallEnd(code=STARTED, milliseconds=0.0))
-        if not self._file.append([line]):
+        if not self._file.append(line):
             raise unrecordable(f"{tool.name} was not run.")
         self._running[call.id] = line
 
@@ -282,28 +295,41 @@ class AuditLog(ChangeObserver):
         self.flush()
         self._file.close()
 
-    def _lines(self, ended: Iterable[tuple[ToolCall, CallEnd]]) -> list[bytes]:
-        """The lines of these calls. Of plain calls, the part that repeats comes from a memo."""
-        lines, millisecond, moment = [], -1, ""
+    def _lines(self, ended: Sequence[tuple[ToolCall, CallEnd]]) -> bytes:
+        """The lines of these calls. What plain calls have in common comes from memos."""
+        lines: list[str] = []
+        # One look at all ids: bytes that are not ASCII are not alphanumeric.
+        plain_ids = "".join([call.id for call, _ in ended]).encode(errors="replace").isalnum()
+        # Agents that poll send the same arguments again and again.
+        known: dict[tuple[str, str, str, bytes], str] = {}
+        since, until, moment = 0.0, 0.0, ""
         for call, end in ended:
-            ms, call_id, parameters = plain_float(end.milliseconds), call.id, call.parameters
-            is_plain = end.code == "OK" and end.pack is None and call.via is None and ms is not None
-            if not is_plain or len(parameters) > _MOST_NAMES or not (call_id.isascii() and call_id.isalnum()):
-                lines.append(self._any_line(call, end))
+            ms, parameters, at = plain_float(end.milliseconds), call.parameters, end.at
+            is_plain = plain_ids and end.code == "OK" and end.pack is None and call.via is None and ms is not None
+            if not is_plain or len(parameters) > _MOST_NAMES:
+                lines.append(self._any_line(call, end).decode())
                 continue
-            begun = self._begun.get((call.caller.name, call.door, call.name, *parameters)) or self._beginning(call, end)
+            try:
+                canonical = _encode_sorted(parameters)
+            except _NOT_ENCODED:
+                canonical = _canonical(parameters)
+            key = (call.caller.name, call.door, call.name, canonical)
+            middle = known.get(key)
+            if middle is None:
+                middle = known[key] = f'{self._beginning(call, end)},"hash":"{self._hash(canonical)}"'
             # Many calls end in one millisecond.
-            if millisecond != (at := int(end.at * 1000)):
-                millisecond, moment = at, utc_text(end.at)
-            rest = f'"hash":"{self._fingerprint(parameters)}","code":"OK","ms":{ms},"callId":"{call_id}"'
-            lines.append(f'{{"time":"{moment}",{begun},{rest}}}\n'.encode())
-        return lines
+            if not since <= at < until:
+                since, until, moment = at, (int(at * 1000) + 1) / 1000, utc_text(at)
+            lines.append(f'{{"time":"{moment}",{middle},"code":"OK","ms":{ms},"callId":"{call.id}"}}\n')
+        return "".join(lines).encode()
 
     def _beginning(self, call: ToolCall, end: CallEnd) -> str:
         """What the lines of many calls have in common: everything between the time and the hash of the arguments."""
+        key = (call.caller.name, call.door, call.name, *call.parameters)
+        if (begun := self._begun.get(key)) is not None:
+            return begun
         line = self._any_line(call, end).decode()
         begun = line[line.index('"caller":') : line.index(',"hash":"')]
-        key = (call.caller.name, call.door, call.name, *call.parameters)
         if all(len(str(one)) <= _LONGEST_NAME for one in key):
             if len(self._begun) >= _MOST_BEGUN:
                 self._begun.clear()
@@ -326,13 +352,16 @@ class AuditLog(ChangeObserver):
         ).encoded()
 
     def _fingerprint(self, parameters: Mapping[str, Any]) -> str:
+        try:
+            canonical = _encode_sorted(parameters)
+        except _NOT_ENCODED:
+            canonical = _canonical(parameters)
+        return self._hash(canonical)
+
+    def _hash(self, canonical: bytes) -> str:
         if self._salt is not self._file.salt:
             self._salt = self._file.salt
             self._salted = blake2b(key=self._salt, digest_size=_HASH_BYTES)
-        try:
-            canonical = _encode_sorted(parameters)
-        except (TypeError, ValueError, OverflowError, RecursionError):
-            canonical = _canonical(parameters)
         # A copy is cheaper than to begin with the salt again.
         digest = self._salted.copy()
         digest.update(canonical)

@@ -138,8 +138,12 @@ class ServiceHttp:
         headers: Mapping[str, str] | None = None,
         seconds: float | None = None,
         at_most: Bound | None = None,
+        may_redirect: bool = False,
     ) -> ServiceResponse:
-        """Return the whole answer with any status. Raises ApiError if there is none, or more than `at_most`."""
+        """Return the whole answer with any status. Raises ApiError if there is none, or more than `at_most`.
+
+        A redirection is an error, because a login page may be behind it, unless `may_redirect`. It is never followed.
+        """
         content = content if json is None else msgspec.json.encode(json)
         all_headers = {**(headers or {}), **({} if json is None else {"Content-Type": "application/json"})}
         query = {key: _written(value) for key, value in (params or {}).items() if value is not None}
@@ -149,7 +153,7 @@ class ServiceHttp:
         started, at, status = time.perf_counter(), time.time(), None
         try:
             with anyio.fail_after(seconds):
-                response = await self._read(request, operation, at_most or self._at_most)
+                response = await self._read(request, operation, at_most or self._at_most, may_redirect)
             status = response.status
         except self._library.HTTPError as error:
             raise self._unreachable(error, operation) from error
@@ -161,7 +165,7 @@ class ServiceHttp:
                 steps.append(CallStep("request", self.name, method, at, spent, status))
         return response
 
-    async def _read(self, request: Any, operation: Operation, at_most: Bound) -> ServiceResponse:
+    async def _read(self, request: Any, operation: Operation, at_most: Bound, may_redirect: bool) -> ServiceResponse:
         response = await self._client.send(request, stream=True)
         try:
             # A refusal is always short, and it is decoded.
@@ -170,7 +174,7 @@ class ServiceHttp:
             await response.aclose()
         kind = response.headers.get("content-type", "").lower()
         answer = ServiceResponse(status=response.status_code, body=body, content_type=kind, headers=response.headers)
-        if answer.status in _MOVED:
+        if answer.status in _MOVED and not may_redirect:
             hint = f"Check the address of {self.name}: there may be a login page or a proxy in front of it."
             raise self.failed(operation, f"{self.name} sent us to another page", status=answer.status, hint=hint)
         return answer

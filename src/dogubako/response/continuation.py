@@ -6,7 +6,6 @@ that it works with any number of servers and after a restart.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from itertools import accumulate
 from typing import Any, Final, TypeVar, cast
 
@@ -83,7 +82,7 @@ class Continuation(msgspec.Struct, frozen=True):
     def _blocks_rest(self, answer: Blocks, content: Sequence[Any], mask: Callable[[str], str]) -> Blocks | Text:
         """The blocks from one on, or the rest of the text of one block."""
         if not self._from.path:
-            return replace(answer, content=_rest(content, self._from.offset, "blocks"))
+            return msgspec.structs.replace(answer, content=_rest(content, self._from.offset, "blocks"))
         index = int(self._from.path) if self._from.path.isdecimal() else len(content)
         block = content[index] if index < len(content) else None
         source = block.get("resource", block) if isinstance(block, Mapping) else None

@@ -1,7 +1,8 @@
 """Errors of the services behind tools, and of the web."""
 
-from dataclasses import dataclass, fields
 from typing import ClassVar, Final
+
+import msgspec
 
 from dogubako.contract.errors.base import DogubakoError, bounded_wait
 
@@ -9,8 +10,7 @@ from dogubako.contract.errors.base import DogubakoError, bounded_wait
 _PASSING_STATUSES: Final = frozenset({502, 503, 504})
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ApiErrorContext:
+class ApiErrorContext(msgspec.Struct, frozen=True, kw_only=True):
     """What was requested from the service, and what it answered. For the log only."""
 
     operation: str
@@ -20,8 +20,7 @@ class ApiErrorContext:
     error_details: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class NotFoundErrorContext:
+class NotFoundErrorContext(msgspec.Struct, frozen=True, kw_only=True):
     """What was looked for. For the log only."""
 
     operation: str
@@ -30,8 +29,7 @@ class NotFoundErrorContext:
 
 
 def _fields_of(context: ApiErrorContext | NotFoundErrorContext | None) -> dict[str, object]:
-    # Not `asdict`: it copies every value, and a service may have answered with millions.
-    return {field.name: getattr(context, field.name) for field in fields(context)} if context else {}
+    return msgspec.structs.asdict(context) if context else {}
 
 
 class ApiError(DogubakoError):

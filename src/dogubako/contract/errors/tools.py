@@ -1,7 +1,8 @@
 """Errors of the pipeline: finding, authorizing, validating and running a tool."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from dogubako.contract.errors.base import DogubakoError, bounded_wait
 
@@ -24,8 +25,7 @@ class ToolDisabledError(DogubakoError):
     log_level = "warning"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ValidationErrorContext:
+class ValidationErrorContext(msgspec.Struct, frozen=True, kw_only=True):
     """One wrong field. The received value is never stored."""
 
     field: str

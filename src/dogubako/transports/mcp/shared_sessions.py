@@ -9,13 +9,13 @@ their id; cancellations go to all that serve the session, as do its end, its log
 import asyncio
 from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any, Final
 from uuid import uuid4
 
 import anyio
 import msgspec
 import structlog
+from msgspec.structs import replace
 from starlette.types import Message, Receive, Scope, Send
 
 from dogubako.contract.call import Caller

@@ -1,9 +1,9 @@
 """The bodies of REST version 1 as models."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Annotated, Any
 
+import msgspec
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
@@ -30,7 +30,7 @@ def tool_info(entry: ToolRegistryEntry) -> dict[str, Any]:
         "name": metadata.name,
         "title": metadata.title,
         "description": metadata.description,
-        "parameters": [_known(asdict(one)) for one in metadata.parameters],
+        "parameters": [_known(msgspec.structs.asdict(one)) for one in metadata.parameters],
         "version": metadata.version,
         "category": entry.category,
         "tags": entry.tags,
