@@ -22,6 +22,8 @@ def item_has_fields(view: View, node: str, names: str) -> str | None:
     readers = {view.node, view.statement.failing, *view.masked.nodes_in(view.statement.text)}
     # A caller fills the inputs of a sub-workflow itself.
     readers |= {name for one in view.family for name in one.nodes if one.kind(name) == "executeWorkflow"}
+    # The values of an error that was passed on are what the first node that failed had read.
+    readers |= {name for one in view.family for name, node_ in one.nodes.items() if node_.get("onError") is not None}
     items = [item for one in readers for name, item in view.home(one).read(one) if name == node]
     keys = [", ".join(visible(str(key)) for key in item.json) or "no fields" for item in items]
     start = names.removesuffix(", …")
@@ -30,7 +32,7 @@ def item_has_fields(view: View, node: str, names: str) -> str | None:
     return f"no item that it read has just these fields; {node!r} has {keys[:2]}"
 
 
-@states(r"reads <F>, which no node sets(?! \(.* would, but the item did not come that way)")
+@states(r"reads <F>, which is in no item of the execution(?! \(.* would, but the item did not come that way)")
 def no_node_sets(view: View, path: str) -> str | None:
     for execution, name, item in view.everything():
         after = execution is view.execution and (name == view.node or view.node in execution.before(name))
@@ -58,7 +60,8 @@ def _writes(execution: Recorded, node: str, path: str) -> bool:
 
 
 @states(
-    "(?:with|reads|made from|splits by|by) <W>, which no item has",
+    "(?:with|reads|made from|splits by|by) <W>, which none of its items has",
+    "is made without <W>(?:$|;)",
     "it (?:tests|splits) <W>, which the items do not have",
 )
 def no_item_has(view: View, path: str) -> str | None:
@@ -66,7 +69,7 @@ def no_item_has(view: View, path: str) -> str | None:
     return f"items have it: {told(having, path)}" if having else None
 
 
-@states("it writes a text with <F>, which no item has, so nothing stands there")
+@states("it writes a text with <F>, which none of its items has, so nothing stands there")
 def nothing_stands_there(view: View, path: str) -> str | None:
     """The text that the node gave out has to have a gap where the field is meant to stand."""
     for name, written in _fields_written(view.execution, view.node):

@@ -3,20 +3,22 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
-from . import absence_checks, flow_checks, value_checks
+from . import absence_checks, flow_checks, oddity_checks, value_checks
 from .fact_view import CHECKS, View, arguments
-from .recorded_facts import Json, Recorded, dumped, holds, recorded, squeezed
+from .recorded_facts import Json, Recorded, dumped, holds, outputs_of, recorded, squeezed
 from .report_statements import Masked, statements_of
 
 # Each of these registers its checkers.
-CHECKERS: Final = (absence_checks, flow_checks, value_checks)
+CHECKERS: Final = (absence_checks, flow_checks, oddity_checks, value_checks)
 # Advice, remarks about the report itself, and words that lead to a statement: they are not counted.
 _NO_FACT = re.compile(
-    "No earlier cause was found|look plausible are not noticed"
+    "No earlier cause was found|No earlier cause is proved|look plausible are not noticed"
+    "|^It may be intended|\\.all\\(\\) has all of them"
     "|has to change|^is not known|^Of the error itself$|would join them$|would take the one"
-    "|needs the option reset$|(?:what|look at|noticed:) \ue002\\d+\ue003(?: gave out)?: $"
+    "|needs the option reset$|(?:what|of|from|[Ll]ook at|noticed:) \ue002\\d+\ue003(?: gave out)?: $"
 )
 
 
@@ -80,10 +82,32 @@ def _frame(view: View, found: re.Match[str]) -> str | None:
     if found["message"] is not None:
         message = squeezed(re.split("… \\[", view.masked.plain(found["message"]))[0])
         here = [error for one in view.family if node in one.nodes for error in one.errors()]
+        if found["failed"] is not None and (wrong := _count_of_failures(execution, node, found)) is not None:
+            return wrong
         return None if any(message in dumped(error) for error in here) else f"n8n has no such message for {node!r}"
     return (
         None if node is None or any(node in one.nodes for one in view.family) else f"no node {node!r} in {execution.id}"
     )
+
+
+def _count_of_failures(execution: Recorded, node: str | None, found: re.Match[str]) -> str | None:
+    """How many items a node was given, and how many it gave out with an error, in one run or in all."""
+    runs = range(len(execution.runs.get(node or "", ())))
+    given = [len(execution.received(node, one)) for one in runs]
+    failed = [sum(map(_has_error, _raw_items(execution, node, number))) for number in runs]
+    told = int(found["failed"]), int(found["given"])
+    known = {*zip(failed, given, strict=True), (sum(failed), sum(given))}
+    return None if told in known else f"{sorted(known)} items failed and were given"
+
+
+def _raw_items(execution: Recorded, node: str | None, run: int) -> Iterator[Json]:
+    for items in outputs_of(execution.runs[node or ""][run]):
+        yield from items or ()
+
+
+def _has_error(item: Json) -> bool:
+    data = item.get("json")
+    return "error" in item or (isinstance(data, dict) and "error" in data)
 
 
 def _structure(report: Json, main: Recorded) -> Iterator[Violation]:
@@ -97,6 +121,9 @@ def _structure(report: Json, main: Recorded) -> Iterator[Violation]:
     yield from (
         Violation(str(path), f"no node {name!r}", "path") for name in path if name not in names and "… [" not in name
     )
+    for one, other in pairwise(path):
+        if main.led_to(one, other) and one not in main.sources(other):
+            yield Violation(str(path), f"{other!r} was given nothing by {one!r} itself", "path")
 
 
 def _place(part: Json, owner: Recorded) -> Iterator[Violation]:
@@ -105,7 +132,7 @@ def _place(part: Json, owner: Recorded) -> Iterator[Violation]:
         yield Violation(str(part["nodeType"]), "another type", "place")
     index, exact = part.get("itemIndex"), "runIndex" in part
     made = part.get("madeFrom")
-    if "item" not in part:
+    if "item" not in part and "itemRead" not in part:
         givers = {node}
     elif exact:
         own = owner.given_out(node, part["runIndex"])
@@ -113,10 +140,11 @@ def _place(part: Json, owner: Recorded) -> Iterator[Violation]:
         givers = {node} if any(holds(part["item"], one.json) for one in fits) else set()
     else:
         # The item of another node is shown only if this node read it.
-        read = owner.read(node)
-        givers = {name for name, one in read if one.index == index and holds(part["item"], one.json)}
+        read = [(name, one) for name, one in owner.read(node) if name == part["itemFrom"]]
+        givers = {name for name, one in read if one.index == index and holds(part["itemRead"], one.json)}
     if not givers:
-        yield Violation(f"item {index} of {node!r} is {part['item']}", "it has or read no such item", "item")
+        shown = part.get("item", part.get("itemRead"))
+        yield Violation(f"item {index} of {node!r} is {shown}", "it has or read no such item", "item")
     before = [one for giver in givers for one in owner.read(giver)]
     if made and not any(name == made["nodeName"] and holds(made["item"], one.json) for name, one in before):
         yield Violation(str(made), f"{sorted(givers)} read no such item", "madeFrom")

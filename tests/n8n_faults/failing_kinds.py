@@ -304,7 +304,7 @@ def quotes_in_body(w: Words) -> Fault:
         source=rows(w, {}),
         culprit=expression_set(w.name("culprit"), {w.field: text}),
         victim=request(w.name("victim"), "/ok", body),
-        cause="culprit",
+        cause="victim",
         says=(w.field, "JSON"),
     )
 

@@ -30,6 +30,20 @@ Half = Literal[
     "eleventh",
     "twelfth",
     "thirteenth",
+    "fourteenth",
+    "fifteenth",
+    "sixteenth",
+    "seventeenth",
+    "eighteenth",
+    "nineteenth",
+    "twentieth",
+    "twentyfirst",
+    "twentysecond",
+    "twentythird",
+    "twentyfourth",
+    "twentyfifth",
+    "twentysixth",
+    "twentyseventh",
 ]
 Role = Literal["source", "culprit", "victim", "merge"]
 

@@ -127,11 +127,6 @@ def had_one_of(view: View, wanted: list[int]) -> str | None:
     return None if any(had in wanted for had, _ in counts) else _said(counts)
 
 
-@states("it makes one item out of <D>,")
-def one_of_many(view: View, count: int) -> str | None:
-    return had_one_of(view, [count])
-
-
 @states("in all <D> items")
 def in_all(view: View, count: int) -> str | None:
     lengths = [*_lengths(view.execution, view.node or ""), *(had for had, _ in _counts(view.execution, view.node))]
@@ -265,6 +260,12 @@ def is_success(view: View) -> str | None:
     return None if status == "success" else f"it is {status}"
 
 
+@states("<N> looks at the error of")
+def looks_at_errors(view: View, name: str) -> str | None:
+    written = [dumped(one["parameters"]) for one in view.execution.raw["workflowData"]["nodes"] if one["name"] == name]
+    return None if any("error" in one for one in written) else f"'{name}' reads no error"
+
+
 @states(r"\((?=E[A-Z]{3,}\))<W>\)")
 def error_code(view: View, code: str) -> str | None:
     said = [dumped(error) for one in view.family for error in one.errors()]
@@ -284,6 +285,6 @@ def gave_it(view: View, node: str) -> str | None:
     return None if any(one.items(node) for one in callers) else f"{node!r} gave out nothing"
 
 
-@states("reads the item with number <D>: it received <D> items?")
+@states("reads the item with index <D>, counted from 0: it received <D> items?")
 def too_few_items(view: View, index: int, count: int) -> str | None:
     return had_one_of(view, [count]) or (f"{count} items are enough" if index < count else None)

@@ -88,6 +88,20 @@ class Recorded:
         named = [name for name in self.runs if any(f"{sign}{name}{sign}" in written for sign in "'\"`")]
         return [*given, *((name, item) for name in named for item in self.items(name))]
 
+    def sources(self, node: str) -> set[str]:
+        """The nodes whose items a node was given."""
+        runs = self.runs.get(node, [])
+        return {source["previousNode"] for run in runs for source in run.get("source") or () if source}
+
+    def led_to(self, start: str, end: str) -> bool:
+        """Whether items went from one node to another, over any number of nodes."""
+        seen: set[str] = set()
+        waiting = {end}
+        while waiting:
+            seen |= waiting
+            waiting = {one for name in waiting for one in self.sources(name)} - seen
+        return start in seen and start != end
+
     def leads_on(self, node: str | None, output: int) -> bool:
         """Whether a connection leads from this output somewhere."""
         outputs = self.raw["workflowData"].get("connections", {}).get(node, {}).get("main", [])

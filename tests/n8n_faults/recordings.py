@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 import msgspec
 
@@ -13,60 +13,48 @@ from dogubako.packs.n8n.diagnosis.report import Diagnosis
 from dogubako.packs.n8n.models import read_execution
 
 from .daily_cases import daily_cases
+from .eighteenth_cases import eighteenth_cases
 from .eighth_cases import eighth_cases
 from .eleventh_cases import eleventh_cases
 from .fault import Half, Truth
+from .fifteenth_cases import fifteenth_cases
 from .fifth_cases import fifth_cases
+from .fourteenth_cases import fourteenth_cases
 from .fourth_cases import fourth_cases
 from .fresh_failing import failing_cases
 from .fresh_quiet import healthy_cases, quiet_cases
 from .hard_cases import hard_cases
 from .last_cases import last_cases
 from .later_cases import later_cases
+from .nineteenth_cases import nineteenth_cases
 from .ninth_cases import ninth_cases
 from .odd_cases import odd_cases
 from .outside_cases import outside_cases
+from .seventeenth_cases import seventeenth_cases
 from .seventh_cases import seventh_cases
 from .shapes import Case, cases
+from .sixteenth_cases import sixteenth_cases
 from .sixth_cases import sixth_cases
 from .strange_cases import strange_cases
 from .tenth_cases import tenth_cases
 from .third_cases import third_cases
 from .thirteenth_cases import thirteenth_cases
 from .twelfth_cases import twelfth_cases
+from .twentieth_cases import twentieth_cases
+from .twentyfifth_cases import twentyfifth_cases
+from .twentyfirst_cases import twentyfirst_cases
+from .twentyfourth_cases import twentyfourth_cases
+from .twentysecond_cases import twentysecond_cases
+from .twentyseventh_cases import twentyseventh_cases
+from .twentysixth_cases import twentysixth_cases
+from .twentythird_cases import twentythird_cases
 from .unseen_failing import unseen_failing_cases
 from .unseen_quiet import unseen_quiet_cases
 from .wide_cases import wide_cases
 
-HALVES: Final[tuple[Half, ...]] = (
-    "tuning",
-    "checking",
-    "fresh",
-    "unseen",
-    "hard",
-    "wide",
-    "last",
-    "odd",
-    "daily",
-    "later",
-    "third",
-    "fourth",
-    "strange",
-    "fifth",
-    "sixth",
-    "outside",
-    "seventh",
-    "eighth",
-    "ninth",
-    "tenth",
-    "eleventh",
-    "twelfth",
-    "thirteenth",
-)
+HALVES: Final[tuple[Half, ...]] = get_args(Half)
 # These were recorded elsewhere, and are not run again.
-TAKEN: Final = frozenset(
-    {"strange", "outside", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth"}
-)
+TAKEN: Final = frozenset({"strange", "outside", "seventh", "eighth", *HALVES[HALVES.index("ninth") :]})
 _FOLDER: Final = Path(__file__).parent / "recordings"
 # Stacks tell of the machine; the rest is of no use to a diagnosis.
 _LEFT_OUT: Final = frozenset(
@@ -93,6 +81,20 @@ _BY_HAND: Final[Mapping[Half, Callable[[], Iterator[Case]]]] = {
     "eleventh": eleventh_cases,
     "twelfth": twelfth_cases,
     "thirteenth": thirteenth_cases,
+    "fourteenth": fourteenth_cases,
+    "fifteenth": fifteenth_cases,
+    "sixteenth": sixteenth_cases,
+    "seventeenth": seventeenth_cases,
+    "eighteenth": eighteenth_cases,
+    "nineteenth": nineteenth_cases,
+    "twentieth": twentieth_cases,
+    "twentyfirst": twentyfirst_cases,
+    "twentysecond": twentysecond_cases,
+    "twentythird": twentythird_cases,
+    "twentyfourth": twentyfourth_cases,
+    "twentyfifth": twentyfifth_cases,
+    "twentysixth": twentysixth_cases,
+    "twentyseventh": twentyseventh_cases,
 }
 
 Json = dict[str, Any]

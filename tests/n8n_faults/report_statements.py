@@ -11,7 +11,7 @@ from .recorded_facts import Json, Recorded, type_of
 VALUE: Final = "\ue000(\\d+)\ue001"
 NODE: Final = "\ue002(\\d+)\ue003"
 _SHOWN = re.compile(
-    r"(?:(?<= is )|(?<= as )|(?<=with )|(?<= or )|(?<= has )|(?<= and )|(?<=\), )|(?<=\': ))(?:"
+    r"(?:(?<= is )|(?<= as )|(?<= for )|(?<=with )|(?<= or )|(?<= has )|(?<= and )|(?<=\), )|(?<=\': ))(?:"
     r'"(?P<text>.*?)(?:"|(?P<cut>… \[[\d,]+ more characters\])) \(string\)'
     r"|(?P<plain>-?[\d.]+(?:e[+-]?\d+)?(?= \(number)|null(?= \(null)|(?:true|false)(?= \(b)|[\[{].*?(?=…| \([ao]))"
     r"(?P<short>… \[[\d,]+ more characters\])? \((?P<type>number|null|boolean|array|object)\))",
@@ -21,12 +21,13 @@ _FRAME = re.compile(
     rf"{NODE} failed because its sub-workflow '(?P<below>.*?)' \(execution (?P<child>\w+)\) did: "
     rf"|The sub-workflow '(?P<seen>.*?)' \(execution (?P<shows>\w+)\) shows something: "
     rf"|{NODE} failed because in its sub-workflow (?={NODE})"
-    rf"|{NODE} failed(?: and was told to go on)? \((?P<message>.*?)\)"
-    rf"(?= because of what|\. Found in|: |\. No earlier|\.$|\. It )(?:: )?"
-    rf"|(?: because of what|(?:\. )?Found in what) {NODE} gave out: "
-    rf"|(?P<called>It was called with what) {NODE} gave out: "
+    rf"|{NODE}(?:, which)? failed(?: for (?P<failed>\d+) of its (?P<given>\d+) items)?(?:, which left by [a-z ]+,)?"
+    rf"(?: and was told to go on)? \((?P<message>.*?)\)"
+    rf"(?= because of |\. Look at |: |\. No earlier|\.$|\. It )(?:: )?"
+    rf"|(?: because of|(?:\. )?Look at|, look at) (?:what )?{NODE}(?: gave out)?: "
+    rf"|(?P<called>What it was called with comes from) {NODE}: "
     rf"|In its sub-workflow '(?P<inner>.*?)' \(execution (?P<inside>\w+)\) look at {NODE}: "
-    rf"|(?:look at|Before it was noticed:) {NODE}: "
+    rf"|(?:look at|Also noticed:) {NODE}: "
     rf"|(?P<doubt>Whether (?:that node, another on the way or )?{NODE}(?: or another node)? has to change)",
     re.DOTALL,
 )
@@ -160,7 +161,7 @@ def _explained(text: str, main: Recorded, masked: Masked) -> Iterator[Statement]
 def _sentences(
     text: str, where: Recorded, node: str | None, failing: str | None, masked: Masked
 ) -> Iterator[Statement]:
-    for one in re.split(r"\. (?=It |No earlier|Before|In |Of )|\.$", text.strip()):
+    for one in re.split(r"\. (?=It |What it was|No earlier|Also noticed|In |Of )|\.$", text.strip()):
         if one.strip(" ."):
             yield from clauses(one.strip(), where, node, failing, masked)
 

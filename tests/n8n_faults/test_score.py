@@ -1,6 +1,11 @@
 """`diagnose_execution` on broken workflows that a real n8n ran: right in most cases, misleading in none."""
 
+import msgspec
 import pytest
+
+from dogubako.packs.n8n.diagnosis.noticing import LIKELY_RULES
+from dogubako.packs.n8n.diagnosis.scene import Scene
+from dogubako.packs.n8n.models import read_execution
 
 from .fault import Half
 from .recordings import HALVES, cases_of, judged, load
@@ -22,6 +27,17 @@ def test_every_case_is_recorded_and_no_machine_shows_in_it(half: Half) -> None:
 
     assert [one.key for one in cases_of(half) if one.key not in recorded] == []
     assert "/node_modules/" not in str(recorded)
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_what_is_said_to_be_likely_is_said_of_no_good_execution(half: Half) -> None:
+    recorded = load(half)
+    good = [one for one in cases_of(half) if one.truth.cause is None and one.truth.failing is None]
+    scenes = {one.key: Scene(read_execution(msgspec.json.encode(recorded[one.key]["execution"]))) for one in good}
+
+    spoken = [f"{key}: {rule.__name__}" for key, scene in scenes.items() for rule in LIKELY_RULES if rule(scene)]
+
+    assert spoken == []
 
 
 def test_there_are_many_kinds_in_many_shapes() -> None:

@@ -46,10 +46,16 @@ def shown_item_has_it(view: View, path: str, shown: Shown = NULL) -> str | None:
     return None if not items or has_value(items, path, shown) else f"that item has {told(items, path)}"
 
 
-@states(r"(?:\(|; )<W> is <V>, (?:made in|as|from) <N>")
+@states(r"(?:\(|; )<W> is <V>, (?:made in|as|from) <N>(?! (?:received it )?as )")
 def value_of_a_part(view: View, path: str, shown: Shown, node: str) -> str | None:
     items = [*view.out(node), *view.given(node)]
     return None if has_value(items, path, shown) else f"{node!r} has {told(items, path)}"
+
+
+@states("<V>, (?:made in <N>|as <N> received it) as <W>(?=$| by|;|\\)| \\()")
+def value_under_another_name(view: View, shown: Shown, *places: str) -> str | None:
+    node, path = [one for one in places if one]
+    return None if has_value(view.out(node), path, shown) else f"{node!r} has {told(view.out(node), path)}"
 
 
 @states("<V>, (?:made in|from) <N>(?! (?:by|and))", "which is <V>, as <N> received it")

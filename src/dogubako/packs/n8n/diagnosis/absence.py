@@ -8,6 +8,7 @@ from dogubako.packs.n8n.diagnosis.references import ELEMENT, Reference
 from dogubako.packs.n8n.diagnosis.scene import Scene
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
+from dogubako.packs.n8n.javascript_names import of_names
 
 CALLS: Final = ("executeWorkflow", "toolWorkflow")
 _OF_THE_LANGUAGE: Final = frozenset({"length"})
@@ -15,7 +16,11 @@ _OF_THE_LANGUAGE: Final = frozenset({"length"})
 
 def absence_told(scene: Scene, reader: str, name: str) -> str:
     """What is known of a name that an item does not have."""
-    return "which no node sets" if is_set_nowhere(scene, reader, name) else "which the item does not have"
+    return (
+        "which is in no item of the execution"
+        if is_set_nowhere(scene, reader, name)
+        else "which the item does not have"
+    )
 
 
 def is_set_nowhere(scene: Scene, reader: str, name: str) -> bool:
@@ -27,13 +32,14 @@ def is_set_nowhere(scene: Scene, reader: str, name: str) -> bool:
 
 
 def _stands_nowhere(scene: Scene, reader: str, name: str) -> bool:
-    word = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
-    quoted = f'"{name}"'.encode()
+    word = of_names(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
+    # Also inside of texts, which may be JSON that nobody parsed.
+    held = name.encode()
     for one in scene.family:
         for node, settings in one.settings.items():
             if (one is not scene or node != reader) and any(map(word.search, _strings(settings))):
                 return False
-        if any(quoted in bytes(item) for at in one.runs for items in at.run.outputs for item in items or ()):
+        if any(held in bytes(item) for at in one.runs for items in at.run.outputs for item in items or ()):
             return False
     return True
 

@@ -17,6 +17,7 @@ from dogubako.packs.n8n.diagnosis.spelling import is_slip
 from dogubako.packs.n8n.diagnosis.trace import is_number_text
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
+from dogubako.packs.n8n.javascript_names import of_names
 
 # Nodes that keep or drop a field as their author says. Others give out what a service has, or another kind of item.
 _SHAPES: Final = frozenset({"set", "code", "function", "functionItem", "merge", "renameKeys"})
@@ -24,8 +25,8 @@ _MOST_OTHERS: Final = 200
 _MOST_FIELDS: Final = 50
 _SHORTEST_PART: Final = 4
 _LONGEST_WRITTEN: Final = 20_000
-_EMPTIED = re.compile(r"(?<![\w$])([\w$]++)['\"]?\s*+[:=]\s*+(?:null|undefined|''|\"\")")
-_GUARDED = re.compile(r"(?<![\w$])([\w$]++)['\"]?\]?\s*+(?:\?\.|\?\?|\|\|)")
+_EMPTIED = of_names(r"(?<![\w$])([\w$]++)['\"]?\s*+[:=]\s*+(?:null|undefined|''|\"\")")
+_GUARDED = of_names(r"(?<![\w$])([\w$]++)['\"]?\]?\s*+(?:\?\.|\?\?|\|\|)")
 _ASKS_WHETHER_THERE: Final = frozenset({"exists", "notExists", "empty", "notEmpty"})
 
 

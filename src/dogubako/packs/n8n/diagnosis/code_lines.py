@@ -6,6 +6,7 @@ from typing import Final
 from dogubako.packs.n8n.diagnosis.declarations import value_end
 from dogubako.packs.n8n.diagnosis.references import texts
 from dogubako.packs.n8n.diagnosis.scene import CODE_TYPES, Scene
+from dogubako.packs.n8n.javascript_names import of_names
 
 _LONGEST_CODE: Final = 20_000
 # A value that is written out says nothing of how it was made.
@@ -13,13 +14,13 @@ _WRITTEN_OUT = re.compile(
     r"\s*+(?:\"[^\"]{0,200}+\"|'[^']{0,200}+'|-?[\d.]++|null\b|true\b|false\b)\s*+(?:[,}\]]|$)|\s*+[\[{][^()$+*]*+$"
 )
 # `name: …`, `'name': …` and `row.name = …`; a variable that gets a value.
-_MAKES = re.compile(
+_MAKES = of_names(
     r"(?<![\w$.])(?:'([^'\n]{1,100}+)'|\"([^\"\n]{1,100}+)\"|([\w$]++))\s*+:"
     r"|(?<![\w$])[\w$]{0,60}+\.([\w$]++)\s*+[-+*/]?=(?!=)"
 )
-_GIVES = re.compile(r"(?<![\w$.])([\w$]++)\s*+[-+*/]?=(?![=>])")
+_GIVES = of_names(r"(?<![\w$.])([\w$]++)\s*+[-+*/]?=(?![=>])")
 _BEGINS = re.compile(r"\s*+(?:0|''|\"\"|\[\]|\{\}|null)\s*+(?:;|$)")
-_ALONE = re.compile(r"\s*+([\w$]{1,60}+)\s*+[,}\]);]")
+_ALONE = of_names(r"\s*+([\w$]{1,60}+)\s*+[,}\]);]")
 
 
 def line_of(scene: Scene, node: str, path: tuple[str, ...]) -> tuple[int, str] | None:
@@ -30,8 +31,9 @@ def line_of(scene: Scene, node: str, path: tuple[str, ...]) -> tuple[int, str] |
     for text in texts({key: scene.settings.get(node, {}).get(key) for key in ("jsCode", "functionCode")}):
         lines = text[:_LONGEST_CODE].split("\n")
         found = [(at, one) for at, line in enumerate(lines) for one in _MAKES.finditer(line) if name in one.groups()]
-        if len(found) != 1:
-            # Which of several made it is not known.
+        short = of_names(rf"[{{,]\s*+{re.escape(name)}\s*+[,}}]")
+        if len(found) != 1 or short.search(text[:_LONGEST_CODE]):
+            # Which of several made it is not known; `{ name }` makes it, too.
             continue
         ((at, match),) = found
         alone = _ALONE.match(lines[at], match.end())

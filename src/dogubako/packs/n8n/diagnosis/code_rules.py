@@ -19,6 +19,7 @@ from dogubako.packs.n8n.diagnosis.shown import shown_value
 from dogubako.packs.n8n.diagnosis.trace import swallowed_before, trace_missing, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
+from dogubako.packs.n8n.javascript_names import of_names
 
 _GLOBALS: Final = frozenset(
     """
@@ -28,7 +29,7 @@ _GLOBALS: Final = frozenset(
 )
 # Steps of one evaluation: names stand for expressions of names, and loops lie in loops.
 _MOST_STEPS: Final = 3_000
-_FIRST_ITEM = re.compile(r"(?<![\w$.])\$json\b")
+_FIRST_ITEM = of_names(r"(?<![\w$.])\$json\b")
 _MOST_PLACES: Final = 1_000
 _MOST_EMPTY: Final = 4
 
@@ -72,6 +73,12 @@ class CodeNames:
 
     def json(self, place: Place) -> Any:
         return self.failure.scene.json(place)
+
+
+# A method that is given to a function of lists as it is.
+_PASSED_ON = of_names(
+    r"\.(?:map|flatMap|forEach|filter|find|some|every|then)\(\s*+([^\W\d][\w$]{0,60}+\.[^\W\d][\w$]{0,60}+)\s*+[,)]"
+)
 
 
 def refused_by_guard(failure: Failure) -> Cause | None:
@@ -198,12 +205,12 @@ def traced_to(failure: Failure, read: Read) -> Cause:
     if is_absent(read.value) and isinstance(listed, list) and read.path[-1].isdecimal():
         if not listed:
             return trace_value(failure.scene, read.place, read.path[:-1], "an empty list")
-        problem = f"it reads element {read.path[-1]} of {'.'.join(read.path[:-1])}, which has {len(listed)}"
+        problem = f"it reads index {read.path[-1]} of {'.'.join(read.path[:-1])}, a list of {len(listed)}"
         return Cause(node=failure.node, problem=problem, place=read.place)
     if is_absent(read.value):
         reference = Reference(node=None, pick="item", path=tuple(Step(name) for name in read.path))
         return trace_missing(failure.scene, failure.node, reference, read.place, read.path)
-    return trace_value(failure.scene, read.place, read.path, "which it does not accept")
+    return trace_value(failure.scene, read.place, read.path, f"which '{failure.node}' does not accept")
 
 
 def _was_changed(failure: Failure, cause: Cause, name: str) -> bool:
@@ -258,3 +265,43 @@ def _told(failure: Failure, read: Read) -> str:
 
 def _line(failure: Failure) -> str:
     return f" in line {failure.thrown_line}" if failure.thrown_line else ""
+
+
+def this_lost(failure: Failure) -> Cause | None:
+    """A method that was passed on as a function: its `this` is undefined."""
+    message = OF_NOTHING.search(failure.message)
+    line = _failing_line(failure) if message is not None and "undefined" in failure.message else ""
+    if message is None or not message[1] or f"this.{message[1]}" not in line:
+        return None
+    others = of_names(rf"(?<![\w$\])])([\w$\])]{{1,100}}+)\s*+\??\.{re.escape(message[1])}\b").findall(line)
+    if any(one != "this" for one in others):
+        return None
+    passed = _PASSED_ON.search(failure.code)
+    where = f"; {passed[1]} is passed on without its object" if passed else ""
+    problem = f"its line {failure.line} reads {message[1]} of this, which is undefined there{where}"
+    return Cause(node=failure.node, problem=problem, certain=False)
+
+
+def named_on_line(failure: Failure) -> Cause | None:
+    """A name before the property that was read of nothing, on the failing line, that items on the way still had."""
+    message = OF_NOTHING.search(failure.message)
+    if message is None or not message[1]:
+        return None
+    found = of_names(rf"\.([\w$]{{1,100}}+)\??\.{re.escape(message[1])}\b").findall(_failing_line(failure))
+    if len(set(found)) != 1:
+        return None
+    (name,), scene = set(found), failure.scene
+    values = {place: scene.value(place, (name,)) for place in failure.places}
+    nulls = [place for place, value in values.items() if value is None]
+    gone = [place for place, value in values.items() if is_absent(value)]
+    if "of null" in failure.message and nulls:
+        return replace(trace_value(scene, nulls[0], (name,), "null"), certain=False)
+    if "of undefined" not in failure.message or not gone:
+        return None
+    cause = failure.trace_gap(Reference(node=None, pick="item", path=(Step(name),)), gone[0])
+    return replace(cause, certain=False) if cause.lost or cause.misread or len(gone) < len(values) else None
+
+
+def _failing_line(failure: Failure) -> str:
+    lines = failure.code.split("\n") if failure.is_code and failure.line is not None else []
+    return lines[failure.line - 1] if failure.line is not None and 0 < failure.line <= len(lines) else ""

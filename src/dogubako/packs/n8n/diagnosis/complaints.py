@@ -4,17 +4,19 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import islice, takewhile
+from itertools import islice
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.declarations import value_end
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT
+from dogubako.packs.n8n.diagnosis.lineage import lineage, maker_of
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references_in, texts
-from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
+from dogubako.packs.n8n.diagnosis.scene import Cause
 from dogubako.packs.n8n.diagnosis.shown import shown_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
+from dogubako.packs.n8n.javascript_names import of_names
 
 LONGEST_ANSWER: Final = 4_000
 DEEPEST: Final = 4
@@ -32,7 +34,7 @@ _NAMES_FIELD: Final = ("field", "param", "parameter", "property", "pointer", "lo
 _HOLDS_ERRORS: Final = frozenset({"errors", "fields", "violations", "details", "invalid_params", "invalidParams"})
 _WORDS_ONLY: Final = ("message", "error", "detail", "title", "description", "reason", "msg", "error_description")
 # `amount must be a number`, `"start" is not a date`, `Invalid value for email`.
-_NAMED = re.compile(
+_NAMED = of_names(
     r"(?<![\w$.-])['\"`]?([^\W\d][\w$]{1,60}+)['\"`]?\s(?:field\s|parameter\s|value\s|property\s)?"
     r"(?:is|are|was|must|should|has|cannot|can't|can\snot|may|needs|does|doesn't|isn't|already)\b"
     r"|\b[Ii]nvalid\s(?:value\s)?(?:for\s|of\s)?(?:the\s)?(?:field\s|parameter\s|property\s)?['\"`]?([^\W\d][\w$]{1,60}+)"
@@ -44,8 +46,9 @@ _NOT_WRONG = re.compile(
     re.IGNORECASE,
 )
 _IN_QUOTES = re.compile(r"(?<!\w)['\"`‘“]([^'\"`‘’“”\n]{1,100}+)['\"`’”](?!\w)")
-_KEY = re.compile(r"['\"]([^'\"\n]{1,100}+)['\"]\s*+:|(?<![\w$.?])([^\W\d][\w$]{0,100}+)\s*+:")
+_KEY = of_names(r"['\"]([^'\"\n]{1,100}+)['\"]\s*+:|(?<![\w$.?])([^\W\d][\w$]{0,100}+)\s*+:")
 _MISSED = re.compile(r"is required|is missing|are required|missing (?:field|param|required)|必須|fehlt", re.IGNORECASE)
+_TO_TEXT = re.compile(r"\bString\(|\.toString\(|\.toFixed\(|\$\{")
 _NOTHING: Final[tuple[Any, ...]] = (None, "", "undefined", "null", "NaN", [], {})
 
 
@@ -89,6 +92,8 @@ def complained_about(failure: Failure, words: str) -> Cause | None:
     read = {(one.node, one.pick, one.names): one for one in references_in(written)}
     tail = f"and the service complains about {name}: {words}"
     traced = _traced(failure, name, next(iter(read.values())), tail) if len(read) == 1 else None
+    if traced is not None and (made_text := _made_text(failure, name, traced, tail)) is not None:
+        return Cause(node=failure.node, problem=made_text)
     if traced is not None and _is_otherwise(failure, name, written, traced):
         traced = None
     if traced is not None and traced.node != failure.node and _is_there(failure, name):
@@ -156,6 +161,19 @@ def _sent_how(failure: Failure) -> str:
     return f"; its body is sent as {kind}, not as JSON" if kind != "json" else ""
 
 
+def _made_text(failure: Failure, name: str, traced: Cause, tail: str) -> str | None:
+    """That a number was sent as a text: its expression stands in quotes."""
+    held = failure.scene.value(*traced.read) if traced.read is not None else None
+    sent = _sent(failure, name) if failure.settings.get("contentType", "json") == "json" else None
+    if not isinstance(held, (int, float)) or not isinstance(sent, str) or traced.read is None:
+        return None
+    # Who writes String() wants a text.
+    text = "" if _TO_TEXT.search(_written(failure, name) or "") else ", a text"
+    path, made = ".".join(traced.read[1]), lineage(failure.scene, *traced.read)
+    sends = f"it sends {name} as {shown_value(sent)}{text}, made from {path}, which is {shown_value(held)}"
+    return f"{sends}, {tail}; {path} is {shown_value(held)}, {made}"
+
+
 def _is_otherwise(failure: Failure, name: str, written: str, traced: Cause) -> bool:
     """Whether the expression makes another value of the field than the field has: then that was sent."""
     if traced.read is None or _is_whole(written):
@@ -190,7 +208,7 @@ def sent_as(failure: Failure) -> str:
     if failure.http_code not in _SAYS_WHY or unknown or not failure.places:
         return ""
     texts_said = [text[:LONGEST_ANSWER].casefold() for text in islice(answers(failure), _MOST_ANSWERS)]
-    said = {word for text in texts_said for word in re.findall(r"[\w$]+", text)}
+    said = {word for text in texts_said for word in of_names(r"[\w$]+").findall(text)}
     login = failure.http_code in ("401", "403")
     found = [*rows(failure, "headerParameters")] if login else []
     body = {} if login else sent_body(failure)
@@ -204,7 +222,7 @@ def sent_as(failure: Failure) -> str:
                 shown = f" as {shown_value(value)}" if exact and not login else ""
                 made = f", made from {one.written}" if one.written != name else ""
                 made = made if exact or login else f"{made or f', made from {name}'}, which is {shown_value(value)}"
-                told.append(f"{name}{shown}{made}, from '{_first_having(failure.scene, place, one.names).node}'")
+                told.append(f"{name}{shown}{made}, from '{maker_of(failure.scene, place, one.names)}'")
     return f"; it sends {' and '.join(told)}" if told else ""
 
 
@@ -224,11 +242,6 @@ def _sent_fields(failure: Failure) -> Iterator[tuple[str, str]]:
             (name, f"$json[{json.dumps(name, ensure_ascii=False)}]")
             for name in keys_of(failure.scene.json(failure.places[0]))
         )
-
-
-def _first_having(scene: Scene, place: Place, names: tuple[str, ...]) -> Place:
-    """The earliest item of the way that has the field under this name."""
-    return list(takewhile(lambda one: one == place or not is_absent(scene.value(one, names)), scene.walk(place)))[-1]
 
 
 def _several(failure: Failure, names: list[str], words: str) -> Cause | None:
@@ -275,7 +288,7 @@ def _beyond_list(failure: Failure, reference: Reference, place: Place, tail: str
     if not isinstance(listed, list) or not reference.names[-1].isdecimal() or int(reference.names[-1]) < len(listed):
         return None
     field = ".".join(reference.names[:-1])
-    problem = f"it reads element {reference.names[-1]} of {field}, which has {len(listed)}, {tail}"
+    problem = f"it reads index {reference.names[-1]} of {field}, a list of {len(listed)}, {tail}"
     return Cause(node=failure.node, problem=problem, place=place, walk=(place,))
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.absence import is_plain
 from dogubako.packs.n8n.diagnosis.assignments import assigned
-from dogubako.packs.n8n.diagnosis.code_rules import read_from_nothing, refused_by_guard
+from dogubako.packs.n8n.diagnosis.code_rules import named_on_line, read_from_nothing, refused_by_guard, this_lost
 from dogubako.packs.n8n.diagnosis.counts import too_few
 from dogubako.packs.n8n.diagnosis.declarations import Step
 from dogubako.packs.n8n.diagnosis.failures import OF_NOTHING, Failure
@@ -25,19 +25,22 @@ from dogubako.packs.n8n.diagnosis.shown import shown_value, type_name
 from dogubako.packs.n8n.diagnosis.trace import is_numeric, trace_missing, trace_type, value_walk
 from dogubako.packs.n8n.formatters.flow import output_items
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
+from dogubako.packs.n8n.javascript_names import of_names
 
 _DESTRUCTURED = re.compile(r"Cannot destructure property '([^']+)' of '([^']+)'")
-_NO_FUNCTION = re.compile(r"^(\S.*?)\.([\w$]+) is not a function")
+_NO_FUNCTION = of_names(r"^(\S.*?)\.([\w$]+) is not a function")
 _NOT_ITERABLE = re.compile(r"^(\S+?) is not iterable|^(\S+) is not a function or its return value is not iterable")
 _WRONG_TYPE = re.compile(
     r"Wrong type: '(.{0,200}?)' is an? (\w+) but was expecting an? (\w+) \[condition (\d+)", re.DOTALL
 )
 _WRONG_SIDES = re.compile(r"Comparison type expects an? (\w+) but")
+_ON_NOTHING = re.compile(r"(\w{1,60}) can't be used on (?:undefined|null) value")
 _CALLABLE = re.compile(r"(\w{1,60})\(\) is only callable on type \"(\w{1,60})\"")
 _FIELD_TYPE = re.compile(r"'([^']+)' expects an? (\w+) but we got '?(.*?)'?(?: \[|$)", re.DOTALL)
 _NO_FIELD = re.compile(
     r"(?:find the|[Tt]he) field '([^']{1,200})'|'([^']{1,200})' field is missing"
     r'|value in "([^"]{1,200})" is not set|no JSON property called "([^"]{1,200})"'
+    r'|No property named "([^"]{1,200})" exists'
 )
 _GOT_NOTHING = re.compile(r"(?:[Rr]eceived|got|is|was) '?(?:undefined|null)\b")
 _TO_OBJECT = re.compile(
@@ -46,6 +49,9 @@ _TO_OBJECT = re.compile(
 _REFUSED_SETTING = re.compile(r"^Invalid (?:input|value|amount|date)|is not (?:a )?valid|must be an? ")
 _IN_QUOTES = re.compile(r"['\"][^'\"\n]{1,200}['\"]")
 _MISSES = re.compile(r"required|missing|undefined|null|must be|expected", re.IGNORECASE)
+# A computed key, or a method that searches.
+_LOOKS_UP = re.compile(r"\[(?!\s*+['\"\d])|\.(?:find|findLast|get|filter|match|indexOf|at)\(")
+_COLLECTION = of_names(r"(?<![\w$.])(?:const|let|var)\s++([^\W\d][\w$]{0,100}+)\s*+=\s*+new\s++(Set|Map)\b")
 _CONDITION_LINES: Final = 4
 _MOST_KEYS: Final = 8
 
@@ -77,7 +83,7 @@ def wrong_kind(failure: Failure) -> Cause | None:
     quoted = called[1] if called else (iterated[1] or iterated[2]) if iterated else None
     reference = (failure.named(quoted) or _quoted_in(failure, quoted)) if quoted else None
     if reference is None:
-        return None
+        return _no_list(failure, quoted, called[2]) if called and quoted else None
     method = called[2] if called else None
     for place, value in failure.values(reference):
         if is_absent(value) or value is None:
@@ -87,6 +93,16 @@ def wrong_kind(failure: Failure) -> Cause | None:
         if method is not None and method not in METHODS.get(type_name(value), ()):
             return without_method(failure, place, reference.names, method)
     return None
+
+
+def _no_list(failure: Failure, name: str, method: str) -> Cause | None:
+    """A Set or a Map of the code that is used like a list."""
+    made = {one[2] for one in _COLLECTION.finditer(failure.code) if one[1] == name} if failure.is_code else set()
+    if len(made) != 1 or method not in METHODS["array"]:
+        return None
+    (kind,) = made
+    problem = f"it calls {method}() on {name}, a {kind}, which has no such method; [...{name}] makes a list of it"
+    return Cause(node=failure.node, problem=problem, own=True)
 
 
 def not_callable(failure: Failure) -> Cause | None:
@@ -166,6 +182,9 @@ def _no_number(failure: Failure, field: str) -> Cause | None:
     written = assigned(failure.scene, failure.node).get(field, "")
     if (looked_up := _no_number_there(failure, written)) is not None:
         return looked_up
+    if _LOOKS_UP.search(written):
+        # A field may be what is searched, or what is searched for, and enter no calculation.
+        return None
     read = [one for one in references_in(written) if is_plain(one)]
     bad = [(one, place) for one in read for place, value in failure.values(one) if not is_numeric(value)]
     return failure.trace(*bad[0], "with which cannot be calculated") if len({one for one, _ in bad}) == 1 else None
@@ -196,7 +215,7 @@ def thrown_for_field(failure: Failure) -> Cause | None:
     """A message that names a field which the code tests and which is empty in the failing item."""
     if not failure.is_code:
         return None
-    words = {word.casefold() for word in re.findall(r"[\w$]+", failure.plain)}
+    words = {word.casefold() for word in of_names(r"[\w$]+").findall(failure.plain)}
     for reference in failure.references:
         if not any(name.casefold() in words for name in reference.names) or not _is_tested(failure, reference):
             continue
@@ -281,7 +300,7 @@ def too_few_items(failure: Failure) -> Cause | None:
     for reference in failure.on_line():
         picked = int(reference.pick[1:]) if reference.pick.startswith("#") else None
         if picked is not None and not failure.read(reference):
-            return too_few(failure, reference.node or "", f"reads the item with number {picked}")
+            return too_few(failure, reference.node or "", f"reads the item with index {picked}, counted from 0")
     return None
 
 
@@ -310,6 +329,14 @@ def got_nothing(failure: Failure) -> Cause | None:
     return failure.trace_gap(*next(iter(found.values()))) if len(found) == 1 else None
 
 
+def used_on_nothing(failure: Failure) -> Cause | None:
+    """`toDateTime can't be used on undefined value`: a function of n8n, called on a field that is not there."""
+    message = _ON_NOTHING.search(failure.message)
+    called = [one for one in failure.references if message and one.called and one.names[-1] == message[1]]
+    missing = [(one, place) for one in called for place, _ in failure.missing(one)[:1]]
+    return failure.trace_gap(*missing[0]) if missing else None
+
+
 # For messages that the author of the code wrote: only what his conditions tested can explain them.
 THROWN_RULES: Final[tuple[Callable[[Failure], Cause | None], ...]] = (
     refused_by_guard,
@@ -330,6 +357,7 @@ DATA_RULES: Final[tuple[Callable[[Failure], Cause | None], ...]] = (
     field_missing,
     *FILE_RULES,
     got_nothing,
+    used_on_nothing,
     too_few_items,
     read_from_nothing,
     found_nothing,
@@ -337,4 +365,6 @@ DATA_RULES: Final[tuple[Callable[[Failure], Cause | None], ...]] = (
     *THROWN_RULES,
     value_refused,
     only_hole,
+    this_lost,
+    named_on_line,
 )

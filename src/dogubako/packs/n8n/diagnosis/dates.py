@@ -3,10 +3,34 @@
 import re
 from typing import Final
 
-_ISO_DATE = re.compile(r"\s*+(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?!\d)")
-_SLASHED_DATE = re.compile(r"\s*+(\d{1,4})[/.](\d{1,2})[/.](\d{1,4})(?!\d)")
+_ISO_DATE = re.compile(r"\s*+(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?=[TtZz\s]|$)")
+_SLASHED_DATE = re.compile(r"\s*+(\d{1,4})[/.-](\d{1,2})[/.-](\d{1,4})(?!\d)")
 _MONTH: Final = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
+_LAST_MONTH: Final = 12
 _NAMED_DATE = re.compile(rf"{_MONTH}[a-z]{{0,6}}\.? \d|\d {_MONTH}", re.IGNORECASE)
+
+
+_YEAR_LAST = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2(\d{4})")
+
+
+def ordered_otherwise(one: str, other: str) -> bool:
+    """Whether two texts that are dates with the year at their end stand in another order than the dates do.
+
+    Where it is not known which number is the month, it has to hold for both readings.
+    """
+    first, second = _YEAR_LAST.fullmatch(one.strip()), _YEAR_LAST.fullmatch(other.strip())
+    if first is None or second is None or one == other:
+        return False
+    orders = [
+        _date(first, month, day) < _date(second, month, day)
+        for month, day in ((3, 1), (1, 3))
+        if max(int(first[month]), int(second[month])) <= _LAST_MONTH
+    ]
+    return bool(orders) and all(order is not (one < other) for order in orders)
+
+
+def _date(found: re.Match[str], month: int, day: int) -> tuple[int, int, int]:
+    return int(found[4]), int(found[month]), int(found[day])
 
 
 def looks_like_date(text: str) -> bool:

@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-NAME: Final = r"(?:[^\W\d]|[$_])[\w$]*+"
-_DECLARED = re.compile(
+from dogubako.packs.n8n.javascript_names import NAME, of_names
+
+_DECLARED = of_names(
     rf"(?<![\w$.])(?:const|let|var)\s++(?P<target>{NAME}|\{{[^;=]{{0,400}}?\}}|\[[^;=\]]{{0,400}}+\])\s*+=(?!=)\s*+(?P<start>)"
 )
 _DECLARED_TOO = re.compile(rf",\s*+(?P<target>{NAME}|\{{[^;=]{{0,400}}?\}}|\[[^;=\]]{{0,400}}+\])\s*+=(?![=>])\s*+")

@@ -21,6 +21,8 @@ from dogubako.packs.n8n.formatters.truncation import is_absent, value_at
 _MOST_ITEMS: Final = 200
 _MOST_SHOWN: Final = 3
 _NEXT: Final = ("next", "nextPage", "next_page", "nextPageToken", "next_cursor", "nextCursor", "next_url", "nextLink")
+_PAGE: Final = ("page", "currentPage", "current_page", "pageNumber")
+_PAGES: Final = ("pages", "totalPages", "total_pages", "pageCount", "page_count", "lastPage", "last_page")
 _MORE: Final = ("hasMore", "has_more", "hasNext", "has_next", "hasNextPage", "moreItemsAvailable", "truncated")
 
 
@@ -198,16 +200,31 @@ def nothing_matched(scene: Scene) -> Cause | None:
 
 
 def more_pages(scene: Scene) -> Cause | None:
-    """A request whose answer says that there is more, and that was made once and without paging."""
+    """A request whose last answer says that there is more, or whose pages are all the same."""
     for at in scene.first_runs:
         settings = scene.settings.get(at.node, {}) if scene.kind(at.node) == "httpRequest" else None
-        if settings is None or "pagination" in repr(settings.get("options")) or len(scene.execution.runs[at.node]) > 1:
+        if settings is None or len(scene.execution.runs[at.node]) > 1:
             continue
-        for place in list(scene.outputs(at))[:1]:
-            if (sign := _says_more(scene.json(place))) is not None:
-                problem = f"its answer {sign}, and it does not ask for more"
-                return Cause(node=at.node, problem=problem, place=place, certain=False)
+        paged = "pagination" in repr(settings.get("options"))
+        places = list(scene.outputs(at))[:_MOST_ITEMS]
+        if not paged and len(places) > 1 and _says_more(scene.json(places[-1])) is None:
+            # It asked several times, and the last answer is the end.
+            continue
+        places = places if paged else places[:1]
+        answers = [scene.json(place) for place in places]
+        if paged and len(answers) > 1 and _has_rows(answers[0]) and all(one == answers[0] for one in answers):
+            problem = f"its paging made {len(answers)} requests, and all answers are the same"
+            return Cause(node=at.node, problem=problem, place=places[0], certain=False)
+        if answers and (sign := _says_more(answers[-1])) is not None:
+            ends = f"last answer {sign}, and its paging ends there"
+            told = ends if paged else f"answer {sign}, and it does not ask for more"
+            return Cause(node=at.node, problem=f"its {told}", place=places[-1], certain=False)
     return None
+
+
+def _has_rows(data: Any) -> bool:
+    """Whether an answer is a page: n8n makes items of one that is itself a list."""
+    return isinstance(data, Mapping) and any(isinstance(one, list) and one for one in data.values())
 
 
 def _says_more(data: Any) -> str | None:
@@ -217,6 +234,9 @@ def _says_more(data: Any) -> str | None:
         for key in _NEXT:
             if holder.get(key) not in (None, "", False):
                 return f"names a further page ({key}: {shown_value(holder[key])})"
+        at, last = (next((holder[key] for key in keys if key in holder), None) for keys in (_PAGE, _PAGES))
+        if isinstance(at, int) and isinstance(last, int) and 0 < at < last and _has_rows(data):
+            return f"is page {at} of {last}"
         sign = next((one for one in _MORE if holder.get(one) is True), None)
         if sign is not None:
             return f"says that there is more ({sign}: true)"

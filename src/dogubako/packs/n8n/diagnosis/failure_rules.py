@@ -5,14 +5,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from dogubako.packs.n8n.diagnosis.absence import emptiness, is_plain
+from dogubako.packs.n8n.diagnosis.absence import emptiness
 from dogubako.packs.n8n.diagnosis.claims import claimed
 from dogubako.packs.n8n.diagnosis.contrast import is_contradicted, reconsidered
 from dogubako.packs.n8n.diagnosis.data_rules import DATA_RULES, THROWN_RULES
 from dogubako.packs.n8n.diagnosis.failures import LANGUAGE_ERRORS, Failure, failure_of_item
 from dogubako.packs.n8n.diagnosis.flow_rules import FORKS, way_of
 from dogubako.packs.n8n.diagnosis.format_rules import JSON_FAILED
+from dogubako.packs.n8n.diagnosis.lineage import maker_of
 from dogubako.packs.n8n.diagnosis.number_rules import joined_texts
+from dogubako.packs.n8n.diagnosis.readings import sent_by
 from dogubako.packs.n8n.diagnosis.references import references_in, texts
 from dogubako.packs.n8n.diagnosis.replay.items import returns_list
 from dogubako.packs.n8n.diagnosis.replay.names import runs_for_each
@@ -27,7 +29,9 @@ from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
 _NO_ITEMS = re.compile(
     r"Code doesn't return items|Unknown top-level item key|json' property isn't an object|return an? \w+"
+    r"|contains the reserved key"
 )
+_EARLY = re.compile(r"Cannot access '([^']{1,100})' before initialization")
 _OWN_MISTAKE = re.compile(
     r"Can't use \.\w+(?:\(\))? here|Do not know how to serialize a BigInt|Converting circular structure to JSON"
     r"|Assignment to constant variable|Cannot mix BigInt|Cannot find module|Module '[^']{1,100}' is disallowed"
@@ -79,8 +83,8 @@ def _pairs_joined(failure: Failure, wanted: str) -> Cause | None:
         paired = failure.scene.item(place).get("pairedItem")
         if isinstance(paired, list) and len(paired) > 1:
             problem = (
-                f"it makes one item out of {len(paired)}, so '{failure.node}' cannot tell which item of '{wanted}' "
-                "is meant by .item: .first() or .all() name them"
+                f"it made this item out of {len(paired)}, so '{failure.node}' cannot tell which item of '{wanted}' "
+                "is meant by .item; .all() has all of them"
             )
             return Cause(node=place.node, problem=problem, place=place)
     return None
@@ -133,18 +137,19 @@ def own_fault(failure: Failure) -> Cause | None:
             failure, f"its code throws this itself{f' in line {failure.thrown_line}' if failure.thrown_line else ''}"
         )
     if re.search(r"credential|not authorized|authentication", message, re.IGNORECASE):
-        return _own(failure, "its credentials are missing or not accepted")
+        missing = "credentials not found" in message.casefold()
+        return _own(failure, f"its credentials are {'missing' if missing else 'missing or not accepted'}")
     if _NO_ITEMS.search(f"{message} {description}"):
         return _mistake(failure, _returned(failure))
     if description == "ReferenceError" or message.endswith("is not defined"):
-        return _mistake(failure, f"its code uses a name that does not exist: {shortened(message, 120)}")
+        return _mistake(failure, _unknown_name(message))
     wrapped, _, at = message.rpartition(_WRAPPER)
     odd = bool(wrapped) or ("JSON" not in message and _UNREAD.match(message) is not None)
     unread = failure.is_code and failure.line is None and odd
     if unread or (description == "SyntaxError" and JSON_FAILED.search(message) is None):
         return _mistake(failure, f"its code cannot be read: {shortened(at, 120)}")
-    if message == "invalid syntax" and not failure.is_code:
-        return _mistake(failure, f"one of its expressions cannot be read{_closed_early(failure)}")
+    if (unreadable := _unreadable(failure, description)) is not None:
+        return _mistake(failure, unreadable)
     if (known := next((told for words, told in (_SETTINGS | _ANSWERS).items() if words in message), None)) is not None:
         return _mistake(failure, known) if known in _SETTINGS.values() else _own(failure, known)
     if (mistake := _OWN_MISTAKE.search(message)) is not None:
@@ -162,7 +167,15 @@ def _returned(failure: Failure) -> str:
     """What is wrong with what the code returns."""
     if runs_for_each(failure.scene, failure.node) and returns_list(failure.scene, failure.node, failure.places):
         return "its code runs once for each item, and returns a list where one item is wanted"
+    if "reserved key" in str(failure.raw.get("description")):
+        return "its code returns an item that has other keys beside json"
     return "its code does not return items"
+
+
+def _unknown_name(message: str) -> str:
+    if (early := _EARLY.match(message)) is not None:
+        return f"its code uses {early[1]} before the line that declares it has run"
+    return f"its code uses a name that does not exist: {shortened(message, 120)}"
 
 
 def _no_workflow(failure: Failure) -> Cause | None:
@@ -176,6 +189,16 @@ def _no_workflow(failure: Failure) -> Cause | None:
     asked = named.get("value") if isinstance(named, Mapping) else named
     problem = f"it calls the workflow {shortened(str(asked), 80)}, which n8n does not have"
     return Cause(node=failure.node, problem=problem, own=failure.settings.get("mode") != "each")
+
+
+def _unreadable(failure: Failure, description: str) -> str | None:
+    """An expression or a query that cannot be parsed."""
+    if failure.plain == "invalid syntax" and not failure.is_code:
+        return f"one of its expressions cannot be read{_closed_early(failure)}"
+    if failure.plain == "Issue while executing query" and description.startswith("Parse error"):
+        near = next((line for line in description.split("\n")[1:] if line.strip()), "")
+        return f"its SQL query cannot be read near {shortened(near.strip(), 80)}"
+    return None
 
 
 def _closed_early(failure: Failure) -> str:
@@ -202,7 +225,8 @@ def _stopped(failure: Failure) -> Cause:
             if made.place is not None and (wrong := joined_texts(failure.scene, made.place, made.path)) is not None:
                 return wrong
             if isinstance(value, (str, int, float)) and made.node != failure.node:
-                told.append(f"{reference.written} is {shown_value(value)}, from '{made.node}'")
+                maker = maker_of(failure.scene, place, reference.names)
+                told.append(f"{reference.written} is {shown_value(value)}, from '{maker}'")
     if (led := _led_here(failure)) is not None:
         return led
     shown = f"; {'; '.join(told[:3])}" if told else ""
@@ -225,25 +249,9 @@ def _led_here(failure: Failure) -> Cause | None:
 
 def _sent_here(failure: Failure) -> str:
     """The branch right before, and what its conditions read in this item."""
-    for place in failure.places[:1] if len(failure.places) == 1 or failure.item_index is not None else ():
-        run = failure.scene.run_of(place)
-        conditions = conditions_of(failure.scene.settings.get(place.node, {}))
-        if run is None or failure.scene.kind(place.node) not in FORKS or not conditions:
-            continue
-        before = next(iter(failure.scene.parents(place)), None)
-        # A method, or a step into a list, is no field that could be missing.
-        read = {
-            one.names: one
-            for each in conditions
-            for text in texts(each)
-            for one in references_in(text)
-            if is_plain(one)
-        }
-        found = [(one, where) for one in read.values() for where in failure.scene.places_read(one, before, run)[:1]]
-        values = [f"{one.written} is {_shown(failure.scene.value(where, one.names))}" for one, where in found[:3]]
-        told = f": {', '.join(values)}" if values else ""
-        return f"; '{place.node}' sent the item here by {way_of(failure.scene, place.node, place.output)}{told}"
-    return ""
+    known = len(failure.places) == 1 or failure.item_index is not None
+    told = sent_by(failure.scene, failure.places[0]) if known and failure.places else None
+    return f"; {told}" if told is not None else ""
 
 
 def _shown(value: Any) -> str:
@@ -288,11 +296,22 @@ def error_passed_on(failure: Failure) -> Cause | None:
     return None
 
 
+def workflow_not_run(failure: Failure) -> Cause | None:
+    """A call of a workflow that n8n does not run: it is not published, or there is none with this id."""
+    extra = failure.raw.get("extra")
+    called = extra.get("workflowId") if isinstance(extra, dict) else None
+    if not isinstance(called, str) or not failure.message.startswith("Workflow is not active"):
+        return None
+    told = f"it calls the workflow with the id {shown_value(called)}"
+    return _own(failure, f"{told}; n8n says the same of one that is not published and of one that it does not have")
+
+
 FAILURE_RULES: Final[tuple[Callable[[Failure], Cause | None], ...]] = (
     node_missing,
     pairing_lost,
     service_failed,
     no_such_output,
+    workflow_not_run,
     *DATA_RULES,
     error_passed_on,
     own_fault,

@@ -18,6 +18,7 @@ from dogubako.packs.n8n.diagnosis.scene import CODE_TYPES, Cause, Scene
 from dogubako.packs.n8n.diagnosis.trace import trace_missing, trace_value
 from dogubako.packs.n8n.formatters.facts import SwallowedErrors, error_facts
 from dogubako.packs.n8n.formatters.flow import Place
+from dogubako.packs.n8n.javascript_names import of_names
 from dogubako.packs.n8n.models import Run
 
 _TAIL = re.compile(r"\[(?:line|item|condition)\b[^\]\[]{0,100}+\]\s*+$")
@@ -29,7 +30,7 @@ OF_NOTHING = re.compile(r"Cannot (?:read|set) propert(?:y|ies) of (?:null|undefi
 _LONGEST_MESSAGE: Final = 2_000
 # n8n puts the kind of an error of the language into its description.
 LANGUAGE_ERRORS: Final = ("TypeError", "ReferenceError", "SyntaxError", "RangeError", "URIError", "EvalError")
-_THROWN = re.compile(r"(?<![\w$.])throw\b([^;]{1,400}+)")
+_THROWN = of_names(r"(?<![\w$.])throw\b([^;]{1,400}+)")
 _QUOTED = re.compile(r"'([^'\\\n]{4,80})'|\"([^\"\\\n]{4,80})\"|`([^`\\$]{4,80})")
 
 

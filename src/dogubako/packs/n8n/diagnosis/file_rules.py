@@ -10,13 +10,14 @@ from dogubako.contract.redaction import visible
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.scene import Cause
 from dogubako.packs.n8n.formatters.flow import Place
+from dogubako.packs.n8n.javascript_names import of_names
 
 _OF_KIND = re.compile(r"csv|json|xml|pdf|calendar|rtf|spreadsheet|excel")
 _NO_BINARY = re.compile(r"binary (?:file|data|field|property)", re.IGNORECASE)
 _BINARY_NAMED = re.compile(
     r"binary (?:file|data|field|property)[^'\"\n]{0,40}['\"]([^'\"\n]{1,100})['\"]", re.IGNORECASE
 )
-_BINARY_READ = re.compile(r"(?<![\w$])binary(?:\??\.([\w$]{1,60}+)|(?:\?\.)?\[['\"]([^'\"]{1,60}+)['\"]\])")
+_BINARY_READ = of_names(r"(?<![\w$])binary(?:\??\.([\w$]{1,60}+)|(?:\?\.)?\[['\"]([^'\"]{1,60}+)['\"]\])")
 _READS_FILES: Final = ("extractFromFile", "spreadsheetFile", "extractFromPdf")
 _COLUMNS = re.compile(r"columns length is (\d{1,4}), got (\d{1,4})")
 _LONGEST_FILE: Final = 10_000_000
@@ -92,15 +93,15 @@ def unreadable_file(failure: Failure) -> Cause | None:
     kind, begins = str(held.get("mimeType") or ""), _beginning(held)
     told = f"{name}, {kind} from '{having[-1].node}'" + (f', which begins with "{visible(begins)}"' if begins else "")
     if (cut := _other_separator(failure, wanted, begins)) is not None:
-        return Cause(node=failure.node, problem=f"it reads the file {told}, {cut}", place=having[-1], own=True)
+        return Cause(node=failure.node, problem=f"it reads the file {told}, {cut}", place=failure.places[0], own=True)
     if wanted == "csv" and (columns := _COLUMNS.search(failure.message)) is not None:
         sign = _separator(failure)
         cut = f"cut at {sign!r}, its first line has {columns[1]} column(s), and another has {columns[2]}"
         problem = f"it reads the file {told}: {cut}; the option delimiter says at which sign it is cut"
-        return Cause(node=failure.node, problem=problem, place=having[-1])
+        return Cause(node=failure.node, problem=problem, place=failure.places[0])
     if _OF_KIND.search(kind) and wanted.lower() not in kind:
         # The file is what it says to be.
-        return Cause(node=failure.node, problem=f"it reads the file {told}, as {wanted}", place=having[-1])
+        return Cause(node=failure.node, problem=f"it reads the file {told}, as {wanted}", place=failure.places[0])
     problem = f"'{failure.node}' cannot read the file that it gave out as {wanted}: {told}"
     return Cause(node=having[-1].node, problem=problem, place=having[-1], walk=tuple(having), certain=False)
 

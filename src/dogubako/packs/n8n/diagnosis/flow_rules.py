@@ -11,8 +11,9 @@ from dogubako.packs.n8n.diagnosis.gaps import gap
 from dogubako.packs.n8n.diagnosis.intended_makers import NO_FIELD_HINT
 from dogubako.packs.n8n.diagnosis.join_keys import ONLY_FORM, small_difference, unpaired_keys
 from dogubako.packs.n8n.diagnosis.lineage import lineage
+from dogubako.packs.n8n.diagnosis.lost_fields import ALWAYS_OUTPUT, lost_before
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references_in
-from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene, conditions_of
+from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene, conditions_met, conditions_of
 from dogubako.packs.n8n.diagnosis.shown import shown_value, type_name
 from dogubako.packs.n8n.diagnosis.spelling import near_names
 from dogubako.packs.n8n.diagnosis.trace import trace_missing, trace_value
@@ -25,6 +26,7 @@ FORKS: Final = frozenset({"if", "filter", "switch"})
 _MOST_NAMES: Final = 4
 _MOST_ITEMS: Final = 200
 _MOST_CONDITIONS: Final = 10
+_MOST_TESTED: Final = 20
 _ASKS_WHETHER_THERE: Final = frozenset({"exists", "notExists", "empty", "notEmpty"})
 
 
@@ -106,7 +108,7 @@ def _none_passed(scene: Scene) -> Cause | None:
         node, given = scene.nodes.get(at.node), scene.execution.items_given_to(at.run)
         kept = [scene.json(one) for one in scene.outputs(at) if one.output == 0]
         if scene.kind(at.node) == "filter" and node is not None and node.always_output_data and given and kept == [{}]:
-            head = f"none of its {given} items passed, and it gave out an empty one: it is set to always output data"
+            head = f"none of its {given} items passed, and it gave out an empty one: {ALWAYS_OUTPUT}"
             return _with_reason(scene, at, head, "")
     return None
 
@@ -141,15 +143,20 @@ def _with_reason(scene: Scene, at: RunPlace, head: str, tail: str) -> Cause:
     place = next(iter(scene.input_places(at.run)), None)
     shown = Place(node=at.node, run=at.index, output=0, item=0)
     plain = Cause(node=at.node, problem=f"{head}{tail}", place=shown, walk=(place,) if place else (), certain=False)
-    found = [
-        (condition, reference, where)
-        for condition in conditions_of(scene.settings.get(at.node, {}))[:_MOST_CONDITIONS]
-        for reference in references_in(str(condition.get("leftValue")))
-        for where in scene.places_read(reference, place, at.run)[:1]
-    ]
-    # A condition that is met is not the one that decided, where another is not met.
-    unmet = [one for one in found if _is_met(scene.value(one[2], one[1].names), one[0]) is False]
-    tested = [_with_condition(scene, at, plain, *one) for one in (unmet or found)]
+    tested: list[Cause] = []
+    # Another item may show better than the first one why none of them passed.
+    for each in scene.input_places(at.run)[:_MOST_TESTED]:
+        found = [
+            (condition, reference, where)
+            for condition in conditions_met(scene, at)[:_MOST_CONDITIONS]
+            for reference in references_in(str(condition.get("leftValue")))
+            for where in scene.places_read(reference, each, at.run)[:1]
+        ]
+        # A condition that is met is not the one that decided, where another is not met.
+        unmet = [one for one in found if _is_met(scene.value(one[2], one[1].names), one[0]) is False]
+        tested += [_with_condition(scene, at, plain, *one) for one in (unmet or found)]
+        if any(one.certain for one in tested):
+            break
     if tested:
         return next((one for one in tested if one.certain), tested[0])
     field = scene.settings.get(at.node, {}).get("fieldToSplitOut")
@@ -211,7 +218,7 @@ def _with_condition(
         misread = cause.misread and not _asks_whether_there(condition)
         hint = f": {cause.problem}" if misread else ""
         every = reference.node is None and all_lack(scene, scene.received(at.node), reference.names)
-        who = "the items do" if every else "the first of them does"
+        who = "the items do" if every else "one of them does"
         told = f"{plain.problem}; it tests {reference.written}, which {who} not have{hint}"
         return replace(plain, problem=told, certain=misread)
     if (wanted := _swallowed_type(scene, at, value, condition)) is not None:
@@ -225,7 +232,19 @@ def _with_condition(
     if ONLY_FORM not in compared and reference.names[-1:] != ("length",):
         made = lineage(scene, where, reference.names)
         compared = compared.replace(", tested by", f", {made}, tested by", 1)
-    return replace(plain, problem=f"{plain.problem}; {compared}", certain=ONLY_FORM in compared)
+    only_form = ONLY_FORM in compared
+    return replace(
+        plain,
+        problem=f"{plain.problem}; {compared}{_how_many(scene, at, reference, condition) if only_form else ''}",
+        certain=only_form,
+    )
+
+
+def _how_many(scene: Scene, at: RunPlace, reference: Reference, condition: Mapping[str, Any]) -> str:
+    """In how many of the items two values differ only in their form, if not in all of them."""
+    given = scene.input_places(at.run) if reference.node is None else []
+    alike = [ONLY_FORM in _compared(reference, scene.value(one, reference.names), condition) for one in given]
+    return "" if all(alike) else f" (in {sum(alike)} of {len(alike)} items)"
 
 
 def _tested_value(scene: Scene, where: Place, names: tuple[str, ...]) -> Any:
@@ -270,7 +289,8 @@ def _compared(reference: Reference, value: Any, condition: Mapping[str, Any]) ->
     words = f"{reference.written} is {shown_value(value)}, tested by '{operation}'"
     if only_reference(written := condition.get("leftValue")) is None:
         # Not the field is compared, but what the expression makes of it.
-        told = f"it tests {shortened(str(written), 80)} by '{operation}' with {shown_value(right)}"
+        beside = "" if right in ("", None) else f" with {shown_value(right)}"
+        told = f"it tests {shortened(str(written), 80)} by '{operation}'{beside}"
         return f"{told}, and {reference.written} is {shown_value(value)}"
     little = small_difference(value, right) or _one_letter(value, right)
     return words if right in ("", None) else f"{words} with {shown_value(right)}{little}"
@@ -355,7 +375,11 @@ def field_not_there(scene: Scene) -> Cause | None:
             data = scene.json(place)
             near = near_names([str(key) for key in data], named[1]) if isinstance(data, Mapping) else []
             there = f"; they have {near[0]}" if near else ""
-            problem = f"it reads {named[1]}, which no item has{there}"
+            problem = f"it reads {named[1]}, which none of its items has{there}"
+            lost = lost_before(scene, place, path) if not near else None
+            if lost is not None:
+                told = f"{lost.problem}; '{at.node}' reads it, and none of its items has it"
+                return replace(lost, problem=told, certain=False)
             return Cause(node=at.node, problem=problem, place=place, walk=(place,), certain=bool(near))
     return None
 

@@ -96,7 +96,11 @@ def repaired_json(scene: Scene) -> Cause | None:
             if bad:
                 where, reference, value = held[bad[0]]
                 told = f"its JSON is written by hand, and {reference.written}, which is {shown_value(value)}, breaks it"
-                return Cause(node=at.node, problem=f"{told}: n8n repairs it somehow", place=where).in_doubt()
+                cause = Cause(node=at.node, problem=f"{told}: n8n repairs it somehow", place=where, certain=False)
+                # It may have come out as it was meant.
+                made = [scene.json(one) for one in scene.outputs(at)]
+                kept = any(value in one.values() for one in made if isinstance(one, Mapping))
+                return cause if kept else cause.in_doubt()
     return None
 
 
@@ -106,17 +110,19 @@ def _explained(failure: Failure, key: str, reference: Reference, place: Place, v
     if isinstance(value, (list, dict)):
         return failure.trace(reference, place, "which is no text; JSON.stringify() would write it as JSON")
     if quoted or not isinstance(value, str):
-        told = (
-            f"whose quotes or line breaks make the JSON of '{failure.node}' invalid: JSON.stringify() would escape it"
-        )
-        return replace(failure.trace(reference, place, told), certain=False)
+        # A text may have quotes: who writes it into JSON has to escape them.
+        maker = failure.trace(reference, place, "")
+        held = f"{reference.written} is {shown_value(value)}, from '{maker.node}'"
+        breaks = "whose quotes, line breaks or backslashes break the JSON: JSON.stringify() would escape it"
+        problem = f"the JSON in its parameter {key} takes {reference.written} as it is; {held}, {breaks}"
+        return replace(maker, node=failure.node, problem=problem, place=place).in_doubt()
     others = [one for at, one in failure.values(reference) if at != place] or [
         failure.scene.value(one, reference.names) for one in failure.scene.siblings(place)
     ]
     if any(isinstance(one, (int, float)) for one in others):
         return failure.trace(reference, place, "where other items have a number, and the JSON has no quotes around it")
-    maker = failure.trace(reference, place, "").node
-    told = f"{reference.written}, which is {shown_value(value)}, from '{maker}'"
+    giver = failure.trace(reference, place, "").node
+    told = f"{reference.written}, which is {shown_value(value)}, from '{giver}'"
     return Cause(node=failure.node, problem=f"the JSON in its parameter {key} has no quotes around {told}", place=place)
 
 
@@ -159,8 +165,9 @@ def unreadable_json(failure: Failure) -> Cause | None:
     # The text of an answer is not among the items that the node read.
     if JSON_FAILED.search(told) is None or "response body" in told.lower():
         return None
-    parsed = [one for text in _PARSED.findall(failure.code) for one in _resolved(failure, text)]
-    for reference in parsed or _only_one(failure):
+    written = _PARSED.findall(failure.code)
+    parsed = [one for text in written for one in _resolved(failure, text)]
+    for reference in parsed if written else _only_one(failure):
         for place, value in failure.values(reference):
             if isinstance(value, str) and not _is_json(value):
                 what = "HTML, not JSON" if is_html(value) else "which is not valid JSON"
@@ -183,6 +190,9 @@ def parsed_already(failure: Failure, place: Place, path: tuple[str, ...]) -> Cau
     return replace(cause, node=failure.node, problem=told, place=place, path=path)
 
 
+_WANTS_TEXT = re.compile(r"must be (?:of type|a) string\b.{0,120}Received an instance of (?:Object|Array)", re.DOTALL)
+
+
 def _only_one(failure: Failure) -> list[Reference]:
     """The reference on the line of the error, if it is the only one: of several it is not known which is meant."""
     found = {(one.node, one.pick, one.names): one for one in failure.on_line()}
@@ -198,13 +208,15 @@ def bad_date(failure: Failure) -> Cause | None:
     """A date that does not parse."""
     if _BAD_DATE.search(f"{failure.message} {failure.raw.get('description') or ''}") is None:
         return None
-    dated = [one for text in _DATE_READ.findall(failure.code) for one in _resolved(failure, text)]
-    for reference in dated or _only_one(failure):
+    written = _DATE_READ.findall(failure.code)
+    dated = [one for text in written for one in _resolved(failure, text)]
+    # A date that is made of something else than a known field may be of any.
+    for reference in dated if written else _only_one(failure):
         for place, value in failure.values(reference):
             if dated and (is_absent(value) or value is None):
                 return failure.trace_gap(reference, place)
             if isinstance(value, str) and not looks_like_date(value):
-                return failure.trace(reference, place, "which is no date that can be parsed")
+                return failure.trace(reference, place, "which is not read as a date as it is written")
     return None
 
 
@@ -221,6 +233,15 @@ def value_not_taken(failure: Failure) -> Cause | None:
             if isinstance(value, (str, int, float)):
                 return failure.trace(reference, place, "which the function does not take")
     return None
+
+
+def object_for_text(failure: Failure) -> Cause | None:
+    """An object or a list where a function of the language wants a text."""
+    if _WANTS_TEXT.search(failure.plain) is None or failure.is_code:
+        return None
+    found = [(one, *held) for one in _only_one(failure) for held in failure.values(one)]
+    objects = [(one, place) for one, place, value in found if isinstance(value, (dict, list))]
+    return failure.trace(*objects[0], "where a text was expected") if len(found) == len(objects) == 1 else None
 
 
 def value_quoted(failure: Failure) -> Cause | None:
@@ -256,5 +277,6 @@ FORMAT_RULES: Final[tuple[Callable[[Failure], Cause | None], ...]] = (
     bad_date,
     broken_xml,
     value_not_taken,
+    object_for_text,
     value_quoted,
 )

@@ -12,6 +12,8 @@ from dogubako.packs.n8n.formatters.truncation import is_absent, value_at
 Path = tuple[str, ...]
 _MOST_ELEMENTS: Final = 500
 _OF_TEXTS: Final = frozenset({"length"})
+_MOST_PARTS: Final = 200
+_DEEPEST_PART: Final = 2
 
 
 def missing_in(scene: Scene, reference: Reference, place: Place | None, run: Any) -> list[tuple[Place, Path]]:
@@ -63,3 +65,11 @@ def _gap(data: Any, path: tuple[Step, ...], whole: tuple[Step, ...], before: Pat
 
 def _is_index(name: str) -> bool:
     return name == ELEMENT or name.isdecimal()
+
+
+def lies_deeper(data: Any, name: str, depth: int = 0) -> bool:
+    """Whether a list or an object in these data has a field of this name."""
+    parts = list(data.values()) if isinstance(data, Mapping) else data if isinstance(data, list) else []
+    inner = [one for one in parts[:_MOST_PARTS] if isinstance(one, (Mapping, list))]
+    found = any(isinstance(one, Mapping) and name in one for one in inner)
+    return found or (depth < _DEEPEST_PART and any(lies_deeper(one, name, depth + 1) for one in inner))

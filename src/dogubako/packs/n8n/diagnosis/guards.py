@@ -9,22 +9,22 @@ from dogubako.packs.n8n.diagnosis.declarations import bound_names
 from dogubako.packs.n8n.diagnosis.evaluation import Bound, Names, Unknowable, Value, elements_of, evaluate
 from dogubako.packs.n8n.diagnosis.javascript import ParseError, Syntax, parse, parse_whole
 from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT
+from dogubako.packs.n8n.javascript_names import NAME, of_names
 
-_NAME: Final = r"(?:[^\W\d]|[$_])[\w$]*+"
 _OPAQUE = re.compile(
     # A text that does not end is one up to the end of its line: else every quote in it would be tried again.
     r"""//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)|'(?:[^'\\\n]++|\\.)*+'?|"(?:[^"\\\n]++|\\.)*+"?|`(?:[^`\\]++|\\.)*+`?"""
 )
-_WORD = re.compile(r"(?<![\w$.])(if|for|while|switch|catch)\s*$")
+_WORD = of_names(r"(?<![\w$.])(if|for|while|switch|catch)\s*$")
 _OF = re.compile(
-    rf"\s*+(?:const|let|var)\s++(?P<target>{_NAME}|\{{[^;=]{{0,400}}?\}})\s++of\s++(?P<list>.++)", re.DOTALL
+    rf"\s*+(?:const|let|var)\s++(?P<target>{NAME}|\{{[^;=]{{0,400}}?\}})\s++of\s++(?P<list>.++)", re.DOTALL
 )
 _COUNTED = re.compile(
-    rf"\s*+(?:let|var)\s++(?P<name>{_NAME})\s*+=\s*+0\s*+;\s*+(?P=name)\s*+<\s*+(?P<list>[^;]++)\.length\s*+;"
+    rf"\s*+(?:let|var)\s++(?P<name>{NAME})\s*+=\s*+0\s*+;\s*+(?P=name)\s*+<\s*+(?P<list>[^;]++)\.length\s*+;"
 )
-_ARROW = re.compile(rf"(?:\((?P<params>[^()]*+)\)|(?<![\w$])(?P<one>{_NAME}))\s*+=>\s*+$")
-_ASSIGNED_FUNCTION = re.compile(rf"(?:const|let|var)\s++(?P<name>{_NAME})\s*+=\s*+(?:async\s*+)?$")
-_FUNCTION = re.compile(rf"function\s++(?P<name>{_NAME})\s*+$")
+_ARROW = of_names(rf"(?:\((?P<params>[^()]*+)\)|(?<![\w$])(?P<one>{NAME}))\s*+=>\s*+$")
+_ASSIGNED_FUNCTION = re.compile(rf"(?:const|let|var)\s++(?P<name>{NAME})\s*+=\s*+(?:async\s*+)?$")
+_FUNCTION = re.compile(rf"function\s++(?P<name>{NAME})\s*+$")
 _METHOD = re.compile(r"\.(?:map|forEach|filter|find|some|every|flatMap)\(\s*+(?:async\s*+)?$")
 _LAST: Final = 3_000
 _MOST_BLOCKS: Final = 30
@@ -82,7 +82,7 @@ def guard_of(code: str, line: int | None, message: str) -> Guard | None:
 
 
 def _cases(text: str) -> tuple[str | int, ...]:
-    found = re.findall(r"(?<![\w$.])case\s+(?:'([^']*)'|\"([^\"]*)\"|(\d{1,9}))\s*:", text)
+    found = of_names(r"(?<![\w$.])case\s+(?:'([^']*)'|\"([^\"]*)\"|(\d{1,9}))\s*:").findall(text)
     return tuple(int(number) if number else one or other for one, other, number in found)
 
 
@@ -97,7 +97,7 @@ def receivers(code: str, line: int, name: str) -> Iterator[tuple[int, str]]:
     lines = plain.split("\n")
     begin = sum(len(one) + 1 for one in lines[: line - 1])
     end = begin + len(lines[line - 1]) if 0 < line <= len(lines) else begin
-    for match in re.compile(rf"\.{re.escape(name)}(?![\w$])|\[").finditer(plain, begin, end):
+    for match in of_names(rf"\.{re.escape(name)}(?![\w$])|\[").finditer(plain, begin, end):
         is_key = plain[match.start()] == "["
         if is_key and not re.match(rf"\[\s*(['\"`]?){re.escape(name)}\1\s*\]", code[match.start() :][:200]):
             continue
@@ -116,7 +116,7 @@ def _receiver_start(plain: str, end: int) -> int:
             if opening is None:
                 return end
             place = opening
-        elif re.match(r"[\w$.?]", plain[place - 1]):
+        elif of_names(r"[\w$.?]").match(plain[place - 1]):
             place -= 1
         else:
             break
@@ -151,7 +151,7 @@ def _passes(code: str, block: Block, names: Names) -> Iterator[Names]:
 def _calls(code: str, block: Block, names: Names) -> Iterator[Names]:
     """The names inside a function, for every call of it."""
     plain = without_texts(code)
-    pattern = re.compile(rf"(?<![\w$.]){re.escape(block.text)}\s*+\(")
+    pattern = of_names(rf"(?<![\w$.]){re.escape(block.text)}\s*+\(")
     found = [match for match in pattern.finditer(plain) if not re.search(r"function\s*$", plain[: match.start()][-20:])]
     for match in found[:_MOST_CALLS]:
         call, _ = parse(code, match.start())
@@ -190,7 +190,7 @@ def declared_value(code: str, name: str, names: Names) -> Value:
 
 def declared_text(code: str, name: str) -> str | None:
     """The expression that a plain name was declared as, as it is written; None if it is not one, or changed later."""
-    found = list(re.finditer(rf"(?<![\w$.])(?:const|let|var)\s++{re.escape(name)}\s*+=(?!=)\s*+", code))
+    found = list(of_names(rf"(?<![\w$.])(?:const|let|var)\s++{re.escape(name)}\s*+=(?!=)\s*+").finditer(code))
     if len(found) != 1 or _declaration(code, name) is None:
         return None
     start = found[0].end()
@@ -200,7 +200,7 @@ def declared_text(code: str, name: str) -> str | None:
 @lru_cache(maxsize=256)
 def _declaration(code: str, name: str) -> tuple[str, Syntax] | None:
     target = rf"(?:{re.escape(name)}|\{{[^;={{}}]{{0,400}}(?<![\w$]){re.escape(name)}(?![\w$])[^;={{}}]{{0,400}}\}})"
-    found = list(re.finditer(rf"(?<![\w$.])(?:const|let|var)\s++({target})\s*+=(?!=)\s*+", code))
+    found = list(of_names(rf"(?<![\w$.])(?:const|let|var)\s++({target})\s*+=(?!=)\s*+").finditer(code))
     changed = rf"(?<![\w$.]){re.escape(name)}\s*+(?:[-+*/]=|\+\+|--|=(?![=>]))"
     if len(found) != 1 or re.search(changed, code[found[0].end() :]):
         return None
@@ -212,7 +212,7 @@ def _declaration(code: str, name: str) -> tuple[str, Syntax] | None:
 
 def _thrown_at(code: str, plain: str, line: int | None, message: str) -> int | None:
     """Where the `throw` stands: on the line of the error, or the only one with words of the message."""
-    places = [match.start() for match in re.finditer(r"(?<![\w$.])throw\b", plain)]
+    places = [match.start() for match in of_names(r"(?<![\w$.])throw\b").finditer(plain)]
     if line is not None:
         found = [place for place in places if plain.count("\n", 0, place) + 1 == line]
     else:
@@ -329,7 +329,7 @@ def _otherwise(code: str, plain: str, end: int, most: int = _MOST_IFS) -> Block:
 
 def exits_before(code: str, plain: str, place: int) -> Iterator[Syntax]:
     """Conditions before a place that lead away from it: `if (done) return …`. ParseError if one is not understood."""
-    found = list(re.finditer(r"(?<![\w$.])if\s*\(", plain[:place]))
+    found = list(of_names(r"(?<![\w$.])if\s*\(").finditer(plain[:place]))
     if len(found) > _MOST_IFS:
         raise ParseError("too many conditions")
     for match in found:

@@ -8,7 +8,7 @@ from dogubako.packs.n8n.diagnosis.absence import all_lack, is_plain
 from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.gaps import gap
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, texts
-from dogubako.packs.n8n.diagnosis.replay.expressions import Outcome, bodies, evaluated, is_mixed, text_again
+from dogubako.packs.n8n.diagnosis.replay.expressions import Outcome, bodies, evaluated, is_mixed, pieces, text_again
 from dogubako.packs.n8n.diagnosis.replay.values import Spot, Thrown
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.shown import shown_value
@@ -19,6 +19,7 @@ from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 _MOST_ITEMS: Final = 100
 _MOST_TEXTS: Final = 20
 _LONGEST_SHOWN: Final = 80
+_FEWEST_AROUND: Final = 4
 # Code has no texts of this kind; conditions may ask for what is not there.
 NO_TEXTS: Final = frozenset({"code", "function", "functionItem", "if", "filter", "switch", "stickyNote"})
 
@@ -30,7 +31,8 @@ def hole_in_text(scene: Scene) -> Cause | None:
             continue
         for written in islice(filter(is_mixed, texts(scene.settings.get(at.node, {}))), _MOST_TEXTS):
             for reference in lone_references(written):
-                if _is_as_recorded(scene, at, written) and (cause := _always_missing(scene, at, reference)) is not None:
+                cause = _always_missing(scene, at, reference)
+                if cause is not None and _is_as_recorded(scene, at, written, reference):
                     return cause
         if (cause := _raised(scene, at)) is not None:
             return cause
@@ -45,12 +47,31 @@ def lone_references(written: str) -> Iterator[Reference]:
             yield reference
 
 
-def _is_as_recorded(scene: Scene, at: RunPlace, written: str) -> bool:
-    """Whether the replay writes the text that n8n recorded. What other nodes wrote is not recorded."""
+def _is_as_recorded(scene: Scene, at: RunPlace, written: str, reference: Reference) -> bool:
+    """Whether the words around the field adjoin in the text that n8n recorded, or the replay writes that text.
+
+    What other nodes wrote is not recorded.
+    """
     field = next((name for name, value in assigned(scene, at.node).items() if value == written), None)
     if field is None:
         return True
-    return all(_again(scene, at, place, field, written) is not None for place in islice(scene.outputs(at), _MOST_ITEMS))
+    places = list(islice(scene.outputs(at), _MOST_ITEMS))
+    around = _words_around(written, reference)
+    if len(around) >= _FEWEST_AROUND and all(
+        around in str(scene.value(one, tuple(field.split(".")))) for one in places
+    ):
+        return True
+    return all(_again(scene, at, place, field, written) is not None for place in places)
+
+
+def _words_around(written: str, reference: Reference) -> str:
+    """The words before the braces of this field, and those behind them."""
+    parts = pieces(written)
+    for number in range(1, len(parts), 2):
+        held = only_reference(f"={{{{ {parts[number]} }}}}")
+        if held is not None and held.written == reference.written:
+            return parts[number - 1] + parts[number + 1]
+    return ""
 
 
 def _again(scene: Scene, at: RunPlace, place: Place, field: str, written: str) -> list[Outcome] | None:
@@ -70,7 +91,7 @@ def _always_missing(scene: Scene, at: RunPlace, reference: Reference) -> Cause |
     if cause.lost or cause.own:
         return cause.with_problem(f"{cause.problem}, so '{at.node}' writes a text without it")
     hint = f"; {cause.told_at(at.node)}" if cause.misread or cause.node != at.node else ""
-    told = "which no item has" if len(places) > 1 else "which its item does not have"
+    told = "which none of its items has" if len(places) > 1 else "which its item does not have"
     problem = f"it writes a text with {reference.written}, {told}, so nothing stands there{hint}"
     return Cause(node=at.node, problem=problem, place=places[0], walk=(places[0],), certain=cause.misread)
 

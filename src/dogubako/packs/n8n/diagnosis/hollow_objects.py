@@ -21,8 +21,8 @@ def hollow_object(scene: Scene, place: Place, path: tuple[str, ...]) -> Cause | 
         problem = f"its code makes {name} {made}, which is an empty object behind this node"
     else:
         problem = (
-            f"{name} is an empty object: a promise without await, a Map, a Set or an instance of a class is one "
-            "behind the node that makes it"
+            f"{name} is an empty object: behind the node that makes them, a promise without await, a Map and a Set are "
+            "empty objects"
         )
     return Cause(node=walk[-1].node, problem=problem, place=walk[-1], walk=tuple(walk), certain=False)
 

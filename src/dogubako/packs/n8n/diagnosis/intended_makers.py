@@ -1,23 +1,26 @@
 """Nodes on the way of an item that are there to give it a field, and did not."""
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import takewhile
-from typing import Final
+from typing import Any, Final
 
 from dogubako.contract.redaction import visible
 from dogubako.packs.n8n.diagnosis.absence import all_lack, is_plain
 from dogubako.packs.n8n.diagnosis.answers import odd_answer
-from dogubako.packs.n8n.diagnosis.assignments import declared, expressions
+from dogubako.packs.n8n.diagnosis.assignments import assigned, declared, expressions
 from dogubako.packs.n8n.diagnosis.code_lines import line_of
 from dogubako.packs.n8n.diagnosis.references import references
+from dogubako.packs.n8n.diagnosis.replay.expressions import bodies, evaluated, is_mixed
 from dogubako.packs.n8n.diagnosis.replay.items import returned_item
-from dogubako.packs.n8n.diagnosis.replay.values import FILES, Val
-from dogubako.packs.n8n.diagnosis.scene import CODE_TYPES, Cause, Scene
+from dogubako.packs.n8n.diagnosis.replay.values import FILES, Obj, Val
+from dogubako.packs.n8n.diagnosis.scene import CODE_TYPES, Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.shown import shown_value
 from dogubako.packs.n8n.diagnosis.spelling import near_name, near_names
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened, value_at
+from dogubako.packs.n8n.javascript_names import of_names
 
 _MOST_NAMES: Final = 200
 _LONGEST_VALUE: Final = 80
@@ -25,7 +28,10 @@ _LONGEST_CODE: Final = 20_000
 _DESTINATION = re.compile(r"dest|output", re.IGNORECASE)
 NO_FIELD_HINT = re.compile(r"field '([^'\n]{1,200})' (?:does not exist in|wasn't found in) any")
 _SEPARATOR = re.compile(r"[;,|\t]")
-_WORD = re.compile(r"[\w$]++")
+_WORD = of_names(r"[\w$]++")
+_JSON_BEGINS = re.compile(r"\s*+(?:```\w*+\s*+)?[{\[]")
+_LONGEST_JSON: Final = 100_000
+_DEEPEST_TEXT: Final = 2
 
 Path = tuple[str, ...]
 
@@ -44,28 +50,81 @@ def intended_maker(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
 
 
 def set_to_nothing(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
-    """Code on the way that sets the field to undefined, which n8n drops; as the replay of it shows."""
+    """Code or an expression on the way that sets the field to undefined, which n8n drops; as the replay of it shows."""
+    name = ".".join(path)
     for place in walk:
-        made = returned_item(scene, place)
-        value = made.fields.get(path[0]) if made is not None else None
-        if value is None or len(path) > 1 or not is_absent(value.value):
+        value = _made_here(scene, place, path)
+        if value is None or not is_absent(value.value):
             continue
-        line = line_of(scene, place.node, path)
-        by = f" by {shortened(line[1], _LONGEST_VALUE)}" if line is not None else ""
-        problem = f"its code sets {path[0]} to undefined{by}, so the item has none{_looked_up(scene, value)}"
+        line = line_of(scene, place.node, path[:1])
+        written = assigned(scene, place.node).get(path[0]) or (line[1] if line is not None else "")
+        by = f" by {shortened(written.removeprefix('='), _LONGEST_VALUE)}" if written else ""
+        what = "it" if scene.kind(place.node) == "set" else "its code"
+        problem = f"{what} sets {name} to undefined{by}, so the item has none{_looked_up(scene, value)}"
         way = tuple(walk[: walk.index(place) + 1])
         return Cause(node=place.node, problem=problem, place=place, walk=way, certain=False)
     return None
+
+
+def _made_here(scene: Scene, place: Place, path: Path) -> Val | None:
+    """The value of a field that the code of a node sets, or an object in the expression of a Set node."""
+    made = returned_item(scene, place)
+    value = made.fields.get(path[0]) if made is not None else None
+    run, written = scene.run_of(place), assigned(scene, place.node).get(path[0])
+    if run is not None and path[1:] and len(bodies(written)) == 1 and not is_mixed(written):
+        at = RunPlace(node=place.node, index=place.run, run=run)
+        value = evaluated(scene, at, next(iter(scene.parents(place)), None), bodies(written)[0]).value
+    for name in path[1:]:
+        value = value.value.fields.get(name) if value is not None and isinstance(value.value, Obj) else None
+    return value
 
 
 def _looked_up(scene: Scene, value: Val) -> str:
     """The plain fields that it was looked up with."""
     held = [(place, path, scene.value(place, path)) for place, path in value.spots if path and path[0] != FILES]
     if len(held) == 1 and is_absent(held[0][2]):
-        return f"; '{held[0][0].node}' gave no {'.'.join(held[0][1])}"
+        place, path = held[0][:2]
+        near = near_name(scene.value(place, path[:-1]) if path[:-1] else scene.json(place), path[-1])
+        there = f", but {visible(near)}" if near is not None else ""
+        return f"; '{place.node}' gave no {'.'.join(path)}{there}"
     plain = [one for one in held if isinstance(one[2], (str, int, float))]
     told = [f"{'.'.join(path)} is {shown_value(one)}, from '{place.node}'" for place, path, one in plain]
     return f"; {told[0]}" if len(told) == 1 else ""
+
+
+def parse_caught(scene: Scene, walk: list[Place]) -> Cause | None:
+    """Code on the way that gave `JSON.parse` a text which is no JSON, and caught the error."""
+    for place in walk:
+        code = scene.settings.get(place.node, {}).get("jsCode") if scene.kind(place.node) in CODE_TYPES else None
+        if not isinstance(code, str) or "JSON.parse(" not in code or "catch" not in code:
+            continue
+        for source in (scene.parents(place) or scene.possible_parents(place))[:1]:
+            for path, text in _texts_in(scene.json(source)):
+                if path[-1] in _WORD.findall(code[:_LONGEST_CODE]) and _is_broken_json(text):
+                    told = f"its code catches the errors of JSON.parse, and {'.'.join(path)} is not valid JSON"
+                    way = tuple(walk[: walk.index(place) + 1])
+                    problem = f"{told}: {shown_value(text)}, from '{source.node}'"
+                    return Cause(node=place.node, problem=problem, place=place, walk=way, certain=False)
+    return None
+
+
+def _texts_in(data: Any, before: Path = ()) -> Iterator[tuple[Path, str]]:
+    for key, value in list(data.items())[:_MOST_NAMES] if isinstance(data, Mapping) else ():
+        if isinstance(value, str):
+            yield (*before, str(key)), value
+        elif len(before) < _DEEPEST_TEXT:
+            yield from _texts_in(value, (*before, str(key)))
+
+
+def _is_broken_json(text: str) -> bool:
+    """Whether it looks as if it should be JSON, and is not."""
+    if len(text) > _LONGEST_JSON or _JSON_BEGINS.match(text) is None:
+        return False
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return True
+    return False
 
 
 def _text_split(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
@@ -92,7 +151,7 @@ def not_split(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
     if whole is None or _SEPARATOR.search(whole) is None:
         return None
     having = list(takewhile(lambda place: not is_absent(scene.value(place, (whole,))), walk))
-    problem = f"it gives out one field called {visible(whole)}: the columns of the table were not taken apart"
+    problem = f"it gives out a field called {visible(whole)}: the columns of the table were not taken apart"
     return Cause(node=having[-1].node, problem=problem, place=having[-1], walk=tuple(having), own=True)
 
 
@@ -142,7 +201,7 @@ def _calculated_without(scene: Scene, path: Path, walk: list[Place]) -> Cause | 
                 continue
             near = next((one for parent in given[:1] if (one := near_name(scene.json(parent), named[1]))), None)
             there = f"; they have {near}" if near else ""
-            problem = f"it reads {named[1]}, which no item has{there}"
+            problem = f"it reads {named[1]}, which none of its items has{there}"
             way = tuple(walk[: walk.index(place) + 1])
             return Cause(node=place.node, problem=problem, place=place, walk=way, own=near is not None)
     return None

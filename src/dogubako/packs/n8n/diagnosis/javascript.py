@@ -4,9 +4,11 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from dogubako.packs.n8n.javascript_names import of_names
+
 # Longer code is not followed.
 LONGEST_CODE_FOLLOWED: Final = 12_000
-_TOKEN = re.compile(
+_TOKEN = of_names(
     r"(?P<space>\s++|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/)"
     r"|(?P<number>\d++(?:\.\d++)?(?:[eE][+-]?\d++)?)"
     r"""|(?P<text>'(?:[^'\\\n]++|\\.)*+'|"(?:[^"\\\n]++|\\.)*+"|`(?:[^`\\$]++|\\.|\$(?!\{))*+`)"""
@@ -153,10 +155,10 @@ class _Parser:
         return Syntax("name", text)
 
     def _in_parentheses(self) -> Syntax:
-        parameters = re.compile(r"\s*+((?:[\w$]++\s*+,?\s*+)*+)\)\s*+=>").match(self.code, self.place)
+        parameters = of_names(r"\s*+((?:[\w$]++\s*+,?\s*+)*+)\)\s*+=>").match(self.code, self.place)
         if parameters is not None:
             self.place, self._next = parameters.end(), None
-            return self._arrow(tuple(re.findall(r"[\w$]+", parameters[1])))
+            return self._arrow(tuple(of_names(r"[\w$]+").findall(parameters[1])))
         inner = self.expression()
         self.expect(")")
         return inner

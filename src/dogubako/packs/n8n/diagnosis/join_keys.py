@@ -21,14 +21,15 @@ def small_difference(value: Any, right: Any) -> str:
         return ""
     if value.strip().casefold() == right.strip().casefold():
         return f": {ONLY_FORM} case or spaces"
-    if value.strip() and _bare(value) == _bare(right):
-        return f": {ONLY_FORM} accents, width, or characters that do not show"
+    if value.strip() and _bare(value.casefold()) == _bare(right.casefold()):
+        case = "" if _bare(value) == _bare(right) else "case and in "
+        return f": {ONLY_FORM} {case}accents, width, or characters that do not show"
     return ""
 
 
 def _bare(text: str) -> str:
     """The text without accents, spaces and characters that do not show."""
-    signs = normalize("NFKD", text.casefold())
+    signs = normalize("NFKD", text)
     return "".join(sign for sign in signs if not combining(sign) and sign.isprintable() and not sign.isspace())
 
 
@@ -90,3 +91,16 @@ def partner_told(scene: Scene, here: Place, giving: Place, field: str) -> str:
 
 def _shown(value: Any) -> str:
     return "absent" if is_absent(value) else shown_value(value)
+
+
+def pairs_vaguely(scene: Scene, place: Place, path: tuple[str, ...] = ()) -> bool:
+    """Whether a node says of an item that it was made from several items of one input.
+
+    A merge by SQL says so of all, and a branch of the empty item that it gives out in place of none.
+
+    With a path, only if it gave the field to other items: else none of them has it, whatever they were made from.
+    """
+    vague = scene.kind(place.node) in ("merge", "filter", "if", "switch")
+    nodes = [one.node for one in scene.parents(place)] if vague else []
+    given = not path or any(not is_absent(scene.value(one, path)) for one in scene.siblings(place))
+    return len(nodes) > len(set(nodes)) and given

@@ -9,12 +9,16 @@ from typing import Any, Final
 from dogubako.packs.n8n.diagnosis.absence import is_plain
 from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.code_lines import line_of
+from dogubako.packs.n8n.diagnosis.elements import Spot, spot_of
+from dogubako.packs.n8n.diagnosis.intended_makers import renamed_to
+from dogubako.packs.n8n.diagnosis.lost_fields import is_same
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references, references_in
 from dogubako.packs.n8n.diagnosis.scene import Scene
-from dogubako.packs.n8n.diagnosis.shown import shown_value
+from dogubako.packs.n8n.diagnosis.shown import shown_path, shown_value
 from dogubako.packs.n8n.diagnosis.trace import value_walk
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
+from dogubako.packs.n8n.javascript_names import of_names
 
 _MOST_PARTS: Final = 2
 DEEPEST: Final = 2
@@ -24,26 +28,39 @@ _DEEPEST_PATH: Final = 5
 _MOST_PARENTS: Final = 50
 _MOST_MOVES: Final = 20
 _TRIGGER = re.compile(r"trigger|webhook|cron|interval", re.IGNORECASE)
-_WORD = re.compile(r"[\w$]++")
+_WORD = of_names(r"[\w$]++")
 
 Path = tuple[str, ...]
 
 
-def lineage(scene: Scene, place: Place, path: Path, depth: int = 0) -> str:
-    """The node that made this value what it is, and the expression or line of code by which it did."""
-    made, path = _maker(scene, place, path)
+def lineage(scene: Scene, place: Place, path: Path, depth: int = 0, *, of_several: bool = False) -> str:
+    """The node that made this value what it is, and the expression or line of code by which it did.
+
+    `of_several`: the value stands for those of several items, which lie in different places of a list.
+    """
+    field = path
+    made, spot = _maker(scene, place, path)
+    path = spot.path
+    there = Spot(path, spot.sure and not of_several).told
+    called = f" as {shown_path(there)}" if there and there != field else ""
     if _is_outside(scene, made):
-        return f"as '{made.node}' received it"
+        return f"as '{made.node}' received it{called}"
     written = assigned(scene, made.node).get(path[0])
     if written is not None:
         shown = shortened(written.removeprefix("=").strip(), _LONGEST_WRITTEN)
-        return (
-            f"made in '{made.node}' by {shown}{_parts(scene, made, written, depth)}{_zero(scene, made, path, written)}"
-        )
+        beside = f"{_parts(scene, made, written, depth)}{_zero(scene, made, path, written)}"
+        return f"made in '{made.node}'{called} by {shown}{beside}"
     line = line_of(scene, made.node, path)
+    if line is None and _is_copied(scene, made, path):
+        return f"given out by '{made.node}'{called}"
     if line is None:
-        return f"made in '{made.node}'"
-    return f"made in '{made.node}' by {shortened(line[1], _LONGEST_WRITTEN)}{_parts(scene, made, line, depth)}"
+        return f"made in '{made.node}'{called}"
+    return f"made in '{made.node}'{called} by {shortened(line[1], _LONGEST_WRITTEN)}{_parts(scene, made, line, depth)}"
+
+
+def maker_of(scene: Scene, place: Place, path: Path) -> str:
+    """The node that made this value, perhaps under another name."""
+    return _maker(scene, place, path)[0].node
 
 
 def _zero(scene: Scene, made: Place, path: Path, written: str) -> str:
@@ -55,27 +72,64 @@ def _zero(scene: Scene, made: Place, path: Path, written: str) -> str:
     return ", where its leading 0 is lost" if lost else ""
 
 
-def _maker(scene: Scene, place: Place, path: Path) -> tuple[Place, Path]:
+def _maker(scene: Scene, place: Place, path: Path) -> tuple[Place, Spot]:
     """Where this value first was, also if nodes put it under another path on the way, as lists are made and split."""
+    spot = Spot(path, True)
     for _ in range(_MOST_MOVES):
-        made = value_walk(scene, place, path)[-1]
-        value = scene.value(made, path)
-        if assigned(scene, made.node).get(path[0]) is not None or isinstance(value, (dict, list, bool)):
-            return made, path
-        moved = _moved_from(scene, made, path, value)
-        if moved is None:
-            return made, path
-        place, path = moved
-    return place, path
+        made = value_walk(scene, place, spot.path)[-1]
+        value = scene.value(made, spot.path)
+        if assigned(scene, made.node).get(spot.path[0]) is not None:
+            return made, spot
+        split = scene.kind(made.node) == "splitOut"
+        if isinstance(value, (dict, list, bool)) and not split:
+            return made, spot
+        found = _split_from(scene, made, spot.path, value) if split else None
+        if found is None and not isinstance(value, (dict, list, bool)):
+            found = _moved_from(scene, made, spot.path, value) or _renamed_from(scene, made, spot.path, value)
+        if found is None:
+            return made, spot
+        place, spot = found[0], Spot(found[1].path, found[1].sure and spot.sure)
+    return place, spot
 
 
-def _moved_from(scene: Scene, made: Place, path: Path, value: Any) -> tuple[Place, Path] | None:
+def _moved_from(scene: Scene, made: Place, path: Path, value: Any) -> tuple[Place, Spot] | None:
     """The item before that has this value under this name, somewhere else in it."""
     for parent in (scene.parents(made) or scene.possible_parents(made))[:_MOST_PARENTS]:
-        for one in islice(plain_paths(scene.json(parent)), _MOST_PATHS):
-            if one[-1] == path[-1] and type(held := scene.value(parent, one)) is type(value) and held == value:
-                return parent, one
+        paths = islice(plain_paths(scene.json(parent)), _MOST_PATHS)
+        same = [one for one in paths if one[-1] == path[-1] and is_same(scene.value(parent, one), value)]
+        if (spot := spot_of(scene, made, parent, same)) is not None:
+            return parent, spot
     return None
+
+
+def _split_from(scene: Scene, made: Place, path: Path, value: Any) -> tuple[Place, Spot] | None:
+    """The element of the list from which a Split Out node made this item."""
+    parent, field = next(iter(scene.parents(made)), None), scene.settings.get(made.node, {}).get("fieldToSplitOut")
+    if parent is None or not isinstance(field, str):
+        return None
+    listed = tuple(field.split("."))
+    held = scene.value(parent, listed)
+    numbers = range(min(len(held), _MOST_PATHS)) if isinstance(held, list) else ()
+    inside = () if path in ((field,), listed[-1:]) else path
+    paths = [(*listed, str(number), *inside) for number in numbers]
+    spot = spot_of(scene, made, parent, [one for one in paths if is_same(scene.value(parent, one), value)])
+    return None if spot is None else (parent, spot)
+
+
+def _renamed_from(scene: Scene, made: Place, path: Path, value: Any) -> tuple[Place, Spot] | None:
+    """The item before that has this value under the name that a Rename Keys node took it from."""
+    parent = next(iter(scene.parents(made)), None)
+    olds = renamed_to(scene, made.node, path[0]) if scene.kind(made.node) == "renameKeys" else []
+    names = [(*one, *path[1:]) for old in olds for one in ((old,), tuple(old.split(".")))]
+    same = (one for one in names if parent is not None and is_same(scene.value(parent, one), value))
+    old = next(same, None)
+    return (parent, Spot(old, True)) if parent is not None and old is not None else None
+
+
+def _is_copied(scene: Scene, made: Place, path: Path) -> bool:
+    """Whether code was given the value, in another item than n8n pairs: it has chosen it, and not made it."""
+    value, given = scene.value(made, path), scene.possible_parents(made)[:_MOST_PARENTS]
+    return scene.kind(made.node) == "code" and any(is_same(scene.value(one, path), value) for one in given)
 
 
 def _is_outside(scene: Scene, place: Place) -> bool:
@@ -110,9 +164,9 @@ def _read_by(scene: Scene, read: Sequence[Reference], source: Place | None, run:
             value = scene.value(where, names)
             if is_absent(value):
                 if is_plain(replace(reference, called=False, path=reference.path[: len(names)])):
-                    yield f"{'.'.join(names)} is not there"
+                    yield f"{shown_path(names)} is not there"
             else:
-                yield f"{'.'.join(names)} is {shown_value(value)}, {lineage(scene, where, names, depth + 1)}"
+                yield f"{shown_path(names)} is {shown_value(value)}, {lineage(scene, where, names, depth + 1)}"
 
 
 def plain_paths(data: Any, before: Path = ()) -> Iterator[Path]:

@@ -1,7 +1,8 @@
 """Rules for executions that count as a success: items that got lost quietly, and settings that met nothing."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.absence import all_lack, is_plain
@@ -9,17 +10,18 @@ from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.declarations import Step
 from dogubako.packs.n8n.diagnosis.references import Reference, references_in, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
-from dogubako.packs.n8n.diagnosis.shown import shown_value
-from dogubako.packs.n8n.diagnosis.spelling import near_names
+from dogubako.packs.n8n.diagnosis.shown import shown_path, shown_value
+from dogubako.packs.n8n.diagnosis.spelling import near_name, near_names
 from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, is_numeric, trace_missing, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
-from dogubako.packs.n8n.formatters.truncation import shortened
+from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
+from dogubako.packs.n8n.javascript_names import of_names
 
 _MOST_ITEMS: Final = 200
 _LONGEST_SHOWN: Final = 80
 _LONGEST_READ: Final = 12_000
-_ONE_ITEM = re.compile(r"\$input\.(?:item\b|first\(\))|(?<![\w$.])\$json\b")
-_ALL_ITEMS = re.compile(r"\.all\(|(?<![\w$.])items\b|\$items\(")
+_ONE_ITEM = of_names(r"\$input\.(?:item\b|first\(\))|(?<![\w$.])\$json\b")
+_ALL_ITEMS = of_names(r"\.all\(|(?<![\w$.])items\b|\$items\(")
 _BRACES = re.compile(r"\{\{\s*+\$")
 _CALCULATES: Final = frozenset({"sum", "average"})
 # Nodes whose expressions may ask for what is not there, or that other rules look at.
@@ -67,13 +69,26 @@ def same_for_all(scene: Scene) -> Cause | None:
             continue
         for reference in _read_by(scene, at):
             runs = scene.execution.runs.get(reference.node or "", [])
-            if reference.pick == "first" and runs and runs[-1].items_out == given:
+            whole = bool(runs) and runs[-1].items_out == given
+            if reference.pick == "first" and runs and (whole or _reads_another(scene, at, reference)):
                 problem = (
-                    f"it reads {reference.written} of the first item of '{reference.node}' for each of its {given} "
-                    f"items; .item would take the one that belongs to each"
+                    f"it reads {shown_path(reference.names)} of the first item of '{reference.node}' for each "
+                    f"of its {given} items; .item would take the one that belongs to each"
                 )
                 return Cause(node=at.node, problem=problem, certain=False)
     return None
+
+
+def _reads_another(scene: Scene, at: RunPlace, reference: Reference) -> bool:
+    """Whether items were made from other items of a node than its first one, which has another value."""
+    first = next(iter(scene.places_read(reference, None, at.run)), None)
+    for place in scene.input_places(at.run)[:_MOST_ITEMS] if first is not None else ():
+        own = next((one for one in scene.walk(place) if one.node == reference.node), first)
+        if own is not None and first is not None and own.run == first.run:
+            held = scene.value(own, reference.names)
+            if not is_absent(held) and held != scene.value(first, reference.names):
+                return True
+    return False
 
 
 def unpaired_dropped(scene: Scene) -> Cause | None:
@@ -103,25 +118,45 @@ def switched_off(scene: Scene) -> Cause | None:
 
 
 def few_left(scene: Scene) -> Cause | None:
-    """A Limit node that left items out, which is what it is for."""
+    """A Limit node that left items out, which is what it is for; or code that returned nothing for some items."""
     for at in scene.first_runs:
         given, passed = scene.execution.items_given_to(at.run), at.run.items_out
         if scene.kind(at.node) == "limit" and passed < given:
             return Cause(node=at.node, problem=f"it passed on {passed} of {given} items", certain=False)
+        each = scene.kind(at.node) == "code" and scene.settings[at.node].get("mode") == "runOnceForEachItem"
+        if each and 0 < passed < given:
+            problem = f"its code runs once for each of {given} items, and gave out {passed}"
+            return Cause(node=at.node, problem=problem, certain=False)
+    return None
+
+
+def all_combined(scene: Scene) -> Cause | None:
+    """A merge that made an item of every pair of its inputs."""
+    for at in scene.first_runs:
+        settings = scene.settings.get(at.node, {}) if scene.kind(at.node) == "merge" else {}
+        sides = [one for one in scene.inputs(at.run) if len(one.items) > 1]
+        if settings.get("combineBy") == "combineAll" and len(sides) > 1:
+            counts = " and ".join(f"{len(one.items)} from '{one.node}'" for one in sides)
+            problem = f"it makes {at.run.items_out} items, one of every combination of {counts}"
+            return Cause(node=at.node, problem=problem, certain=False)
     return None
 
 
 def fallback_taken(scene: Scene) -> Cause | None:
-    """A Set node that takes its fallback for all items, because no node sets what it reads."""
+    """A Set node that takes its fallback for all items, because they have what it reads under another name.
+
+    A name that nothing resembles may be optional, and one behind another that is there is not looked at.
+    """
     for at in scene.first_runs:
         for field, written in assigned(scene, at.node).items():
             places = scene.received(at.node) if CHOOSES_NULL.search(written) else []
-            for reference in references_in(written) if places else ():
+            for reference in references_in(written)[:1] if places else ():
                 names = reference.names
                 if reference.node is None and is_plain(reference) and all_lack(scene, places, names[:1]):
                     cause = trace_missing(scene, at.node, reference, places[0], names)
-                    told = f"{field} is made from {reference.written}, which no item has; {cause.told_at(at.node)}"
-                    return Cause(node=at.node, problem=told, place=places[0], certain=False)
+                    if cause.misread or cause.lost or near_name(scene.json(places[0]), names[0]):
+                        told = f"{field} is made without {reference.written}; {cause.told_at(at.node)}"
+                        return Cause(node=at.node, problem=told, place=places[0], certain=False)
     return None
 
 
@@ -177,8 +212,20 @@ def summarized_otherwise(scene: Scene) -> Cause | None:
                 data = scene.json(places[0])
                 names = [str(key) for key in data] if isinstance(data, Mapping) else []
                 there = f"; they have {', '.join((near_names(names, name) or names)[:5])}"
-                problem = f"it splits by {name}, which no item has{there}"
+                problem = f"it splits by {name}, which none of its items has{there}"
                 return not_there(scene, at.node, places[0], tuple(name.split(".")), problem)
+            if (alike := _groups_alike([scene.value(one, tuple(name.split("."))) for one in places])) is not None:
+                problem = f"it splits by {name}, and {alike}, so they are groups of their own"
+                return Cause(node=at.node, problem=problem, certain=False)
+    return None
+
+
+def _groups_alike(values: Sequence[Any]) -> str | None:
+    """Texts among these that differ in nothing but capitals and spaces."""
+    seen: dict[str, str] = {}
+    for one in values:
+        if isinstance(one, str) and (first := seen.setdefault(" ".join(one.split()).casefold(), one)) != one:
+            return f"{shown_value(first)} and {shown_value(one)} differ only in capitals or spaces"
     return None
 
 
@@ -208,7 +255,7 @@ def selector_found_nothing(scene: Scene) -> Cause | None:
                 if isinstance(row, Mapping) and scene.value(place, (str(row.get("key")),)) in ("", None, []):
                     selector = row.get("cssSelector")
                     problem = f"{row.get('key')} is empty: its selector {selector} finds nothing, or nothing in it"
-                    return Cause(node=at.node, problem=problem, place=place, certain=False)
+                    return Cause(node=at.node, problem=problem, place=place, path=(str(row.get("key")),), certain=False)
     return None
 
 
@@ -224,6 +271,9 @@ def misread_setting(scene: Scene) -> Cause | None:
             cause = trace_missing(scene, at.node, reference, places[0], reference.names)
             if cause.misread:
                 return cause
+            if cause.lost and scene.kind(at.node) == "httpRequest":
+                told = f"{cause.problem}; '{at.node}' reads it"
+                return replace(cause, problem=told, certain=False)
     return None
 
 

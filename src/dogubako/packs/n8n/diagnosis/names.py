@@ -1,9 +1,8 @@
 """A field that no node sets: misspelt, deeper in the item, or not in what a service or a trigger gave."""
 
-import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import pairwise, takewhile
+from itertools import islice, pairwise, takewhile
 from typing import Any, Final
 from unicodedata import normalize
 
@@ -14,20 +13,23 @@ from dogubako.packs.n8n.diagnosis.intended_makers import (
     Path,
     intended_maker,
     not_split,
+    parse_caught,
     set_to_nothing,
     why_empty,
     written_names,
 )
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references
 from dogubako.packs.n8n.diagnosis.scene import CODE_TYPES, Cause, Scene
-from dogubako.packs.n8n.diagnosis.shown import shown_path
+from dogubako.packs.n8n.diagnosis.shown import shown_fields, shown_path
 from dogubako.packs.n8n.diagnosis.spelling import is_slip, names_alike, near_name
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, value_at
+from dogubako.packs.n8n.javascript_names import of_names
 
 _DEEPEST_KEY: Final = 4
 _MOST_SIBLINGS: Final = 200
 _MOST_ALIKE: Final = 2
+_MOST_FOUND: Final = 20
 _WRAPPERS: Final = frozenset(
     "body data json query params result results response payload item items record fields attributes output".split()  # noqa: SIM905
 )
@@ -37,7 +39,7 @@ _ANSWERS: Final = frozenset({"httpRequest", "graphql", "executeWorkflow"})
 PASSES: Final = frozenset(
     "if filter switch merge noOp wait limit sort splitInBatches removeDuplicates respondToWebhook".split()  # noqa: SIM905
 )
-_READS_INPUT = re.compile(r"\$json|\$input|(?<![\w$.])items?\b|\$\(|\$node")
+_READS_INPUT = of_names(r"\$json|\$input|(?<![\w$.])items?\b|\$\(|\$node")
 
 
 def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk: list[Place]) -> Cause:
@@ -53,7 +55,7 @@ def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk:
         return Cause(node=reader, problem=problem, place=nearest, walk=(nearest,), misread=True)
     known = (
         intended_maker(scene, path, walk)
-        or _only_this_item(scene, path, walk)
+        or _only_this_item(scene, reader, path, walk)
         or _only_this_element(scene, reader, path, walk)
         or not_split(scene, path, walk)
         or set_to_nothing(scene, path, walk)
@@ -61,12 +63,12 @@ def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk:
     if known is not None:
         return known
     unset = absence_told(scene, reader, path[-1])
-    elsewhere = _dotted(data, path) or _elsewhere(data, path[-1])
+    elsewhere = _dotted(data, path) or _elsewhere(data, path)
     if elsewhere is not None and _is_of_another(data, path, elsewhere):
         elsewhere = None
     if elsewhere is not None and elsewhere != path:
-        # Many things have an id or a name.
-        sure = len(path) > 1 or elsewhere[:-1] == () or elsewhere[0] in _WRAPPERS
+        # Many things have an id or a name: the same one lies deeper only where nothing but a wrapper is around it.
+        sure = _unwrapped(elsewhere) == _unwrapped(path)
         there = "but the item has it as" if sure else f"{unset}; it has"
         problem = f"it reads {shown_path(path)}, {there} {shown_path(elsewhere)}"
         return Cause(node=reader, problem=problem, place=nearest, walk=(nearest,), misread=sure)
@@ -80,12 +82,51 @@ def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk:
         if (made := _from_nothing(scene, place, path)) is not None:
             way = tuple(walk[: walk.index(place) + 1])
             return Cause(node=place.node, problem=made, place=place, walk=way, path=path)
+    if (earlier := parse_caught(scene, walk) or _empty_before(scene, path, walk)) is not None:
+        return earlier
     others = elsewhere_set(scene, path, walk, reader)
-    problem = f"it reads {name}, {unset}{others}; the {scene.item_told(nearest)}"
+    there = f"{_holder_told(scene, path, nearest)}{_still_before(scene, path, walk)}"
+    problem = f"it reads {name}, {unset}{others}; the {scene.item_told(nearest)}{there}"
     return Cause(node=reader, problem=problem, place=nearest, walk=(nearest,), path=path, unset=True)
 
 
-def _only_this_item(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
+def _still_before(scene: Scene, path: Path, walk: list[Place]) -> str:
+    """The node before that has a value of this name, deeper in its item: a node on the way did not take it."""
+    for place in walk[1:]:
+        found = next(
+            (one for one in _deeper_ones(scene.json(place), path[-1]) if _has_value(scene.value(place, one))), None
+        )
+        if found is not None:
+            return f"; '{place.node}' before it has {shown_path(found)}"
+    return ""
+
+
+def _empty_before(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
+    """The node that gave out an empty object or item on the way, of which the field is missing later."""
+    name = ".".join(path)
+    holding = list(takewhile(lambda place: path[1:] and scene.value(place, path[:-1]) == {}, walk))
+    # The parts of what a trigger received are often empty.
+    if holding and scene.parents(holding[-1]):
+        problem = f"it gave out {'.'.join(path[:-1])} as an empty object, so there is no {name}"
+        return Cause(node=holding[-1].node, problem=problem, place=holding[-1], walk=tuple(holding))
+    for place in walk[1:]:
+        if scene.json(place) == {} and scene.kind(place.node) not in PASSES and scene.parents(place):
+            node = scene.nodes.get(place.node)
+            always = (
+                " (it is there because of alwaysOutputData)" if node is not None and node.always_output_data else ""
+            )
+            problem = f"it gave out an empty item{always}, and nothing that was made from it has {name}"
+            return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk[: walk.index(place) + 1]))
+    return None
+
+
+def _holder_told(scene: Scene, path: Path, place: Place) -> str:
+    """What there is in place of a missing part of a path."""
+    size = next((n for n in range(len(path) - 1, 0, -1) if isinstance(scene.value(place, path[:n]), Mapping)), 0)
+    return f"; {shown_path(path[:size])} has {shown_fields(scene.value(place, path[:size]))}" if size else ""
+
+
+def _only_this_item(scene: Scene, reader: str, path: Path, walk: list[Place]) -> Cause | None:
     """The node that gave the field to other items, but not to this one: then the name is right."""
     for place in reversed(walk):
         run = scene.run_of(place)
@@ -93,7 +134,7 @@ def _only_this_item(scene: Scene, path: Path, walk: list[Place]) -> Cause | None
         for number in range(min(len(outputs or ()), _MOST_SIBLINGS)):
             other = replace(place, item=number)
             if number != place.item and _has_value(scene.value(other, path)):
-                if (apart := _other_branch(scene, path, place, other, walk)) is not None:
+                if (apart := _other_branch(scene, reader, path, place, other, walk)) is not None:
                     return apart
                 way, given = tuple(walk[: walk.index(place) + 1]), next(iter(scene.parents(place)), None)
                 if scene.kind(place.node) == "splitOut" and given is not None:
@@ -127,14 +168,18 @@ def _only_this_element(scene: Scene, reader: str, path: Path, walk: list[Place])
     return None
 
 
-def _other_branch(scene: Scene, path: Path, place: Place, other: Place, walk: list[Place]) -> Cause | None:
+def _other_branch(scene: Scene, reader: str, path: Path, place: Place, other: Place, walk: list[Place]) -> Cause | None:
     """Two items of a merge that came in by different inputs: only one of the two branches gives the field."""
     own, its = (next(iter(scene.parents(one)), None) for one in (place, other))
     if scene.kind(place.node) != "merge" or own is None or its is None or own.node == its.node:
         return None
     if not all_lack(scene, [own, *scene.siblings(own)], path):
         return None
-    if (key := _shared_key(scene, own, its)) is not None:
+    near = near_name(scene.value(own, path[:-1]) if path[:-1] else scene.json(own), path[-1])
+    if near is not None:
+        return _misnamed(scene, reader, path, near, walk)
+    key = None if scene.are_parted(own.node, its.node) else _shared_key(scene, own, its)
+    if key is not None:
         told = f"it puts the items of '{own.node}' and '{its.node}' one behind the other, and only the latter have"
         problem = f"{told} {'.'.join(path)}; both have {key}, by which it could combine them"
         way = tuple(walk[: walk.index(place) + 1])
@@ -149,7 +194,8 @@ def _shared_key(scene: Scene, one: Place, other: Place) -> str | None:
     there = [scene.json(each) for each in (other, *scene.siblings(other))]
     for key in _keys(here[0]) & _keys(there[0]):
         held = [data.get(key) for data in there if isinstance(data, Mapping)]
-        if any(isinstance(data, Mapping) and data.get(key) in held for data in here if data.get(key) is not None):
+        keys = [data.get(key) for data in here if isinstance(data, Mapping)]
+        if any(one in held for one in keys if one is not None and not isinstance(one, bool)):
             return key
     return None
 
@@ -206,7 +252,7 @@ def _misnamed(scene: Scene, reader: str, path: Path, near: str, walk: list[Place
     if made_up and not _is_read_elsewhere(scene, other, reader):
         problem = f"there is no {name}, but a field called {'.'.join(other)}, first written here"
         # Either side may have the wrong name, unless others read it as the failing node does.
-        before = any(_elsewhere({"": scene.json(one)}, path[-1]) for one in given)
+        before = any(_deeper({"": scene.json(one)}, path[-1]) for one in given)
         meant = before or _is_read_elsewhere(scene, path, reader)
         return Cause(node=writer.node, problem=problem, place=writer, walk=tuple(having), own=meant)
     has = visible(".".join(other))
@@ -215,9 +261,10 @@ def _misnamed(scene: Scene, reader: str, path: Path, near: str, walk: list[Place
         unseen = ", which looks the same but is composed of other characters (Unicode)"
     unseen = unseen or (", whose name begins or ends with a space" if near != near.strip() else "")
     unset = absence_told(scene, reader, path[-1])
-    problem = f"it reads {name}, {unset}; the item has {has}{_others_alike(scene, path, near, walk)}"
+    alike = _others_alike(scene, path, near, walk)
+    problem = f"it reads {name}, {unset}; the item has {has}{alike}"
     problem = f"{problem}, from '{writer.node}'{unseen}"
-    sure = bool(unseen) or is_slip(near, path[-1])
+    sure = bool(unseen) or (is_slip(near, path[-1]) and not _is_numbered(near, path[-1]))
     return Cause(node=reader, problem=problem, place=walk[0], walk=(walk[0],), misread=sure)
 
 
@@ -225,7 +272,12 @@ def _others_alike(scene: Scene, path: Path, near: str, walk: list[Place]) -> str
     """Further names that may be meant: those that hold the wanted one, or are spelt alike."""
     data = scene.value(walk[0], path[:-1]) if path[:-1] else scene.json(walk[0])
     others = [one for one in names_alike(data, path[-1]) if one != near][:_MOST_ALIKE]
-    return f" and {', '.join(visible(one) for one in others)}" if others else ""
+    return f" and {', '.join(visible('.'.join((*path[:-1], one))) for one in others)}" if others else ""
+
+
+def _is_numbered(one: str, other: str) -> bool:
+    """Whether one of two names has a number at its end: `pupil1` is one of several, and `pupils` is a list of them."""
+    return one[-1:].isdecimal() is not other[-1:].isdecimal()
 
 
 def _is_read_elsewhere(scene: Scene, path: Path, reader: str) -> bool:
@@ -253,16 +305,29 @@ def _keys(data: Any) -> set[str]:
     return set(data) if isinstance(data, Mapping) else set()
 
 
-def _elsewhere(data: Any, name: str, path: Path = ()) -> Path | None:
-    """Where a field of this name lies deeper in the item."""
+def _elsewhere(data: Any, path: Path) -> Path | None:
+    """Where a field of this name lies deeper in the item, first of all where only a wrapper is around it."""
+    found = list(islice(_deeper_ones(data, path[-1]), _MOST_FOUND))
+    return next((one for one in found if _unwrapped(one) == _unwrapped(path)), next(iter(found), None))
+
+
+def _unwrapped(path: Path) -> Path:
+    return (*(one for one in path[:-1] if one not in _WRAPPERS and not one.isdecimal()), path[-1])
+
+
+def _deeper(data: Any, name: str) -> Path | None:
+    return next(_deeper_ones(data, name), None)
+
+
+def _deeper_ones(data: Any, name: str, path: Path = ()) -> Iterator[Path]:
+    """All fields of this name that lie deeper in the item."""
     if not isinstance(data, Mapping) or len(path) >= _DEEPEST_KEY:
-        return None
+        return
     for key, value in list(data.items())[:200]:
         if key == name and path:
-            return (*path, key)
-        if (found := _elsewhere(value, name, (*path, str(key)))) is not None:
-            return found
-    return None
+            yield (*path, key)
+        else:
+            yield from _deeper_ones(value, name, (*path, str(key)))
 
 
 def _is_of_another(data: Any, path: Path, found: Path) -> bool:

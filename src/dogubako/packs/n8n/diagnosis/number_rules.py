@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.assignments import assigned
-from dogubako.packs.n8n.diagnosis.references import references_in, texts
+from dogubako.packs.n8n.diagnosis.references import only_reference, references_in, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.shown import shown_value
 from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, is_number_text, is_numeric, trace_value
@@ -18,7 +18,7 @@ _LONGEST_SHOWN: Final = 80
 _ADDS = re.compile(r"=\s*+\{\{[^{}+]{1,200}+(?:\+[^{}+]{1,200}+){1,9}+\}\}\s*+")
 _PARSES = re.compile(r"parse(?:Float|Int)\b|\.toNumber\(|\.toFloat\(|\.toInt\(")
 # What parseFloat reads of a text, and the digits that it leaves.
-_PARTLY = re.compile(r"\s*+([+-]?\d++(?:\.\d++)?)[.,' \u00a0\u202f]\d")
+_PARTLY = re.compile(r"\s*+([+-]?\d++(?:\.\d++)?+)[.,' \u00a0\u202f]\d")
 _BRACES = re.compile(r"\{\{([^{}]{1,300}+)\}\}")
 _CALCULATES = re.compile(r"[\w$)\]]\s*[*/%-]\s*[\w$(]")
 
@@ -33,10 +33,14 @@ def joined_texts(scene: Scene, place: Place, path: tuple[str, ...]) -> Cause | N
     source = next(iter(scene.parents(place)), None)
     found = [scene.value(at, one.names) for one in read for at in scene.places_read(one, source, run)[:1]]
     texts = [one for one in found if isinstance(one, str) and is_numeric(one)]
-    if len(found) < 2 or len(texts) != len(found) or "".join(texts) != str(value):
+    numbers = [one for one in found if isinstance(one, (int, float)) and not isinstance(one, bool)]
+    if len(found) < 2 or not texts or len(texts) + len(numbers) != len(found) or len(read) != len(found):
         return None
-    shown = " and ".join(f"{one.written} {text!r}" for one, text in zip(read, texts, strict=True))
-    problem = f"{path[0]} is {value}, because {shown} are texts: + joins them and does not add"
+    if "".join(map(str, found)) != str(value):
+        return None
+    shown = [f"{one.written} {text!r}" for one, text in zip(read, found, strict=True) if isinstance(text, str)]
+    are = "are texts" if len(shown) > 1 else "is a text"
+    problem = f"{path[0]} is {value}, because {' and '.join(shown)} {are}: + joins and does not add"
     return Cause(node=place.node, problem=problem, place=place, walk=(place,), path=path, own=True)
 
 
@@ -113,12 +117,32 @@ def _calculations(scene: Scene, at: RunPlace) -> Iterator[str]:
     for written in texts(scene.settings.get(at.node, {})):
         if written.startswith("=") and len(written) <= _LONGEST_WRITTEN and _BRACES.sub("", written[1:]).strip():
             for body in _BRACES.findall(written):
-                if _CALCULATES.search(body) and not CHOOSES_NULL.search(body) and not re.search(r"['\"`(]", body):
+                if _CALCULATES.search(body) and not CHOOSES_NULL.search(body) and not re.search(r"['\"`(\[?]", body):
                     yield body
+
+
+def zero_lost(scene: Scene) -> Cause | None:
+    """A Set node that makes a number of a text whose leading zeros mean something: a postcode, a phone number."""
+    for at in scene.first_runs:
+        for name, written in assigned(scene, at.node).items():
+            read = only_reference(written)
+            for place in list(scene.outputs(at))[:_MOST_ITEMS] if read is not None and read.node is None else ():
+                source, value = next(iter(scene.parents(place)), None), scene.value(place, (name,))
+                held = scene.value(source, read.names) if read is not None and source is not None else None
+                if isinstance(held, str) and _is_cut_zero(held, value):
+                    problem = f"{name} is {value}, made from {shown_value(held)}: its leading 0 is lost"
+                    return Cause(node=at.node, problem=problem, place=place, walk=(place,), certain=False)
+    return None
+
+
+def _is_cut_zero(text: str, value: Any) -> bool:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return whole and len(text) > 1 and text.startswith("0") and text.isdecimal() and int(text) == value != 0
 
 
 NUMBER_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
     cut_number,
     sorted_as_texts,
     no_number_in_text,
+    zero_lost,
 )

@@ -11,19 +11,24 @@ from dogubako.packs.n8n.diagnosis.absence import is_plain
 from dogubako.packs.n8n.diagnosis.complaints import answers, rows, sends_item
 from dogubako.packs.n8n.diagnosis.declarations import Step
 from dogubako.packs.n8n.diagnosis.failures import Failure
+from dogubako.packs.n8n.diagnosis.flow_rules import FORKS, way_of
 from dogubako.packs.n8n.diagnosis.lineage import DEEPEST, Path, lineage, plain_paths
-from dogubako.packs.n8n.diagnosis.references import ELEMENT, Reference, references, references_in
-from dogubako.packs.n8n.diagnosis.scene import Scene
+from dogubako.packs.n8n.diagnosis.references import ELEMENT, Reference, references, references_in, texts
+from dogubako.packs.n8n.diagnosis.scene import Scene, conditions_of
 from dogubako.packs.n8n.diagnosis.shown import shown_path, shown_value
+from dogubako.packs.n8n.diagnosis.trace import value_walk
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
+from dogubako.packs.n8n.javascript_names import of_names
+from dogubako.packs.n8n.models import Run
 
 _MOST_ITEMS: Final = 200
 _MOST_VALUES: Final = 4
 _MOST_READ: Final = 4
 _MOST_SETTINGS: Final = 2
+_MOST_COMPARED: Final = 3
 _PLAIN_NAME = re.compile(r"[^\[\](){}'\"`]++")
-_ELEMENT_PATH = re.compile(r"(?<![\w$.])[^\W\d][\w$]{0,60}+(?:\[\d{1,4}+\]|\.\d{1,4}+)(?:\.[\w$]{1,60}+)++")
+_ELEMENT_PATH = of_names(r"(?<![\w$.])[^\W\d][\w$]{0,60}+(?:\[\d{1,4}+\]|\.\d{1,4}+)(?:\.[\w$]{1,60}+)++")
 _ASKS: Final = ("url", "queryParameters", "jsonQuery", "bodyParameters", "jsonBody", "body")
 _MOST_BESIDE: Final = 3
 _LONGEST_PAGING: Final = 240
@@ -47,7 +52,9 @@ def readings(failure: Failure, at: Place | None = None) -> list[str]:
         names = reference.names[:-1] if reference.called or reference.names[-1:] == ("length",) else reference.names
         if names and reference.node is None:
             names = next((one for one in elements if one[: len(names)] == names), names)
-        if not places or not names or ELEMENT in names or (len(places) > 1 and reference in secret):
+        # A head such as `for (const { json } of …)` is no path.
+        written = any("\n" in one or "{" in one for one in names)
+        if not places or not names or written or ELEMENT in names or (len(places) > 1 and reference in secret):
             continue
         field = replace(reference, called=False, path=tuple(map(Step, names)))
         if not is_plain(field) and any(is_absent(failure.scene.value(one, names)) for one in places):
@@ -62,8 +69,15 @@ def readings(failure: Failure, at: Place | None = None) -> list[str]:
         )
     if not told and failure.is_code and len(failure.places) == 1:
         place = failure.places[0]
-        return [f"its {failure.scene.item_told(place)}"]
+        return [f"its {failure.scene.item_told(place)}", *_nulls(failure.scene, place)]
     return [*list(told.values())[:_MOST_READ], *islice(_settings_named(failure), _MOST_SETTINGS)]
+
+
+def _nulls(scene: Scene, place: Place) -> Iterator[str]:
+    """The fields of an item that are null, which code seldom takes."""
+    for path in islice(plain_paths(scene.json(place)), _MOST_PATHS):
+        if scene.value(place, path) is None:
+            yield f"its item has null in {shown_path(path)}, {lineage(scene, place, path)}"
 
 
 def asked_with(scene: Scene, place: Place) -> list[str]:
@@ -82,12 +96,100 @@ def asked_with(scene: Scene, place: Place) -> list[str]:
     return told[:_MOST_SETTINGS]
 
 
+def sent_by(scene: Scene, place: Place, way: str = "here") -> str | None:
+    """That this item was sent on by a branch, and what the conditions of the branch read in it."""
+    run, conditions = scene.run_of(place), conditions_of(scene.settings.get(place.node, {}))
+    parents = scene.parents(place)
+    # An empty item that stands for nothing names all that were given: none of them went this way.
+    if run is None or scene.kind(place.node) not in FORKS or not conditions or len(parents) > 1:
+        return None
+    before = next(iter(parents), None)
+    # A method, or a step into a list, is no field that could be missing.
+    read = {
+        one.names: one for each in conditions for text in texts(each) for one in references_in(text) if is_plain(one)
+    }
+    found = [(one, where) for one in read.values() for where in scene.places_read(one, before, run)[:1]]
+    values = [f"{one.written} is {_shown(scene.value(where, one.names))}" for one, where in found[:_MOST_COMPARED]]
+    values += _lengths(scene, conditions, before, run)
+    told = f": {', '.join(values)}" if values else ""
+    return f"'{place.node}' sent the item {way} by {way_of(scene, place.node, place.output)}{told}"
+
+
+def _lengths(scene: Scene, conditions: list[Any], before: Place | None, run: Run) -> Iterator[str]:
+    """How many elements the lists have whose length a condition reads."""
+    for one in [one for each in conditions for text in texts(each) for one in references_in(text)][:_MOST_COMPARED]:
+        for where in scene.places_read(one, before, run)[:1] if one.names[-1:] == ("length",) else ():
+            if isinstance(held := scene.value(where, one.names[:-1]), (list, str)):
+                maker = value_walk(scene, where, one.names[:-1])[-1].node
+                yield f"{'.'.join(one.names)} is {len(held)}, from '{maker}'"
+
+
+def branch_taken(failure: Failure, problem: str) -> list[str]:
+    """The last branch on the way of the failing item, if the problem does not tell it already."""
+    known = len(failure.places) == 1 or failure.item_index is not None
+    for place in failure.scene.walk(failure.places[0]) if known and failure.places else ():
+        if (told := sent_by(failure.scene, place, "this way")) is not None:
+            return [told] if f"'{place.node}' sent the item" not in problem else []
+    return []
+
+
+def beside(failure: Failure) -> list[str]:
+    """What the failing item has in common with one before it, and what it lacks that all others have."""
+    return [*_sent_before(failure), *_unlike_others(failure)]
+
+
+def _sent_before(failure: Failure) -> list[str]:
+    """The item before that has the same value in a field, where a service says that it knows this value already."""
+    own = failure.scene.json(failure.places[0]) if len(failure.places) == 1 else None
+    if failure.http_code != "409" or not failure.item_index or not isinstance(own, dict):
+        return []
+    said = " ".join(text[:_LONGEST_ANSWER] for text in islice(answers(failure), _MOST_ANSWERS))
+    words = set(of_names(r"[\w.@-]+").findall(said))
+    for number, place in enumerate(failure.scene.input_places(failure.run)[: failure.item_index][:_MOST_ITEMS]):
+        other = failure.scene.json(place)
+        for key, value in own.items():
+            if (
+                isinstance(value, (str, int))
+                and str(value) in words
+                and isinstance(other, dict)
+                and other.get(key) == value
+            ):
+                return [f"item {number} before it has the same {key}: {shown_value(value)}"]
+    return []
+
+
+def _unlike_others(failure: Failure) -> list[str]:
+    """The fields that all other items have with a value, and the failing one has not."""
+    places = failure.scene.input_places(failure.run)
+    if failure.item_index is None or len(failure.places) != 1 or not 1 < len(places) <= _MOST_ITEMS:
+        return []
+    others = [failure.scene.json(one) for one in places if one != failure.places[0]]
+    first, own = others[0], failure.scene.json(failure.places[0])
+    held = [key for key in first if all(_has(one, key) for one in others)] if isinstance(first, dict) else []
+    lacking = [str(key) for key in held if not _has(own, key)][:_MOST_COMPARED]
+    has = "the other item has" if len(others) == 1 else f"the other {len(others)} items have"
+    them = "one" if len(lacking) == 1 else "them"
+    return [f"item {failure.item_index} has no value in {', '.join(lacking)}; {has} {them}"] if lacking else []
+
+
+def _has(data: Any, key: str) -> bool:
+    return isinstance(data, dict) and data.get(key) not in (None, "")
+
+
+def _shown(value: Any) -> str:
+    return "missing" if is_absent(value) else shown_value(value)
+
+
 def _settings_named(failure: Failure) -> Iterator[str]:
     """Settings that the message names, and those of nodes before that have a number which a service complains about."""
     options = failure.settings.get("options")
     paging = options.get("pagination") if isinstance(options, dict) else None
     if paging:
         yield f"its paging is set so: {shortened(json.dumps(_filled_in(paging), ensure_ascii=False), _LONGEST_PAGING)}"
+    request = failure.context.get("request")
+    address = request.get("uri") if isinstance(request, dict) and "Invalid URL" in failure.message else None
+    if isinstance(address, str):
+        yield f"its address comes to {shortened(address, _LONGEST_WRITTEN)}"
     said = f"{failure.message} {failure.raw.get('description') or ''}"[:_LONGEST_ANSWER]
     quoted = _quoted_in(failure)
     for path, value, holder in _settings(failure.settings):
@@ -95,7 +197,7 @@ def _settings_named(failure: Failure) -> Iterator[str]:
             beside = [f"{key} is {one}" for key, one in holder.items() if _is_short(one) and one != value]
             with_it = f", beside {', '.join(beside[:_MOST_BESIDE])}" if beside and len(path) > 1 else ""
             yield f"its parameter {path[-1]} is {shortened(value.removeprefix('='), _LONGEST_WRITTEN)}{with_it}"
-    numbers = set(re.findall(r"(?<![\w.])\d{2,6}(?![\w.])", said)) if failure.http_code in _ABOUT_DATA else set()
+    numbers = set(of_names(r"(?<![\w.])\d{2,6}(?![\w.])").findall(said)) if failure.http_code in _ABOUT_DATA else set()
     for name in failure.scene.leading_from(failure.node) if numbers else ():
         for path, value, _ in _settings(failure.scene.settings.get(name, {})):
             if isinstance(value, int) and not isinstance(value, bool) and str(value) in numbers:
@@ -144,7 +246,7 @@ def _sent_whole(failure: Failure) -> Iterator[Reference]:
     """The fields of an item that is sent as it is, as far as the message of the service names them."""
     for place in failure.places[:1] if sends_item(failure) else ():
         heard = [text[:_LONGEST_ANSWER] for text in islice(answers(failure), _MOST_ANSWERS)]
-        said = {word for text in heard for word in re.findall(r"[\w$]+", text)}
+        said = {word for text in heard for word in of_names(r"[\w$]+").findall(text)}
         for path in islice(plain_paths(failure.scene.json(place)), _MOST_PATHS):
             value = failure.scene.value(place, path)
             quoted = isinstance(value, str) and len(value) > 1 and any(f"'{value}'" in text for text in heard)
@@ -182,5 +284,5 @@ def _in_all(scene: Scene, reference: Reference, places: list[Place], names: Path
     shown = list(dict.fromkeys("not there" if is_absent(one) else shown_value(one) for one in held))
     more = " and more" if len(shown) > _MOST_VALUES or len(places) > _MOST_ITEMS else ""
     first = next((place for place, one in zip(places, held, strict=False) if not is_absent(one)), None)
-    made = f", {lineage(scene, first, names)}" if first is not None else ""
+    made = f", {lineage(scene, first, names, of_several=len(shown) > 1)}" if first is not None else ""
     return f"{field} is {' or '.join(shown[:_MOST_VALUES])}{more} in its {len(places)} items{made}"

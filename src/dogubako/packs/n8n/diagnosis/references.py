@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from dogubako.packs.n8n.diagnosis.declarations import NAME, Step, bound_names, declarations
+from dogubako.packs.n8n.diagnosis.declarations import Step, bound_names, declarations
+from dogubako.packs.n8n.javascript_names import NAME, of_names
 
 # Code may be long, and hostile: the patterns do not backtrack, and only so much of it is read.
 LONGEST_CODE: Final = 100_000
@@ -15,7 +16,7 @@ _MOST_REFERENCES: Final = 1_000
 _LONGEST_CHAIN: Final = 30
 
 _QUOTED: Final = r"""(?:'(?:[^'\\\n]++|\\.)*+'|"(?:[^"\\\n]++|\\.)*+"|`(?:[^`\\$]++|\\.)*+`)"""
-_ROOT = re.compile(
+_ROOT = of_names(
     rf"(?<![\w$.])(?:(?P<json>\$json)|(?P<input>\$input)|\$\(\s*+(?P<node>{_QUOTED})\s*+\)"
     rf"|\$node\s*+\[\s*+(?P<old>{_QUOTED})\s*+\]|\$node\.(?P<plain>{NAME})|\$items\(\s*+(?P<items>{_QUOTED})[^()]*+\)"
     rf"|(?P<name>{NAME}))"
@@ -24,7 +25,7 @@ _STEP = re.compile(
     rf"\s*+(?:(?P<maybe>\?)?\.\s*+(?P<name>{NAME})|(?P<maybe2>\?\.)?\[\s*+(?:(?P<quoted>{_QUOTED})|(?P<index>\d++)|(?P<any>[^\[\]'\"`\n]++))\s*+\]"
     r"|(?P<call>\((?P<args>[^()]*+)\)))"
 )
-_FOR_OF = re.compile(
+_FOR_OF = of_names(
     rf"(?<![\w$.])for\s*+(?:await\s*+)?\(\s*+(?:const|let|var)\s++(?P<target>{NAME}|\{{[^;=]{{0,400}}?\}}|\[[^;=\]]{{0,400}}+\])\s++of\s++(?P<start>)"
 )
 _CALLBACK = re.compile(

@@ -1,21 +1,23 @@
 """Rules for code and expressions that went well: run again, they show what they could not calculate with, or tested."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from dogubako.packs.n8n.diagnosis.dates import looks_like_date
+from dogubako.packs.n8n.diagnosis.dates import looks_like_date, ordered_otherwise
 from dogubako.packs.n8n.diagnosis.declarations import Step
 from dogubako.packs.n8n.diagnosis.javascript import LONGEST_CODE_FOLLOWED
 from dogubako.packs.n8n.diagnosis.javascript_values import is_nan
 from dogubako.packs.n8n.diagnosis.references import Reference, texts
 from dogubako.packs.n8n.diagnosis.replay.expressions import bodies
 from dogubako.packs.n8n.diagnosis.replay.interpreter import Interpreter
-from dogubako.packs.n8n.diagnosis.replay.items import returned_items
+from dogubako.packs.n8n.diagnosis.replay.items import returned_item, returned_items
 from dogubako.packs.n8n.diagnosis.replay.names import NOT_REPLAYED, N8nNames, runs_for_each
 from dogubako.packs.n8n.diagnosis.replay.statements import parse_script
 from dogubako.packs.n8n.diagnosis.replay.values import FILES, Obj, Thrown, Val
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
+from dogubako.packs.n8n.diagnosis.shown import shown_path, shown_value
+from dogubako.packs.n8n.diagnosis.sieves import alike, sifted_told
 from dogubako.packs.n8n.diagnosis.trace import is_numeric, trace_missing, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
@@ -54,7 +56,7 @@ def _no_date(scene: Scene, at: RunPlace, name: str, value: Val) -> Cause | None:
     given = value.value.fields.get("·given") if isinstance(value.value, Obj) and value.value.kind == "date" else None
     if given is None or given.at is None or not isinstance(given.value, str) or looks_like_date(given.value):
         return None
-    told = f"which is no date that can be parsed, so {name} is null in '{at.node}'"
+    told = f"which is not read as a date as it is written, so {name} is null in '{at.node}'"
     return trace_value(scene, *given.at, told).in_doubt()
 
 
@@ -64,16 +66,25 @@ def _guilty(scene: Scene, at: RunPlace, name: str, value: Val) -> Cause | None:
         for place, path in value.spots
         if path and path[0] != FILES and not is_numeric(scene.value(place, path))
     ]
-    if len({path for _, path in bad}) != 1:
+    told = f"so {name} is no number in '{at.node}', and n8n makes null of it"
+    if value.unfound and bad:
+        # The fields are not calculated with: they are what is searched, or what is searched for.
+        told_of = {shown_path(path): shown_value(scene.value(where, path)) for where, path in bad}
+        read = " and ".join(f"{path}, which is {held}" for path, held in told_of.items())
+        problem = f"what its code gets from {read}, is undefined, {told}"
+        return Cause(node=at.node, problem=problem, place=bad[0][0], walk=(bad[0][0],), certain=False)
+    if len({tuple(one for one in path if not one.isdecimal()) for _, path in bad}) != 1:
         return None
     place, path = bad[0]
-    told = f"so {name} is no number in '{at.node}', and n8n makes null of it"
     if is_absent(scene.value(place, path)):
         reference = Reference(node=None, pick="item", path=tuple(Step(one) for one in path))
         cause = trace_missing(scene, at.node, reference, place, path)
         cause = cause.with_problem(f"{cause.problem}, {told}")
         return cause if cause.misread or cause.lost else cause.in_doubt()
-    return trace_value(scene, place, path, f"with which cannot be calculated, {told}").in_doubt()
+    maker = trace_value(scene, place, path, "").node
+    shown = f"{shown_path(path)}, which is {shown_value(scene.value(place, path))}, from '{maker}'"
+    problem = f"it cannot calculate with {shown}, {told}"
+    return Cause(node=at.node, problem=problem, place=place, walk=(place,), certain=False)
 
 
 def text_is_true(scene: Scene) -> Cause | None:
@@ -82,7 +93,7 @@ def text_is_true(scene: Scene) -> Cause | None:
         given = [item for one in scene.inputs(at.run) for item in one.items[:_MOST_ITEMS]]
         if not any(_SAYS_NO.search(bytes(item)) for item in given):
             continue
-        for value in _tested_for_truth(scene, at):
+        for value in _replayed(scene, at).asked:
             if value.at is not None and isinstance(value.value, str) and _SAYS_NO.fullmatch(_quoted(value.value)):
                 place, path = value.at
                 told = f"it tests {'.'.join(path)}, which is the text {value.value!r}: a text counts as true"
@@ -94,8 +105,88 @@ def _quoted(text: str) -> bytes:
     return f'"{text.strip()}"'.encode()
 
 
-def _tested_for_truth(scene: Scene, at: RunPlace) -> list[Val]:
-    """The fields that were tested by themselves, without a comparison, in the order of the replay."""
+def joined_by_code(scene: Scene) -> Cause | None:
+    """A field of code that `+` joined of a number and of texts that are numbers."""
+    for at in [one for one in scene.first_runs if scene.kind(one.node) == "code"][:_MOST_NODES]:
+        made = returned_items(scene, at) if scene.inputs(at.run) else []
+        for place in list(scene.outputs(at))[:_MOST_ITEMS]:
+            fields = made[place.item].fields if place.output == 0 and place.item < len(made) else {}
+            for name, value in fields.items():
+                held = scene.value(place, (name,))
+                if value.joined and isinstance(held, str) and held == value.value:
+                    texts_read = [one for one in value.made if isinstance(scene.value(*one), str)]
+                    of = "".join(
+                        f", from {shown_path(one[1])}, {shown_value(scene.value(*one))}" for one in texts_read[:1]
+                    )
+                    problem = f"{name} is {shown_value(held)}: + joins texts and does not add them{of}"
+                    return Cause(node=at.node, problem=problem, place=place, walk=(place,), certain=False)
+    return None
+
+
+def compared_as_texts(scene: Scene) -> Cause | None:
+    """Numbers or dates that code or an expression puts in an order as texts, which is another one."""
+    for at in scene.first_runs[:_MOST_RUNS]:
+        written = [text for text in texts(scene.settings.get(at.node, {})) if "<" in text or ">" in text]
+        for one, other in _replayed(scene, at).compared if written else ():
+            first, second = str(one.value), str(other.value)
+            numbers = (
+                is_numeric(first) and is_numeric(second) and (float(first) < float(second)) is not (first < second)
+            )
+            if (one.at or other.at) and first != second and (numbers or ordered_otherwise(first, second)):
+                kind = "numbers" if numbers else "dates"
+                problem = f"it compares {shown_value(first)} and {shown_value(second)} as texts, not as {kind}"
+                place = (one.at or other.at or (None, ()))[0]
+                return Cause(node=at.node, problem=problem, place=place, certain=False)
+    return None
+
+
+def sifted_all(scene: Scene) -> Cause | None:
+    """A filter in code that kept none of its elements, though one is what it looks for but for its form."""
+    for at in [one for one in scene.first_runs if scene.kind(one.node) == "code"][:_MOST_NODES]:
+        if ".filter(" not in str(scene.settings.get(at.node, {}).get("jsCode")):
+            continue
+        for sifted in _replayed(scene, at).sifted:
+            if alike(scene, sifted):
+                place = sifted.tests[0][0][0]
+                told = sifted_told(scene, at.node, sifted)
+                return Cause(node=at.node, problem=told, place=place, walk=(place,), certain=False)
+    return None
+
+
+def error_caught(scene: Scene) -> Cause | None:
+    """Code that caught an error of the language about a field which is not there, and went on with something else."""
+    for at in [one for one in scene.first_runs if scene.kind(one.node) == "code"][:_MOST_NODES]:
+        if "catch" not in str(scene.settings.get(at.node, {}).get("jsCode")):
+            continue
+        first = next(iter(scene.outputs(at)), None)
+        # The replay has to make what n8n recorded.
+        caught = _replayed(scene, at).caught if first is not None and returned_item(scene, first) else []
+        if (unread := _unread_json(scene, at, caught)) is not None:
+            return unread
+        for thrown in caught:
+            spot = thrown.culprit.at if thrown.culprit is not None else None
+            if spot is not None and spot[1] and spot[1][0] != FILES and is_absent(scene.value(*spot)):
+                told = f"its code catches an error (line {thrown.line}): {shown_path(spot[1])} is not there"
+                problem = f"{told}; the {scene.item_told(spot[0])}"
+                return Cause(node=at.node, problem=problem, place=spot[0], walk=(spot[0],), certain=False)
+    return None
+
+
+def _unread_json(scene: Scene, at: RunPlace, caught: Sequence[Thrown]) -> Cause | None:
+    """Code that caught the error of JSON.parse for each of its items. For some of them, that may be intended."""
+    found = [one.culprit.at for one in caught if one.kind == "json" and one.culprit is not None and one.culprit.at]
+    spots = [one for one in found if isinstance(scene.value(*one), str)]
+    if not spots or len({place for place, _ in spots}) < scene.execution.items_given_to(at.run):
+        return None
+    (place, path), line = spots[0], next(one.line for one in caught if one.kind == "json")
+    maker = trace_value(scene, place, path, "").node
+    shown = f"{shown_path(path)} is {shown_value(scene.value(place, path))}, from '{maker}', which is not valid JSON"
+    problem = f"its code catches an error for each of its items (line {line}): {shown}"
+    return Cause(node=at.node, problem=problem, place=place, walk=(place,), certain=False)
+
+
+def _replayed(scene: Scene, at: RunPlace) -> Interpreter:
+    """The interpreter after it ran the code or the expressions of a node: it knows what was tested and compared."""
     interpreter, settings = Interpreter(lambda _: None), scene.settings.get(at.node, {})
     code = settings.get("jsCode") if scene.kind(at.node) == "code" else None
     scripts = (
@@ -111,4 +202,4 @@ def _tested_for_truth(scene: Scene, at: RunPlace) -> list[Val]:
             except (*NOT_REPLAYED, Thrown):
                 # What was tested before is known all the same.
                 continue
-    return interpreter.asked
+    return interpreter

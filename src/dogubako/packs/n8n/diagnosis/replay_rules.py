@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from dogubako.packs.n8n.diagnosis.absence import is_plain
 from dogubako.packs.n8n.diagnosis.code_rules import blamed_for, traced_to
 from dogubako.packs.n8n.diagnosis.counts import too_few
 from dogubako.packs.n8n.diagnosis.evaluation import Read
@@ -12,23 +13,28 @@ from dogubako.packs.n8n.diagnosis.failures import OF_NOTHING, Failure
 from dogubako.packs.n8n.diagnosis.file_rules import file_misread
 from dogubako.packs.n8n.diagnosis.format_rules import JSON_FAILED, parsed_already
 from dogubako.packs.n8n.diagnosis.javascript import LONGEST_CODE_FOLLOWED
+from dogubako.packs.n8n.diagnosis.join_keys import small_difference
+from dogubako.packs.n8n.diagnosis.lineage import lineage
 from dogubako.packs.n8n.diagnosis.methods import METHODS, without_method
+from dogubako.packs.n8n.diagnosis.references import Reference
 from dogubako.packs.n8n.diagnosis.replay.interpreter import Interpreter
 from dogubako.packs.n8n.diagnosis.replay.names import NOT_REPLAYED, N8nNames, runs_for_each
 from dogubako.packs.n8n.diagnosis.replay.statements import parse_script
-from dogubako.packs.n8n.diagnosis.replay.values import FILES, Spot, Thrown, Val
+from dogubako.packs.n8n.diagnosis.replay.values import FILES, Arr, Spot, Thrown, Val
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace
 from dogubako.packs.n8n.diagnosis.searches import found_nothing
 from dogubako.packs.n8n.diagnosis.shown import shown_value, type_name
+from dogubako.packs.n8n.diagnosis.sieves import emptied_in, sifted_told
 from dogubako.packs.n8n.diagnosis.trace import trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
+from dogubako.packs.n8n.javascript_names import of_names
 
 # The message of each kind of error. A group, where there is one, names the property.
 _MESSAGES: Final[Mapping[str, re.Pattern[str]]] = {
     "nothing": OF_NOTHING,
     "destructure": re.compile(r"Cannot destructure property '([^'\n]{1,200})'|Cannot read properties"),
-    "function": re.compile(r"(?:\.|^)([\w$]{1,100}) is not a function"),
+    "function": of_names(r"(?:\.|^)([\w$]{1,100}) is not a function"),
     "iterable": re.compile(r"iterable"),
     "object": re.compile(r"Cannot convert undefined or null to object"),
     "in": re.compile(r"Cannot use 'in' operator"),
@@ -39,17 +45,20 @@ _MESSAGES: Final[Mapping[str, re.Pattern[str]]] = {
     "count": re.compile(r"Invalid count value"),
 }
 # Code that asks something else than its items.
-_ASKS = re.compile(r"helpers\.\w|(?<![\w$.])(?:fetch|axios|require)\b|\$getWorkflowStaticData")
+_ASKS = of_names(r"helpers\.\w|(?<![\w$.])(?:fetch|axios|require)\b|\$getWorkflowStaticData")
 _MOST_LISTS: Final = 3
 _DESCRIBED: Final = {
     "iterable": "which is no list",
     "in": "in which no name can be looked for",
     "json": "which is not valid JSON",
-    "date": "which is no date that can be parsed",
+    "date": "which is not read as a date as it is written",
     "reduce": "an empty list",
     "length": "which is no length of a list",
     "count": "which is no number of times",
 }
+# What is said of a value that the code made itself.
+_REDUCES: Final = "calls reduce() without an initial value"
+_OF_OWN_VALUE: Final = {"reduce": f"{_REDUCES} on a list that is empty"}
 
 
 def failed_again(failure: Failure) -> Cause | None:
@@ -59,7 +68,23 @@ def failed_again(failure: Failure) -> Cause | None:
     thrown = _replayed(failure)
     if thrown is None or thrown.kind == "throw" or thrown.culprit is None or not _is_same(thrown, failure):
         return None
-    return _explained(failure, thrown, thrown.culprit)
+    if thrown.kind == "reduce" and isinstance(thrown.culprit.value, Arr):
+        return _reduced_nothing(failure, thrown, thrown.culprit)
+    reads = _reads(failure, thrown.culprit)
+    if thrown.kind == "date" and len(reads) == 1 and isinstance(reads[0].value, str):
+        # The date itself, or one that was calculated from it.
+        return _not_taken(failure, thrown, reads[0])
+    cause = _explained(failure, thrown, thrown.culprit)
+    return cause.with_problem(cause.problem + _keys_told(thrown.culprit)) if cause is not None else None
+
+
+def _keys_told(culprit: Val) -> str:
+    """What was looked for in a Map in vain, and which keys it has."""
+    wanted, keys = culprit.sought or (None, ())
+    if not keys or not isinstance(wanted, (str, int, float)):
+        return ""
+    nearest = small_difference(wanted, keys[0])
+    return f"; it looks for {shown_value(wanted)}, among keys such as {shown_value(keys[0])}{nearest}"
 
 
 def thrown_again(failure: Failure) -> Cause | None:
@@ -123,14 +148,14 @@ def _explained(failure: Failure, thrown: Thrown, culprit: Val) -> Cause | None:
     if not reads and culprit.beyond is None:
         if thrown.read_from and _ASKS.search(failure.code) is None:
             return None
-        return found_nothing(failure) or _made_by_code(failure, thrown)
+        return found_nothing(failure) or _with_gaps(failure, _made_by_code(failure, thrown))
     if thrown.read_from and len(reads) == 1:
         described = f"and {thrown.read_from} makes nothing of it in line {thrown.line}"
         cause = trace_value(failure.scene, reads[0].place, reads[0].path, described)
         return replace(cause, certain=False)
     if culprit.beyond is not None:
         node, number = culprit.beyond
-        return too_few(failure, node, f"reads the item with number {number}")
+        return too_few(failure, node, f"reads the item with index {number}, counted from 0")
     if culprit.at is not None:
         (read,) = reads
         if culprit.is_nothing:
@@ -141,16 +166,39 @@ def _explained(failure: Failure, thrown: Thrown, culprit: Val) -> Cause | None:
     (read,) = reads
     if read.value is None or is_absent(read.value):
         return traced_to(failure, read)
-    if (lacking := found_nothing(failure, only_tables=True)) is not None:
-        # The table may be too small as well as the value wrong.
+    # The table may be too small as well as the value wrong.
+    lacking = _unread_date(failure, thrown, culprit, read) or found_nothing(failure, only_tables=True)
+    if lacking is not None:
         return lacking
     if not _is_odd(failure, read):
-        return found_nothing(failure) or _looked_up(failure, thrown, read)
-    cause = trace_value(
-        failure.scene, read.place, read.path, f"in which line {thrown.line} does not find what it looks for"
-    )
+        return found_nothing(failure) or _looked_up(failure, thrown, culprit, read)
+    vain = f"which line {thrown.line} looks for in vain"
+    described = vain if culprit.sought else f"in which line {thrown.line} does not find what it looks for"
+    cause = trace_value(failure.scene, read.place, read.path, described)
     # The code may look for the wrong thing, or have to do without it.
     return replace(cause, certain=False)
+
+
+def _reduced_nothing(failure: Failure, thrown: Thrown, culprit: Val) -> Cause:
+    """A list that is empty because a filter kept nothing, here or in the node that made it."""
+    listed, scene = culprit.value, failure.scene
+    fails = f"its line {thrown.line} {_OF_OWN_VALUE['reduce']}"
+    if listed.sifted is not None:
+        place = listed.sifted.tests[0][0][0] if listed.sifted.tests else None
+        told = f"{fails}; {sifted_told(scene, failure.node, listed.sifted)}"
+        return Cause(node=failure.node, problem=told, place=place, walk=(place,) if place else ())
+    empty = [one for one in _reads(failure, culprit) if one.value == []]
+    if len(empty) != 1:
+        return _with_gaps(failure, Cause(node=failure.node, problem=fails))
+    (read,) = empty
+    cause = trace_value(scene, read.place, read.path, f"an empty list, and '{failure.node}' {_REDUCES}")
+    sifted = emptied_in(scene, cause.place, read.path) if cause.place is not None else None
+    if sifted is not None:
+        return cause.with_problem(f"{cause.problem}; {sifted_told(scene, cause.node, sifted)}")
+    if culprit.at is not None:
+        return cause
+    told = f"{fails}: {'.'.join(read.path)} is [], from '{cause.node}'"
+    return Cause(node=failure.node, problem=told, place=read.place, walk=(read.place,))
 
 
 def _outside_of_json(failure: Failure, culprit: Val) -> Cause | None:
@@ -183,11 +231,21 @@ def _not_taken(failure: Failure, thrown: Thrown, read: Read) -> Cause | None:
     return trace_value(failure.scene, read.place, read.path, _DESCRIBED.get(thrown.kind, "which is not taken"))
 
 
-def _looked_up(failure: Failure, thrown: Thrown, read: Read) -> Cause:
+def _unread_date(failure: Failure, thrown: Thrown, culprit: Val, read: Read) -> Cause | None:
+    """A text that is no date in the format which the code names. Either may be wrong."""
+    if not culprit.unread:
+        return None
+    described = f"which {culprit.unread} does not read, so that it gives null; line {thrown.line} uses that"
+    return replace(trace_value(failure.scene, read.place, read.path, described), certain=False)
+
+
+def _looked_up(failure: Failure, thrown: Thrown, culprit: Val, read: Read) -> Cause:
     """A search with a value that the item has: whether the value or the code is wrong is not known."""
-    shown = f"{'.'.join(read.path)} is {shown_value(read.value)}, from '{read.place.node}'"
+    maker = trace_value(failure.scene, read.place, read.path, "").node
+    shown = f"{'.'.join(read.path)} is {shown_value(read.value)}, from '{maker}'"
     what = f"reads {thrown.message} of" if thrown.message else "needs"
-    problem = f"its line {thrown.line} {what} something that it does not find: {shown}"
+    unmatched = f", in which {culprit.unmatched} finds nothing" if culprit.unmatched else ""
+    problem = f"its line {thrown.line} {what} something that it does not find: {shown}{unmatched}"
     return Cause(node=failure.node, problem=problem, place=read.place)
 
 
@@ -195,18 +253,35 @@ def _made_by_code(failure: Failure, thrown: Thrown) -> Cause:
     """A value that came from no item: the code made it, or asked for it."""
     what = f"of {thrown.read_from}, which came from no item and is nothing" if thrown.read_from else ""
     made = what or "of something that its own code makes or looks up, and that is not there"
-    reads = f"reads {thrown.message}" if thrown.kind in ("nothing", "destructure") else "fails because"
-    return Cause(node=failure.node, problem=f"its line {thrown.line} {reads} {made}")
+    if thrown.kind in ("nothing", "destructure"):
+        return Cause(node=failure.node, problem=f"its line {thrown.line} reads {thrown.message} {made}")
+    fails = _OF_OWN_VALUE.get(thrown.kind, f"fails because {what}" if what else "fails at a value that its code makes")
+    return Cause(node=failure.node, problem=f"its line {thrown.line} {fails}")
+
+
+def _with_gaps(failure: Failure, cause: Cause) -> Cause:
+    """The cause with a field that the code reads, on any line, and that no item has: the value may be made of it."""
+    gaps = [one for one in failure.references if one.names and is_plain(one) and _is_nowhere(failure, one)]
+    told = "".join(f"; it reads {one.written}, which is in none of its items" for one in gaps[:1])
+    place = failure.places[0] if told and failure.places else None
+    there = f"; the {failure.scene.item_told(place)}" if place is not None else ""
+    return replace(cause, problem=f"{cause.problem}{told}{there}", place=cause.place or place)
+
+
+def _is_nowhere(failure: Failure, reference: Reference) -> bool:
+    found = [value for _, value in failure.values(reference)]
+    return bool(found) and all(map(is_absent, found))
 
 
 def _by_key(failure: Failure, cause: Cause, culprit: Val) -> Cause:
     """The cause with the field that said which part to take: `limits[$json.level]`."""
     told = [
-        f"{'.'.join(path)} is {shown_value(failure.scene.value(place, path))}, from '{place.node}'"
+        f"{'.'.join(path)} is {shown_value(failure.scene.value(place, path))}, {lineage(failure.scene, place, path)}"
         for place, path in culprit.made
         if path
     ]
-    return cause.with_problem(f"{cause.problem}; {told[0]}") if told else cause
+    # The key may be wrong, and so may the table: the code has written neither of the two names.
+    return replace(cause, problem=f"{cause.problem}; {told[0]}", misread=False, own=False) if told else cause
 
 
 def _is_odd(failure: Failure, read: Read) -> bool:

@@ -1,37 +1,22 @@
 """`Diagnosis`: the small answer of `diagnose_execution`."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any, Final
 
 from dogubako.contract.output import Guidance, example_call
-from dogubako.packs.n8n.diagnosis.dropped_rules import (
-    DROPPED_RULES,
-    duplicates_dropped,
-    last_round_read,
-    runs_for_each_branch,
-)
 from dogubako.packs.n8n.diagnosis.explanations import cut, failure_words, is_handled, success_words
 from dogubako.packs.n8n.diagnosis.failure_rules import cause_of, error_behind
 from dogubako.packs.n8n.diagnosis.failures import Failure, failure_of, failure_of_item
 from dogubako.packs.n8n.diagnosis.families import given_back, given_values, handed_down, told_giver
-from dogubako.packs.n8n.diagnosis.flow_rules import (
-    FLOW_RULES,
-    ONE_LETTER,
-    ended_empty,
-    form_differs,
-    last_is_empty,
-)
-from dogubako.packs.n8n.diagnosis.format_rules import repaired_json
+from dogubako.packs.n8n.diagnosis.flow_rules import ended_empty
+from dogubako.packs.n8n.diagnosis.join_keys import pairs_vaguely
 from dogubako.packs.n8n.diagnosis.logins import without_logins
-from dogubako.packs.n8n.diagnosis.loss_rules import LOSS_RULES, fallback_taken, few_left, switched_off
-from dogubako.packs.n8n.diagnosis.number_rules import NUMBER_RULES
-from dogubako.packs.n8n.diagnosis.readings import asked_with, readings
+from dogubako.packs.n8n.diagnosis.noticing import known_first, noticed_before, noticed_in
+from dogubako.packs.n8n.diagnosis.readings import asked_with, beside, branch_taken, readings
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
-from dogubako.packs.n8n.diagnosis.text_rules import TEXT_RULES
 from dogubako.packs.n8n.diagnosis.trace import went_on
-from dogubako.packs.n8n.formatters.truncation import is_absent, small_json, smaller, tokens_of
+from dogubako.packs.n8n.formatters.truncation import small_json, smaller, tokens_of
 from dogubako.packs.n8n.models import Execution
 
 # Limits, so that the answer is small for any items and messages.
@@ -40,26 +25,6 @@ _PATH_END: Final = 8
 _MOST_OTHERS: Final = 2
 # That nothing is wrong cannot be known from the data.
 NO_FAULT_FOUND: Final = "No rule found a fault in the recorded data; wrong values that look plausible are not noticed."
-# What is only there to be looked at comes last.
-_LAST_RULES: Final = (
-    switched_off,
-    few_left,
-    duplicates_dropped,
-    last_round_read,
-    fallback_taken,
-    last_is_empty,
-    runs_for_each_branch,
-)
-_QUIET_RULES: Final = (
-    repaired_json,
-    *TEXT_RULES,
-    *FLOW_RULES,
-    *LOSS_RULES,
-    *NUMBER_RULES,
-    *DROPPED_RULES,
-    *_LAST_RULES,
-)
-_BEFORE_CHECKS: Final = (form_differs, *DROPPED_RULES, *LOSS_RULES, *NUMBER_RULES, *_LAST_RULES, *TEXT_RULES)
 
 
 class Diagnosis:
@@ -159,8 +124,8 @@ class Diagnosis:
         return without_logins(told, self._scene.family)
 
     def _is_claimed(self) -> bool:
-        """Whether something is known to be wrong. What is only unusual in a success is noticed, and no origin."""
-        if self._failure is not None and self._execution.status == "success" and is_handled(self._failure):
+        """Whether something is known to be wrong. In a success, where nothing has failed, all may be as intended."""
+        if self._execution.status == "success" and (self._failure is None or is_handled(self._failure)):
             return False
         return self._found is None or self._found[1].certain
 
@@ -179,7 +144,7 @@ class Diagnosis:
         name = cause.node if cause else self._failure.node if self._failure else None
         if name is not None and workflow_id is not None and execution.workflow.node(name) is not None:
             example = example_call("get_workflow_node", id=workflow_id, nodeName=name)
-            known = cause is not None and cause.certain
+            known = cause is not None and self._is_claimed() and not _came_from_outside(owner._scene, cause)
             told = "update_workflow can change it" if known else "it is not known that it has to change"
             return Guidance(message=f"See how this node is set up; {told}.", example=example)
         return Guidance(message="See what ran.", example=example_call("get_execution", id=str(execution.id)))
@@ -187,21 +152,11 @@ class Diagnosis:
     def _find(self, failure: Failure | None) -> Sequence[Cause]:
         if failure is not None and self._execution.status != "success":
             cause = cause_of(failure)
-            return _known_first(failure, cause, self._noticed_before(failure, cause)) if cause else []
+            return known_first(failure, cause, noticed_before(failure, cause)) if cause else []
         if self._execution.status != "success":
             return []
         passed_on = _passed_on(failure) if failure is not None else None
-        found = [cause for rule in _QUIET_RULES if (cause := rule(self._scene)) is not None]
-        # What is known to be wrong comes before what is only unusual.
-        return [*([passed_on] if passed_on else []), *sorted(found, key=lambda one: (not one.certain, not one.wrong))]
-
-    def _noticed_before(self, failure: Failure, cause: Cause) -> list[Cause]:
-        """What is odd in the nodes before, where it is not known what is to blame."""
-        if cause.certain:
-            return []
-        found = [one for rule in _BEFORE_CHECKS if (one := rule(self._scene)) is not None]
-        before = self._scene.leading_from(failure.node)
-        return [one for one in found if one.node in before and one.node != cause.node]
+        return [*([passed_on] if passed_on else []), *noticed_in(self._scene)]
 
     def _swallowed(self) -> Failure | None:
         """The first error that was passed on as data."""
@@ -254,22 +209,35 @@ class Diagnosis:
         facts["problem"] = cut(cause.problem)
         source = next(iter(cause.walk), None)
         if place is not None and self._scene.item(place):
-            facts |= {"itemIndex": place.item, "item": _glance(self._scene.json(place))}
-            source = next(iter(self._scene.parents(place)), None)
+            shown = _glance(self._scene.json(place))
+            own = {"item": shown} if place.node == cause.node else {"itemRead": shown, "itemFrom": place.node}
+            facts |= {"itemIndex": place.item, **own}
+            source = None if pairs_vaguely(self._scene, place) else next(iter(self._scene.parents(place)), None)
         if source is not None and source != place and self._scene.item(source):
             facts["madeFrom"] = {"nodeName": source.node, "item": _glance(self._scene.json(source))}
         return facts
 
     def _values(self) -> list[str]:
         """What the failing node read, where the cause does not tell everything about it."""
-        if self._failure is None or (self.cause is not None and self.cause.is_plain):
+        if self._failure is None:
+            return self._asked_in_vain()
+        if self.cause is not None and self.cause.is_plain:
             return []
         if self._child is not None:
             return self._given_values(self._child)
         at = self.cause.read[0] if self.cause is not None and self.cause.read else None
         told = readings(error_behind(self._failure, self.cause) or self._failure, at)
         place = self.cause.place if self.cause is not None else None
-        return [*told, *(asked_with(self._scene, place) if place is not None else ())]
+        asked = asked_with(self._scene, place) if place is not None else []
+        problem = self.cause.problem if self.cause is not None else ""
+        return [*told, *asked, *beside(self._failure), *branch_taken(self._failure, problem)]
+
+    def _asked_in_vain(self) -> list[str]:
+        """What a request was made from that brought nothing, where nothing failed."""
+        cause = self.cause
+        places = [cause.place, *cause.walk] if cause is not None and self._child is None else []
+        asking = (one for one in places if one is not None and self._scene.kind(one.node) == "httpRequest")
+        return next((told for one in asking if (told := asked_with(self._scene, one))), [])
 
     def _given_values(self, below: "Diagnosis") -> list[str]:
         """What a failing sub-workflow was given, at any depth."""
@@ -288,7 +256,7 @@ class Diagnosis:
         if start is None:
             earlier = self._scene.leading_from(self.cause.node)
             names = [name for name in names if name not in earlier or name == self._failure.node]
-        path = names[start:] if start is not None else [self.cause.node, *names]
+        path = self._scene.joined(names[start:] if start is not None else [self.cause.node, *names])
         middle = path[_PATH_END:-_PATH_END]
         return [*path[:_PATH_END], f"… [{len(middle)} more]", *path[-_PATH_END:]] if len(middle) > 1 else path
 
@@ -299,12 +267,13 @@ class Diagnosis:
             return self._child_words(self._child, called)
         if cause is not None and failure is not None:
             before = self._told_others() if self._execution.status != "success" else []
-            noticed = f" Before it was noticed: {'; '.join(before)}." if before else ""
-            return failure_words(failure, cause) + self._inside_words() + noticed
+            noticed = f" Also noticed: {'; '.join(before)}." if before else ""
+            told = failure_words(failure, cause, noticed=bool(before), values=self._values())
+            return told + self._inside_words() + noticed
         if cause is not None:
             return success_words(cause) + self._inside_words()
         if failure is not None:
-            return failure_words(failure, None)
+            return failure_words(failure, None, values=self._values())
         return self._state_words()
 
     def _child_words(self, child: "Diagnosis", called: bool) -> str:
@@ -321,7 +290,7 @@ class Diagnosis:
                 below = f"'{child._failure.node}' failed ({cut(child._failure.message)})"
                 filled = f"It fills the input of the {where} itself: {cut(cause.problem)}"
                 return f"'{cause.node}' failed because in its sub-workflow {below}. {filled}."
-            return f"{told} It was called with what '{cause.node}' gave out: {cut(cause.problem)}."
+            return f"{told} What it was called with comes from '{cause.node}': {cut(cause.problem)}."
         return f"The {where} shows something: {child._explanation()}"
 
     def _inside_words(self) -> str:
@@ -354,21 +323,10 @@ def _told_child(child: Diagnosis) -> dict[str, Any]:
     return {key: report[key] for key in kept if key in report}
 
 
-def _known_first(failure: Failure, cause: Cause, before: list[Cause]) -> list[Cause]:
-    """What is known to be wrong on the way of the failing item comes before a finding without proof."""
-    way = {one.node for place in failure.places[:1] for one in failure.scene.walk(place)}
-    # A service may complain about something else than the text that is broken.
-    sure = [
-        one
-        for one in before
-        if one.certain or ONE_LETTER in one.problem or (one.wrong and failure.http_code is not None)
-    ]
-    known = next((one for one in sure if one.node in way), None)
-    value = failure.scene.value(*cause.read) if cause.read is not None else None
-    # A value that is there, and that the failing node does not take, is nearer than anything before it.
-    if known is None or cause.certain or (cause.node != failure.node and not (value is None or is_absent(value))):
-        return [cause, *before]
-    return [replace(known, certain=False), cause, *(one for one in before if one is not known)]
+def _came_from_outside(scene: Scene, cause: Cause) -> bool:
+    """Whether it is about what a service or a caller gave: then the node may be as it should."""
+    given_out = cause.place is not None and cause.place.node == cause.node
+    return given_out and (scene.kind(cause.node) == "httpRequest" or not scene.leading_to(cause.node))
 
 
 def _sentence(added: str) -> str:

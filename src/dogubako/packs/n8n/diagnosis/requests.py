@@ -24,6 +24,7 @@ from dogubako.packs.n8n.diagnosis.references import Reference, references_in, te
 from dogubako.packs.n8n.diagnosis.scene import Cause
 from dogubako.packs.n8n.diagnosis.spelling import near_names
 from dogubako.packs.n8n.formatters.flow import Place
+from dogubako.packs.n8n.javascript_names import of_names
 
 _LOGIN: Final = ("401", "403")
 _LOGIN_NAMES = re.compile(r"auth|token|key|session|secret|cookie|signature", re.IGNORECASE)
@@ -32,7 +33,7 @@ _NO_LOGIN = re.compile(r"idempot|trace|request|correlation|refresh|csrf|xsrf|pag
 _WRITTEN: Final = ("jsonBody", "jsonQuery", "jsonHeaders", "body")
 _REFUSED: Final = ("400", "422")
 _COMPLAINT = re.compile(r"requir|missing|mandatory|blank|(?:not|n't) be (?:empty|null)|必須|fehlt", re.IGNORECASE)
-_REQUIRED = re.compile(
+_REQUIRED = of_names(
     r"([A-Za-z_$][\w$]{1,60})['\"`]?\s(?:field\s|parameter\s)?(?:is|are|was)\s(?:a\s)?(?:required|missing|mandatory)"
     r"|(?:[Mm]issing|[Rr]equired)\s(?:required\s)?(?:field|parameter|property|key|attribute):?\s['\"`]?([A-Za-z_$][\w$]{1,60})"
 )
@@ -163,7 +164,7 @@ def _dropped(failure: Failure, said: set[str]) -> Iterator[tuple[Reference, Plac
         sent = failure.scene.json(place)
         before = [one for parent in failure.scene.walk(place)[1:] for one in keys_of(failure.scene.json(parent))]
         for name in dict.fromkeys(before):
-            if name.casefold() in said and isinstance(sent, Mapping) and name not in sent:
+            if name.casefold() in said and isinstance(sent, Mapping) and name not in set(_all_keys(sent)):
                 yield Reference(node=None, pick="item", path=(Step(name),)), place
 
 

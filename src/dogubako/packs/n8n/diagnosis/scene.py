@@ -51,6 +51,8 @@ class Cause:
     """Whether no node of this workflow sets or loses the field: a workflow that calls it may."""
     wrong: bool = False
     """Whether the result is wrong for sure, although it is not known which node has to change."""
+    likely: bool = False
+    """Whether its rule has never spoken of an execution that was as it should be."""
     own: bool = False
     """Whether the node cannot work as it is, whatever the data are: a name that does not exist, broken syntax."""
 
@@ -276,6 +278,29 @@ class Scene:
                     waiting.append(source)
         return seen if itself else seen - {name}
 
+    def joined(self, names: list[str]) -> list[str]:
+        """These nodes, with those between them through which items went from one to the next."""
+        whole = names[:1]
+        for name in names[1:]:
+            whole += [*self._between(whole[-1], name), name]
+        return list(dict.fromkeys(whole))
+
+    def _between(self, start: str, end: str) -> list[str]:
+        """The nodes on the shortest way on which items went from one node to another."""
+        ways: dict[str, list[str]] = {end: []}
+        waiting = [end]
+        while waiting:
+            name = waiting.pop(0)
+            for source in dict.fromkeys(
+                one.node for run in self.execution.runs.get(name, []) for one in self.inputs(run)
+            ):
+                if source == start:
+                    return ways[name]
+                if source not in ways:
+                    ways[source] = [source, *ways[name]]
+                    waiting.append(source)
+        return []
+
     def left_out(self, name: str) -> list[str]:
         """Merges behind this node that ran without any item of it."""
         return [one for one in self.behind(name) if self.kind(one) == "merge" and self.execution.runs.get(one)]
@@ -290,6 +315,15 @@ class Scene:
                     seen[target] = None
                     waiting.append(target)
         return list(seen)
+
+    def are_parted(self, one: str, other: str) -> bool:
+        """Whether a node before both of them sends some items to the one, and the others to the other."""
+        for name in self.leading_from(one) & self.leading_from(other):
+            outputs = [set(self.reached(self.behind(name, number))) for number in range(len(self._targets[name]))]
+            ways = [{number for number, reached in enumerate(outputs) if node in reached} for node in (one, other)]
+            if ways[0] and ways[1] and not ways[0] & ways[1]:
+                return True
+        return False
 
     def never_ran(self, starts: list[str]) -> list[str]:
         """The nodes from these on that did not run."""
@@ -309,3 +343,14 @@ def conditions_of(settings: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     holders += [one.get("conditions") for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
     found = [one.get("conditions") for one in holders if isinstance(one, Mapping)]
     return [each for one in found if isinstance(one, list) for each in one if isinstance(each, Mapping)]
+
+
+def conditions_met(scene: Scene, at: RunPlace) -> list[Mapping[str, Any]]:
+    """The conditions that decided which way the items went: of a Switch that sent all one way, those of its rule."""
+    settings = scene.settings.get(at.node, {})
+    rules = settings.get("rules")
+    listed = rules.get("values") if isinstance(rules, Mapping) else None
+    taken = [number for number, items in enumerate(at.run.outputs) if items]
+    if isinstance(listed, list) and len(taken) == 1 and taken[0] < len(listed):
+        return conditions_of({"rules": {"values": [listed[taken[0]]]}})
+    return conditions_of(settings)

@@ -17,17 +17,18 @@ from dogubako.packs.n8n.diagnosis.shown import shown_value
 from dogubako.packs.n8n.diagnosis.spelling import near_names
 from dogubako.packs.n8n.diagnosis.trace import trace_value
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
+from dogubako.packs.n8n.javascript_names import of_names
 
 # Methods that give null or undefined when they find nothing.
 _SEARCHES: Final = frozenset({"match", "exec", "find", "findLast", "at", "get", "pop", "shift"})
 _STORES: Final = ("$getWorkflowStaticData", "$vars", "$env")
 _REDUCES: Final = ("reduce", "reduceRight")
-_KEY = re.compile(r"""\s*+(?:((?:[^\W\d]|[$_])[\w$]*+|\d++)|'([^'\\]*+)'|"([^"\\]*+)")\s*+(?::|$)""")
-_FROM_LIST = re.compile(r"(?<![\w$.])(?:const|let|var)\s++\[([^\[\]{}=]{1,200}+)\]\s*+=\s*+")
+_KEY = of_names(r"""\s*+(?:((?:[^\W\d]|[$_])[\w$]*+|\d++)|'([^'\\]*+)'|"([^"\\]*+)")\s*+(?::|$)""")
+_FROM_LIST = of_names(r"(?<![\w$.])(?:const|let|var)\s++\[([^\[\]{}=]{1,200}+)\]\s*+=\s*+")
 _PROMISE: Final = (
     r"(?:const|let|var)\s+{name}\s*=\s*((?:this\.)?helpers\.(?:httpRequest|request)\w*|fetch|axios(?:\.\w+)?)\s*\("
 )
-_ASYNC = re.compile(
+_ASYNC = of_names(
     r"(?<![\w$.])(?:async\s++function\s++([\w$]{1,100}+)|(?:const|let|var)\s++([\w$]{1,100}+)\s*+=\s*+async\b)"
 )
 _LONGEST_WRITTEN: Final = 120
@@ -73,11 +74,11 @@ def _part_of_list(code: str, name: str) -> str | None:
 
 def _not_awaited(code: str, text: str) -> str | None:
     """The call that gives a promise, if this reads a property of the promise itself."""
-    root = re.match(r"[\w$]++", text)
+    root = of_names(r"[\w$]++").match(text)
     call = re.search(_PROMISE.format(name=re.escape(root[0])), code) if root else None
     if call or root is None or "." not in text:
         return call[1] if call and "." in text else None
-    made = re.match(r"([\w$]{1,100}+)\s*+\(", declared_text(code, root[0]) or "")
+    made = of_names(r"([\w$]{1,100}+)\s*+\(").match(declared_text(code, root[0]) or "")
     return made[1] if made and made[1] in {one[1] or one[2] for one in _ASYNC.finditer(code)} else None
 
 
@@ -140,7 +141,7 @@ def _no_element(failure: Failure, place: int, shown: str, syntax: Syntax) -> Cau
             held = evaluate(base, names)
             if held.counted is not None and isinstance(held.value, tuple) and isinstance(wanted.value, int):
                 if wanted.value >= len(held.value):
-                    return too_few(failure, held.counted, f"reads the item with number {wanted.value}")
+                    return too_few(failure, held.counted, f"reads the item with index {wanted.value}, counted from 0")
                 continue
             if isinstance(held.value, list) and isinstance(wanted.value, int):
                 if wanted.value >= len(held.value):
@@ -162,7 +163,7 @@ def _no_element(failure: Failure, place: int, shown: str, syntax: Syntax) -> Cau
 def _literal_keys(code: str, name: str) -> list[str] | None:
     """The keys of an object that a name was declared as: `const rates = { low: 1, high: 2 }`."""
     plain_code = without_texts(code)
-    found = list(re.finditer(rf"(?<![\w$.])(?:const|let|var)\s++{re.escape(name)}\s*+=\s*+(?=\{{)", plain_code))
+    found = list(of_names(rf"(?<![\w$.])(?:const|let|var)\s++{re.escape(name)}\s*+=\s*+(?=\{{)").finditer(plain_code))
     start, end = (found[0].end(), closing_bracket(plain_code, found[0].end())) if len(found) == 1 else (0, None)
     changed = rf"(?<![\w$.]){re.escape(name)}\s*+(?:\[[^\]\n]*+\]|\.[\w$]++)?\s*+=(?![=>])"
     if end is None or re.search(changed, plain_code[end:]):

@@ -3,8 +3,10 @@
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
+from dogubako.packs.n8n.diagnosis.absence import is_plain
 from dogubako.packs.n8n.diagnosis.complaints import sent_as, told_by
 from dogubako.packs.n8n.diagnosis.contrast import is_contradicted
 from dogubako.packs.n8n.diagnosis.failures import Failure
@@ -15,12 +17,14 @@ from dogubako.packs.n8n.diagnosis.requests import refused_request
 from dogubako.packs.n8n.diagnosis.scene import Cause
 from dogubako.packs.n8n.diagnosis.shown import shown_value
 from dogubako.packs.n8n.diagnosis.trace import built_from_hole, trace_missing
-from dogubako.packs.n8n.formatters.truncation import shortened
+from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
 # ERR_… are mistakes of a program, but for this one.
 _NETWORK = re.compile(r"E(?!RR_)[A-Z_]+|ERR_INVALID_URL")
 _BEGINS_WITH_VALUE = re.compile(r"=\s*+\{\{")
 _BAD_REQUEST: Final = frozenset({"400", "404", "405", "410", "422", "ENOTFOUND", "ERR_INVALID_URL"})
+# What n8n itself advises is not said by the service.
+_ADVICE_OF_N8N: Final = "batching settings under"
 _LONGEST_SAID: Final = 240
 _LARGEST_EXACT: Final = 2**53
 
@@ -51,6 +55,8 @@ def _own_limit(failure: Failure, code: str) -> str:
 def _said(failure: Failure) -> str:
     """The service's own words, where n8n gives them beside its own."""
     told = failure.raw.get("description")
+    if isinstance(told, str) and _ADVICE_OF_N8N in told:
+        told = next((one for one in texts(failure.raw.get("messages")) if one != told), None)
     worth = isinstance(told, str) and told not in failure.message and "<" not in told and not told.endswith("Error")
     said = told_by(str(told)) if worth else ""
     whole = next(
@@ -79,6 +85,11 @@ def _address_made_from(failure: Failure, code: str) -> str:
                 exact = ", too large to be exact where it was read as a number" if large else ""
                 made = lineage(failure.scene, place, names)
                 told.append(f"{'.'.join(names)}, which is {shown_value(value)}{exact}, {made}")
+            elif isinstance(value, list):
+                made = lineage(failure.scene, place, names)
+                told.append(f"{'.'.join(names)}, a list of {len(value)}, {made}")
+            elif is_absent(value) and is_plain(replace(reference, called=False, path=reference.path[: len(names)])):
+                told.append(f"{'.'.join(names)}, which is not there; the {failure.scene.item_told(place)}")
     return f"; the address is made from {' and '.join(told[:3])}" if told else ""
 
 

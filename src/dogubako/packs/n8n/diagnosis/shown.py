@@ -25,7 +25,12 @@ def shown_value(value: Any) -> str:
     """The value as JSON has it, and its type; a text without escapes, so that it reads as it is."""
     if is_absent(value):
         return "undefined"
-    text = f'"{visible(value)}"' if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    if isinstance(value, str):
+        # The quotes are not counted.
+        text = f'"{visible(value)}'
+        shown = shortened(text, _LONGEST_VALUE)
+        return f"{shown} (string)" if shown != text else f'{text}" (string)'
+    text = json.dumps(value, ensure_ascii=False, default=str)
     return f"{shortened(text, _LONGEST_VALUE)} ({type_name(value)})"
 
 

@@ -32,9 +32,9 @@ def _holds(one: str, other: str) -> bool:
 
 
 def near_name(data: Any, wanted: str) -> str | None:
-    """The name that is spelt most alike; one that has a value, if there is one."""
+    """The name that is spelt most alike, and has a value. An empty one is meant only if it has the same letters."""
     names = near_names([str(key) for key in data], wanted) if isinstance(data, Mapping) else []
-    return next((one for one in names if data[one] not in (None, "")), names[0] if names else None)
+    return next((one for one in names if data[one] not in (None, "") or _letters(one) == _letters(wanted)), None)
 
 
 def near_names(names: Sequence[str], wanted: str) -> list[str]:
@@ -46,13 +46,18 @@ def near_names(names: Sequence[str], wanted: str) -> list[str]:
 
 def is_slip(one: str, other: str) -> bool:
     """Whether two names can hardly be two fields: they differ in case, signs between words, or a slip of the hand."""
-    plain, wanted = (re.sub(r"[\W_]", "", text).casefold() for text in (one[:_LONGEST], other[:_LONGEST]))
+    plain, wanted = _letters(one), _letters(other)
     if plain == wanted or sorted(plain) == sorted(wanted):
         return True
     if _are_siblings(_WORDS.findall(one[:_LONGEST]), _WORDS.findall(other[:_LONGEST])):
         return False
     long_enough = min(len(plain), len(wanted)) >= _SHORTEST_SLIP
     return long_enough and SequenceMatcher(None, plain, wanted).ratio() >= _SLIP
+
+
+def _letters(name: str) -> str:
+    """The name without signs and capitals."""
+    return re.sub(r"[\W_]", "", name[:_LONGEST]).casefold()
 
 
 def _nearness(one: str, other: str) -> float:

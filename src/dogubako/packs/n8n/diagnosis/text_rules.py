@@ -13,10 +13,17 @@ from dogubako.packs.n8n.diagnosis.hole_rules import NO_TEXTS, hole_in_text, lone
 from dogubako.packs.n8n.diagnosis.hollow_objects import hollow_object
 from dogubako.packs.n8n.diagnosis.number_rules import joined_texts
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references, references_in, texts
-from dogubako.packs.n8n.diagnosis.replay_quiet import no_number_again, text_is_true
+from dogubako.packs.n8n.diagnosis.replay_quiet import (
+    compared_as_texts,
+    error_caught,
+    joined_by_code,
+    no_number_again,
+    sifted_all,
+    text_is_true,
+)
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
-from dogubako.packs.n8n.diagnosis.shown import shown_value, type_name
-from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, is_numeric, trace_missing, trace_value
+from dogubako.packs.n8n.diagnosis.shown import shown_value
+from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, is_numeric, trace_missing, trace_value, why_null
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
@@ -99,7 +106,8 @@ def _explain_text(scene: Scene, at: RunPlace, place: Place, path: tuple[str, ...
         if value == {}:
             hollow = hollow_object(scene, where, reference.names)
             return (hollow or _made(at, place, f"{told}: {reference.written} is an empty object")).in_doubt()
-        return _made(at, place, f"{told}: {reference.written} is an {type_name(value)}, so name one of its fields")
+        field = replace(reference, path=reference.path[:-1], called=False) if reference.called else reference
+        return _made(at, place, f"{told}: {field.written} is {_as_text(value)}")
     absent = dict.fromkeys(one.written for one, (_, value) in bad if is_absent(value))
     if len(absent) > 1 and len(absent) <= _MOST_ABSENT:
         return _made(at, place, f"{told}: there is no {' and no '.join(absent)}").in_doubt()
@@ -107,6 +115,10 @@ def _explain_text(scene: Scene, at: RunPlace, place: Place, path: tuple[str, ...
         shown = [_told(scene, one, source, at) for one in read if not one.called]
         told = f"{told}: it reads {' and '.join(shown[:_MOST_TOLD])}" if any(shown) else told
     return _made(at, place, told)
+
+
+def _as_text(value: Any) -> str:
+    return f"{'a list with objects' if isinstance(value, list) else 'an object'}, which a text shows as [object Object]"
 
 
 def _instead(cause: Cause, at: RunPlace) -> str:
@@ -173,11 +185,7 @@ def _why_null(scene: Scene, at: RunPlace, place: Place, field: str, written: str
             return cause.with_problem(f"{cause.problem}, so {field} becomes null in '{at.node}'")
     if whole is not None:
         return None
-    return _made(
-        at,
-        place,
-        f"{field} is null: its expression {shortened(written, 80)} gives nothing or fails, and n8n makes null of that",
-    )
+    return _made(at, place, f"{field} is null: its expression {why_null(scene, at, source, written)}")
 
 
 def date_from_nothing(scene: Scene) -> Cause | None:
@@ -244,7 +252,7 @@ def object_in_text(scene: Scene) -> Cause | None:
             for reference in lone_references(written) if not _IS_JSON.match(written) else ():
                 for place in scene.input_places(at.run)[:_MOST_ITEMS]:
                     if isinstance(held := scene.value(place, reference.names), dict) and held:
-                        told = f"it writes {reference.written}, an object, into a text: name one of its fields"
+                        told = f"it writes {reference.written}, {_as_text(held)}"
                         return Cause(node=at.node, problem=told, place=place, walk=(place,))
     return None
 
@@ -252,12 +260,16 @@ def object_in_text(scene: Scene) -> Cause | None:
 TEXT_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
     *ANSWER_RULES,
     broken_text,
-    expression_became_null,
     no_number_again,
     date_from_nothing,
     texts_joined,
     hole_in_text,
     broken_letters,
     text_is_true,
+    joined_by_code,
+    compared_as_texts,
     object_in_text,
+    sifted_all,
+    error_caught,
+    expression_became_null,
 )

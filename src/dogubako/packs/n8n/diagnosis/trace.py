@@ -1,5 +1,6 @@
 """Trace a value back through the items that it was made from, to the node that made it null, lost or wrong."""
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -7,9 +8,11 @@ from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.answers import what_it_says
 from dogubako.packs.n8n.diagnosis.assignments import assigned, declared, passed_on
-from dogubako.packs.n8n.diagnosis.gaps import missing_in
-from dogubako.packs.n8n.diagnosis.intended_makers import NO_FIELD_HINT, Path, renamed_to
-from dogubako.packs.n8n.diagnosis.join_keys import partner_told
+from dogubako.packs.n8n.diagnosis.elements import spot_of
+from dogubako.packs.n8n.diagnosis.gaps import lies_deeper, missing_in
+from dogubako.packs.n8n.diagnosis.intended_makers import NO_FIELD_HINT, Path
+from dogubako.packs.n8n.diagnosis.join_keys import pairs_vaguely
+from dogubako.packs.n8n.diagnosis.lost_fields import is_same, lost_here, without_partner, without_side
 from dogubako.packs.n8n.diagnosis.names import never_set
 from dogubako.packs.n8n.diagnosis.references import (
     Reference,
@@ -17,14 +20,13 @@ from dogubako.packs.n8n.diagnosis.references import (
     references,
     references_in,
 )
+from dogubako.packs.n8n.diagnosis.replay.expressions import Outcome, bodies, evaluated
 from dogubako.packs.n8n.diagnosis.replay.items import returned_item
-from dogubako.packs.n8n.diagnosis.scene import CODE_TYPES, Cause, Scene
+from dogubako.packs.n8n.diagnosis.scene import CODE_TYPES, Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.shown import shown_value, type_name
-from dogubako.packs.n8n.diagnosis.spelling import near_names
 from dogubako.packs.n8n.formatters.facts import item_error
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
-from dogubako.packs.n8n.models import Run
 
 _LONGEST_WALK: Final = 200
 _DEEPEST_FOLLOW: Final = 6
@@ -35,6 +37,8 @@ _MOST_ELEMENTS: Final = 500
 _NO_DIGIT = re.compile(r"[a-df-zA-DF-Z_]")
 _OF_TEXTS: Final = frozenset({"length"})
 _WANTS_NUMBER = re.compile(r"number|integer|numeric|decimal|toFixed|calculate", re.IGNORECASE)
+_MAKES_FILES: Final = ("convertToFile", "spreadsheetFile", "moveBinaryData")
+_NOT_IN_IT: Final = "so there is no "
 _OF_TYPE = re.compile(r"has no \w{1,60}\(\)|was expected|no list|does not accept$|no date, so")
 # Signs of an expression that gives null or nothing on purpose.
 CHOOSES_NULL = re.compile(r"\bnull\b|\?\?|\|\||\?[^.]|\bundefined\b|isEmpty|ifEmpty|\$if\(")
@@ -53,19 +57,28 @@ def _trace_missing(scene: Scene, reader: str, reference: Reference, place: Place
         return swallowed
     if not is_absent(value):
         return trace_value(scene, place, path, "null", depth)
+    if (hidden := _hidden(scene, place, path)) is not None:
+        return hidden
     holder = scene.value(place, path[:-1]) if path[1:] else None
     if isinstance(holder, (str, int, float)) or (isinstance(holder, list) and holder and not path[-1].isdecimal()):
         listed = "a list, " if isinstance(holder, list) else ""
-        return trace_value(scene, place, path[:-1], f"{listed}so there is no {path[-1]} in it", depth)
+        told = f"whose elements have {path[-1]}" if lies_deeper(holder, path[-1]) else f"{_NOT_IN_IT}{path[-1]} in it"
+        return trace_value(scene, place, path[:-1], f"{listed}{told}", depth)
     walk = [place]
     while len(walk) < _LONGEST_WALK:
         here = walk[-1]
         parents = scene.parents(here)
         known = parents or scene.possible_parents(here)
         having = next((one for one in known if not is_absent(scene.value(one, path))), None)
+        if having is not None and scene.value(having, path) is None:
+            return trace_value(scene, having, path, "null", depth)
+        if having is not None and (pairs_vaguely(scene, here, path) or _takes_apart(scene, here, path)):
+            break
         if having is not None:
-            return _lost(scene, here, path, walk, having)
-        if (alone := _without_partner(scene, here, path, walk) or _without_side(scene, here, path, walk)) is not None:
+            lost = lost_here(scene, here, path, walk, having)
+            # Who names a node may name the wrong one.
+            return replace(lost, certain=lost.certain and reference.node != here.node)
+        if (alone := without_partner(scene, here, path, walk) or without_side(scene, here, path, walk)) is not None:
             return alone
         if not known or known[0] in walk:
             break
@@ -73,6 +86,28 @@ def _trace_missing(scene: Scene, reader: str, reference: Reference, place: Place
     bare = bool(path[1:]) and scene.value(place, path[:-1]) == {} and depth < _DEEPEST_FOLLOW
     hollow = built_from_hole(scene, place, path[:-1], depth + 1) if bare else None
     return hollow or never_set(scene, reader, reference, path, walk)
+
+
+def _takes_apart(scene: Scene, place: Place, path: Path) -> bool:
+    """Whether a node makes items of this list, or a file of the items: nothing is lost, but it is read otherwise."""
+    kind, settings = scene.kind(place.node), scene.settings.get(place.node, {})
+    return kind in _MAKES_FILES or (kind == "splitOut" and settings.get("fieldToSplitOut") == ".".join(path))
+
+
+def _hidden(scene: Scene, place: Place, path: Path) -> Cause | None:
+    """A field whose name has characters that do not show, such as the mark at the beginning of a file."""
+    holder = scene.value(place, path[:-1]) if path[1:] else scene.json(place)
+    names = holder if isinstance(holder, Mapping) else ()
+    name = next((one for one in names if one != path[-1] and _shows(one) == path[-1]), None)
+    if name is None:
+        return None
+    made = trace_value(scene, place, (*path[:-1], name), "")
+    problem = f"the name of its field {path[-1]} has a character that does not show: {json.dumps(name)}"
+    return Cause(node=made.node, problem=problem, place=made.place, walk=made.walk, path=made.path, lost=True)
+
+
+def _shows(name: str) -> str:
+    return "".join(sign for sign in name if sign.isprintable())
 
 
 def trace_value(scene: Scene, place: Place, path: Path, described: str, depth: int = 0) -> Cause:
@@ -211,11 +246,7 @@ def _walk_while(scene: Scene, place: Place, holds: Callable[[Place], bool]) -> l
 def value_walk(scene: Scene, place: Place, path: Path) -> list[Place]:
     """This item and its ancestors for as long as they have the same value there."""
     value = scene.value(place, path)
-    return _walk_while(scene, place, lambda one: _same(scene.value(one, path), value))
-
-
-def _same(one: Any, other: Any) -> bool:
-    return not is_absent(one) and type(one) is type(other) and one == other
+    return _walk_while(scene, place, lambda one: is_same(scene.value(one, path), value))
 
 
 def _through_expression(
@@ -232,7 +263,9 @@ def _through_expression(
     if typed and declared(scene, place.node).get(path[0]) == "string":
         problem = f"{'.'.join(path)} is {shown_value(value)}, {described}: this node declares it as a string"
         return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk), path=path)
-    mistyped = isinstance(value, (int, float, list, dict)) and _OF_TYPE.search(described)
+    mistyped = isinstance(value, (int, float, list, dict)) and _OF_TYPE.search(described) is not None
+    # An object was read, and this node has put a part of it, or another field, in its place.
+    mistyped = mistyped or described.startswith(_NOT_IN_IT)
     if whole is not None and mistyped and whole.names[-1:] != path[-1:]:
         # Another field may have been meant: a value of this type was never of use under this name.
         problem = f"{'.'.join(path)} is {shown_value(value)}, {described}; it is made from {whole.written}"
@@ -252,11 +285,28 @@ def _through_expression(
             return _extended(cause.with_problem(told), walk) if not fallen_back or cause.misread or cause.lost else None
     if fallen_back:
         return None
-    shown = shortened(written, _LONGEST_VALUE)
-    chosen = CHOOSES_NULL.search(written) is not None
-    why = f"is {shown}" if chosen else f"{shown} gives nothing or fails, and n8n makes null of that"
-    problem = f"{path[0]} is null: its expression {why}"
+    at = RunPlace(node=place.node, index=place.run, run=run)
+    problem = f"{path[0]} is null: its expression {why_null(scene, at, source, written)}"
     return Cause(node=place.node, problem=problem, place=place, walk=tuple(walk))
+
+
+def why_null(scene: Scene, at: RunPlace, source: Place | None, written: str) -> str:
+    """Why an expression of a Set node gave null, as far as it can be evaluated again."""
+    shown = shortened(written, _LONGEST_VALUE)
+    if CHOOSES_NULL.search(written) is not None:
+        return f"is {shown}"
+    whole = bodies(written)
+    outcome = evaluated(scene, at, source, whole[0]) if len(whole) == 1 else Outcome("")
+    made, thrown = outcome.value, outcome.thrown
+    if made is not None and made.unread and len(made.spots) == 1:
+        return f"{shown} gives null: {made.unread} does not read {shown_value(scene.value(*made.spots[0]))}"
+    spots = thrown.culprit.spots if thrown is not None and thrown.kind == "function" and thrown.culprit else ()
+    if thrown is not None and len(spots) == 1 and spots[0][1]:
+        where, names = spots[0]
+        held, maker = shown_value(scene.value(where, names)), value_walk(scene, where, names)[-1].node
+        lacks = f"{'.'.join(names)} is {held}, from '{maker}', which has no {thrown.message}()"
+        return f"{shown} fails, and n8n makes null of that: {lacks}"
+    return f"{shown} gives nothing or fails, and n8n makes null of that"
 
 
 def _firmly(reference: Reference) -> Reference:
@@ -274,13 +324,10 @@ def _through_split(
         return None
     names = tuple(field.split("."))
     elements = scene.value(source, names)
-    for index in (
-        range(min(len(elements), _MOST_ELEMENTS)) if isinstance(elements, list) and depth < _DEEPEST_FOLLOW else ()
-    ):
-        inner = (*names, str(index), *path)
-        if _same(scene.value(source, inner), value):
-            return _extended(trace_value(scene, source, inner, described, depth + 1), walk)
-    return None
+    count = min(len(elements), _MOST_ELEMENTS) if isinstance(elements, list) and depth < _DEEPEST_FOLLOW else 0
+    paths = [(*names, str(index), *path) for index in range(count)]
+    spot = spot_of(scene, place, source, [one for one in paths if is_same(scene.value(source, one), value)])
+    return None if spot is None else _extended(trace_value(scene, source, spot.path, described, depth + 1), walk)
 
 
 def _follow(
@@ -305,91 +352,12 @@ def _follow(
         path = (*reference.names, *rest)
         held = scene.value(place, path[:-1]) if value is None and path[1:] else None
         if isinstance(held, (str, int, float)) and is_absent(scene.value(place, path)):
-            told = f"so there is no {path[-1]} in it"
+            told = f"{_NOT_IN_IT}{path[-1]} in it"
             return _extended(trace_value(scene, place, path[:-1], told, depth + 1), walk)
-        if _same(scene.value(place, path), value) or (value is None and scene.value(place, path) is None):
+        if is_same(scene.value(place, path), value) or (value is None and scene.value(place, path) is None):
             return _extended(trace_value(scene, place, path, described, depth + 1), walk)
     return None
 
 
 def _extended(cause: Cause, walk: list[Place]) -> Cause:
     return replace(cause, walk=(*walk, *cause.walk))
-
-
-def _without_partner(scene: Scene, here: Place, path: Path, walk: list[Place]) -> Cause | None:
-    """A join whose other side gives the field, to other items than this one."""
-    run = scene.run_of(here)
-    inputs = scene.inputs(run) if run is not None else []
-    if len(inputs) < 2 or run is None or _appends(scene, here.node):
-        return None
-    giving = next((one for one in scene.input_places(run) if not is_absent(scene.value(one, path))), None)
-    if giving is None:
-        return None
-    if scene.settings.get(here.node, {}).get("mode") == "chooseBranch":
-        problem = f"it hands on only the items of another input; {'.'.join(path)} comes from '{giving.node}'"
-        return Cause(node=here.node, problem=problem, place=here, walk=tuple(walk), lost=True)
-    problem = partner_told(scene, here, giving, ".".join(path))
-    # That an item has no partner may be due to either side, and to their keys.
-    return Cause(node=here.node, problem=problem, place=here, walk=tuple(walk), lost=True, certain=False)
-
-
-def _appends(scene: Scene, node: str) -> bool:
-    """Whether a merge puts its inputs one behind the other, so that no item has a partner."""
-    return scene.kind(node) == "merge" and scene.settings.get(node, {}).get("mode", "append") == "append"
-
-
-def _without_side(scene: Scene, here: Place, path: Path, walk: list[Place]) -> Cause | None:
-    """A merge to which one of its sides gave nothing: the field may have come from there."""
-    run = scene.run_of(here)
-    if run is None or scene.kind(here.node) != "merge":
-        return None
-    giving = {one.node for one in scene.inputs(run) if one.items}
-    for name in scene.leading_to(here.node):
-        runs = scene.execution.runs.get(name, [])
-        if name in giving or not runs or _gave(scene, runs[-1], name, here.node):
-            continue
-        held = next((one for one in scene.input_places(runs[-1]) if not is_absent(scene.value(one, path))), None)
-        data = scene.json(walk[0])
-        if held is None and near_names(list(data) if isinstance(data, Mapping) else [], path[0]):
-            # The name is rather misspelt.
-            continue
-        field = ".".join(path)
-        had = f"so {field}, which came from '{held.node}', is missing" if held else f"and the item has no {field}"
-        problem = f"it passed on no items to '{here.node}', {had}"
-        return Cause(node=name, problem=problem, walk=tuple(walk), certain=held is not None)
-    return None
-
-
-def _renames(scene: Scene, node: str, path: Path, name: str) -> bool:
-    """Whether the settings of a node say that it gives the field this name."""
-    whole = only_reference(assigned(scene, node).get(name))
-    return (whole is not None and whole.names == path) or ".".join(path) in renamed_to(scene, node, name)
-
-
-def _gave(scene: Scene, run: Run, name: str, target: str) -> bool:
-    """Whether a run gave items to an output that leads to this node."""
-    return any(items and target in scene.behind(name, number) for number, items in enumerate(run.outputs))
-
-
-def _lost(scene: Scene, here: Place, path: Path, walk: list[Place], having: Place) -> Cause:
-    kind, settings = scene.kind(here.node), scene.settings.get(here.node, {})
-    why, node = "", scene.nodes.get(here.node)
-    if scene.json(here) == {} and node is not None and node.always_output_data:
-        problem = "it passed on nothing, and then an empty item, because it is set to always output data"
-        told = f"{problem}; so there is no {'.'.join(path)}"
-        return Cause(node=here.node, problem=told, place=here, walk=tuple(walk), lost=True)
-    if kind == "set" and not settings.get("includeOtherFields"):
-        why = ": this node keeps only the fields that it sets"
-    elif kind in ("httpRequest", "executeWorkflow"):
-        why = ": this node puts its own answer in place of the item"
-    data, lost = scene.json(here), scene.value(having, path)
-    renamed = [key for key in data if _same(data[key], lost)] if isinstance(data, Mapping) and lost is not None else []
-    if len(renamed) == 1 and not isinstance(lost, bool):
-        told = "is called" if _renames(scene, here.node, path, renamed[0]) else "is lost here; its value has"
-        then = " from here on: either this name or the reader's is wrong" if told == "is called" else ""
-        problem = f"{'.'.join(path)} {told} {renamed[0]}{then}"
-        return Cause(node=here.node, problem=problem, place=here, walk=tuple(walk), lost=True, path=path, certain=False)
-    # Who reads behind a node that gives out another kind of item may mean the item before.
-    still = "" if kind in ("set", *CODE_TYPES) else f"; '{having.node}' before it still has it"
-    problem = f"{'.'.join(path)} is lost here{why}{still}"
-    return Cause(node=here.node, problem=problem, place=here, walk=tuple(walk), lost=True, path=path)

@@ -94,14 +94,16 @@ class Caller(Evaluator):
         for one in methods:
             if one is None:
                 continue
-            name, is_static = one.value
+            name, is_static, is_getter = one.value
             inner = one.parts[0]
             if inner is not None and inner.kind == "function":
                 function = Func(name, inner, scope, None, made)
+                if is_static and is_getter:
+                    raise Unknowable
                 if is_static:
                     made.statics[name] = Val(function)
                 else:
-                    made.methods[name] = function
+                    (made.getters if is_getter else made.methods)[name] = function
             elif is_static:
                 made.statics[name] = self._evaluate(inner, scope)
             else:
@@ -135,7 +137,7 @@ class Caller(Evaluator):
         key = self._evaluate(tree.parts[1], scope)
         if not key.is_known:
             return made_of(UNKNOWN, held, key)
-        if not isinstance(key.value, (str, int, float)):
+        if not isinstance(key.value, (str, int, float)) and not key.is_nothing:
             raise Unknowable
         found = member_of(held, str(text_of(key.value)), tree.line, self)
         if key.spots and found.is_nothing:

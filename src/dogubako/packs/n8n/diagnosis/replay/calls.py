@@ -2,20 +2,22 @@
 
 import math
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from dogubako.packs.n8n.diagnosis.dates import looks_like_date
 from dogubako.packs.n8n.diagnosis.evaluation import Unknowable
 from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT, UNKNOWN
 from dogubako.packs.n8n.diagnosis.replay.lists import LIST_METHODS, list_call
+from dogubako.packs.n8n.diagnosis.replay.luxon import luxon_call, luxon_field, luxon_method
 from dogubako.packs.n8n.diagnosis.replay.statics import static_call
-from dogubako.packs.n8n.diagnosis.replay.texts import TEXT_METHODS, is_match, text_call
+from dogubako.packs.n8n.diagnosis.replay.texts import TEXT_METHODS, is_match, not_matched, text_call
 from dogubako.packs.n8n.diagnosis.replay.values import (
     Arr,
     Class,
     Func,
     Native,
     Obj,
+    Sifted,
     Thrown,
     Val,
     made_of,
@@ -37,12 +39,14 @@ class Runner(Protocol):
 
     def ask(self, value: Val) -> Val: ...
 
+    def sift(self, sifted: Sifted) -> None: ...
+
     def call(self, function: Val, given: list[Val], line: int, this: Val | None = None) -> Val: ...
 
     def initialize(self, made: Class, this: Val, given: list[Val], line: int) -> None: ...
 
 
-def member_of(held: Val, name: str, line: int, _: Runner) -> Val:
+def member_of(held: Val, name: str, line: int, runner: Runner) -> Val:
     """`held.name`; TypeError of the code if `held` is nothing."""
     value = held.value
     if held.is_nothing:
@@ -50,7 +54,8 @@ def member_of(held: Val, name: str, line: int, _: Runner) -> Val:
     if value is UNKNOWN:
         return made_of(UNKNOWN, held)
     if isinstance(value, Obj):
-        return _of_object(held, value, name)
+        getter = _inherited(value.of, name, "getters")
+        return _of_object(held, value, name) if getter is None else runner.call(Val(getter), [], line, held)
     if isinstance(value, Arr):
         if name == "length":
             return made_of(len(value.elements), Val(None, None, value.made or held.spots))
@@ -83,11 +88,13 @@ def _of_object(held: Val, value: Obj, name: str) -> Val:
         return Val(UNKNOWN)
     if value.kind in ("map", "set") and name == "size":
         return made_of(len(value.fields["·all"].value.elements), held)
+    if value.kind == "luxon":
+        return luxon_field(held, name)
     if value.kind in {"date", "pattern"}:
         return made_of(UNKNOWN, held)
     found = value.get(name)
     if found.is_nothing and name not in value.fields:
-        method = _method(value.of, name)
+        method = _inherited(value.of, name, "methods")
         if method is not None:
             return Val(method)
         if name in OBJECT_METHODS or value.kind == "error":
@@ -95,10 +102,12 @@ def _of_object(held: Val, value: Obj, name: str) -> Val:
     return found
 
 
-def _method(made: Class | None, name: str) -> Func | None:
+def _inherited(made: Class | None, name: str, kind: Literal["methods", "getters"]) -> Func | None:
+    """The method or getter of this name, of the class or of one above it."""
     while made is not None:
-        if name in made.methods:
-            return made.methods[name]
+        held: dict[str, Func] = getattr(made, kind)
+        if name in held:
+            return held[name]
         made = made.parent
     return None
 
@@ -115,7 +124,10 @@ def called(held: Val, name: str, given: Callable[[], list[Val]], line: int, runn
         runner.spend(1 + len(value.elements) // 8 + len(arguments))
         if name not in _ASKS:
             return list_call(held, name, arguments, line, runner.call)
-        return list_call(held, name, arguments, line, lambda *one: runner.ask(runner.call(*one)))
+        made = list_call(held, name, arguments, line, lambda *one: runner.ask(runner.call(*one)))
+        if isinstance(made.value, Arr) and made.value.sifted is not None:
+            runner.sift(made.value.sifted)
+        return made
     if isinstance(value, str) and name in TEXT_METHODS:
         return text_call(held, name, arguments, line)
     if isinstance(value, (int, float)) and name in NUMBER_METHODS and not isinstance(value, bool):
@@ -130,12 +142,15 @@ def called(held: Val, name: str, given: Callable[[], list[Val]], line: int, runn
 
 
 def _called_on_object(held: Val, value: Obj, name: str, given: list[Val], line: int, runner: Runner) -> Val:
+    if value.kind == "static" and value.fields["·name"].value == "DateTime":
+        return luxon_call(name, given)
     if value.kind == "static":
         return static_call(f"{value.fields['·name'].value}.{name}", given, line)
     if value.kind == "pattern" and name == "exec" and given and isinstance(given[0].value, str):
         # A global pattern remembers where it found something.
         again = set(value.fields["·flags"].value) & set("gy")
-        return made_of(None if not again and is_match(value, given[0].value) is False else UNKNOWN, given[0])
+        found = bool(again) or is_match(value, given[0].value) is not False
+        return made_of(UNKNOWN, given[0]) if found else not_matched(value, given[0])
     if value.kind == "pattern":
         known = (
             is_match(value, given[0].value) if name == "test" and given and isinstance(given[0].value, str) else None
@@ -143,6 +158,8 @@ def _called_on_object(held: Val, value: Obj, name: str, given: list[Val], line: 
         return tested(UNKNOWN if known is None else known, given[0]) if given else Val(UNKNOWN)
     if value.kind == "date":
         return _date_call(value, name, line)
+    if value.kind == "luxon":
+        return luxon_method(held, value, name)
     if value.kind in ("map", "set"):
         return _store_call(held, value, name, given, line, runner)
     function = member_of(held, name, line, runner)
@@ -180,7 +197,10 @@ def _store_call(held: Val, value: Obj, name: str, given: list[Val], line: int, r
     if name in ("has", "get"):
         if name == "get" and place is not None:
             return listed.elements[place].value.get(1) if value.kind == "map" else Val(UNKNOWN)
-        return made_of(place is not None if name == "has" else ABSENT, first)
+        answer = made_of(place is not None if name == "has" else ABSENT, first)
+        if name == "get" and value.kind == "map":
+            answer.sought = first.value, _nearest(first.value, [one.value for one in keys if one.is_known])
+        return answer
     if name in ("set", "add"):
         made = Val(Arr([first, given[1] if len(given) > 1 else Val(ABSENT)])) if value.kind == "map" else first
         if place is None:
@@ -194,6 +214,12 @@ def _store_call(held: Val, value: Obj, name: str, given: list[Val], line: int, r
             return Val(Arr([*listed.elements]))
         return Val(Arr([one.value.get(index) for one in listed.elements]))
     raise Unknowable
+
+
+def _nearest(wanted: Any, keys: list[Any]) -> tuple[Any, ...]:
+    """Some keys, those first that differ from the wanted one in nothing but their form."""
+    plain = [one for one in keys if isinstance(one, (str, int, float)) and not isinstance(one, bool)]
+    return tuple(sorted(plain, key=lambda one: str(one).strip().casefold() != str(wanted).strip().casefold())[:3])
 
 
 def _same(one: Val, other: Val) -> bool:
@@ -266,6 +292,9 @@ class _NoRunner:
 
     def ask(self, value: Val) -> Val:
         return value
+
+    def sift(self, sifted: Sifted) -> None:
+        """A list that was filtered is known where it was made."""
 
     def call(self, function: Val, given: list[Val], line: int, this: Val | None = None) -> Val:
         raise Unknowable

@@ -14,6 +14,7 @@ from dogubako.packs.n8n.diagnosis.replay.values import (
     Func,
     Native,
     Obj,
+    Sifted,
     Thrown,
     Val,
     made_of,
@@ -26,6 +27,7 @@ from dogubako.packs.n8n.diagnosis.replay.values import (
 
 MOST_STEPS: Final = 10_000
 _MOST_ASKED: Final = 1_000
+_ORDERS: Final = frozenset({"<", ">", "<=", ">="})
 _LARGEST: Final = 2**53
 
 
@@ -40,6 +42,12 @@ class Evaluator:
         self._depth = 0
         # The fields that were tested for truth themselves.
         self.asked: list[Val] = []
+        # The pairs of texts that were put in an order.
+        self.compared: list[tuple[Val, Val]] = []
+        # The errors of the language that the code caught.
+        self.caught: list[Thrown] = []
+        # The calls of filter that kept nothing.
+        self.sifted: list[Sifted] = []
 
     def restart(self, known: Callable[[str], Val | None]) -> None:
         """Begin again with the next item; the steps are counted on."""
@@ -135,7 +143,11 @@ class Evaluator:
                 return made_of(operator == "!=", left, right)
             return made_of(UNKNOWN, left, right)
         if operator == "+" and (isinstance(one, str) or isinstance(other, str)):
-            return made_of(short_text(text_of(one) + text_of(other)), left, right)
+            made_text = made_of(short_text(text_of(one) + text_of(other)), left, right)
+            made_text.joined = _is_sum(left, right) or _is_sum(right, left)
+            return made_text
+        if operator in _ORDERS and isinstance(one, str) and isinstance(other, str) and len(self.compared) < _MOST_ASKED:
+            self.compared.append((left, right))
         if operator in ("-", "*", "/", "%", "<", ">", "<=", ">=", "+") and not (
             isinstance(one, str) and isinstance(other, str) and operator in ("<", ">", "<=", ">=")
         ):
@@ -148,9 +160,14 @@ class Evaluator:
                 made = float(made)
             # What is no number makes the result none, whatever the other side is.
             guilty = [side for side, held in ((left, one), (right, other)) if is_nan(held)] if is_nan(made) else []
-            return made_of(made, *(guilty or (left, right)))
         except (TypeError, ValueError, ArithmeticError):
             return made_of(UNKNOWN, left, right)
+        result = made_of(made, *(guilty or (left, right)))
+        if operator in ("===", "=="):
+            sides = ((left, right), (right, left))
+            result.against = next(((one.at, two.value) for one, two in sides if one.at and not two.spots), None)
+        result.unfound = result.unfound or any(side.is_nothing and side.at is None for side in guilty)
+        return result
 
     def _logical(self, operator: str, left: Val, second: Tree | None, scope: Scope) -> Val:
         if not left.is_known:
@@ -197,6 +214,11 @@ class Evaluator:
             self.asked.append(value)
         return value
 
+    def sift(self, sifted: Sifted) -> None:
+        """Remember a call of filter that kept nothing."""
+        if len(self.sifted) < _MOST_ASKED:
+            self.sifted.append(sifted)
+
     def _decided(self, value: Val) -> bool:
         known = truth(value.value)
         if known is None:
@@ -242,6 +264,17 @@ class Evaluator:
         if not isinstance(key, (str, int, float)):
             raise Unknowable
         return str(text_of(key))
+
+
+def _is_sum(one: Val, other: Val) -> bool:
+    """Whether `+` was to add a number, or a field that is the text of one, to this text, which is a number, too."""
+    is_number = isinstance(one.value, (int, float)) and not isinstance(one.value, bool)
+    both_read = one.at is not None and other.at is not None and not is_nan(number_of(one.value or "x"))
+    return (
+        (is_number or one.joined or both_read)
+        and isinstance(other.value, str)
+        and not is_nan(number_of(other.value or "x"))
+    )
 
 
 def as_number(value: Val) -> Any:

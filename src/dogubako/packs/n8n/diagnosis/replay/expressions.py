@@ -54,6 +54,11 @@ def bodies(written: Any) -> list[str]:
     return [one.strip() for one in _BRACES.findall(written[1:])]
 
 
+def pieces(written: str) -> list[str]:
+    """The words of a text with expressions, and between them the JavaScript in the braces: words, code, words, …"""
+    return _BRACES.split(written.removeprefix("="))
+
+
 def is_mixed(written: Any) -> bool:
     """Whether it is a text with expressions in it, and not one expression."""
     return bool(bodies(written)) and bool(_BRACES.sub("", written[1:]).strip())

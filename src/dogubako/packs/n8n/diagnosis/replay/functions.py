@@ -106,13 +106,14 @@ class Functions(Expressions):
             if is_static:
                 self.take()
             is_word = self.at("async", "get", "set") and self.ahead().text not in ("(", "=", ";")
-            if is_word and self.take().text != "async":
-                raise ParseError("a getter")
+            word = self.take().text if is_word else ""
+            if word == "set":
+                raise ParseError("a setter")
             key = self._key()
             if self.at("("):
                 made: Tree | None = self.function(str(key.value), at)
             else:
                 made = self.assignment() if self.accept("=") else None
                 self.end_statement()
-            methods.append(Tree("method", at, (str(key.value), is_static), (made,)))
+            methods.append(Tree("method", at, (str(key.value), is_static, word == "get"), (made,)))
         return Tree("class", line, (name,), (parent, *methods))

@@ -1,5 +1,7 @@
 """Run the statements of a node's code."""
 
+from typing import Final
+
 from dogubako.packs.n8n.diagnosis.evaluation import Unknowable
 from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT, UNKNOWN
 from dogubako.packs.n8n.diagnosis.replay.caller import Caller
@@ -11,6 +13,8 @@ from dogubako.packs.n8n.diagnosis.replay.values import (
     Thrown,
     Val,
 )
+
+_MOST_CAUGHT: Final = 20
 
 
 class Interpreter(Caller):
@@ -127,6 +131,8 @@ class Interpreter(Caller):
                 self._block(last, scope.inner())
 
     def _caught(self, target: Tree | None, caught: Tree, scope: Scope, thrown: Thrown) -> None:
+        if thrown.kind != "throw" and len(self.caught) < _MOST_CAUGHT:
+            self.caught.append(thrown)
         inside = scope.inner()
         if target is not None:
             message = Val(thrown.message if thrown.message is not None else UNKNOWN)

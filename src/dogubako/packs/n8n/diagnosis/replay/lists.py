@@ -11,6 +11,7 @@ from dogubako.packs.n8n.diagnosis.replay.values import (
     Func,
     Native,
     Obj,
+    Sifted,
     Thrown,
     Val,
     made_of,
@@ -21,6 +22,7 @@ from dogubako.packs.n8n.diagnosis.replay.values import (
 Call = Callable[[Val, list[Val], int], Val]
 
 _LONGEST_JOINED: Final = 20_000
+_MOST_TESTS: Final = 200
 
 LIST_METHODS: Final = frozenset(
     """
@@ -137,13 +139,13 @@ def _index_of(arr: Arr, given: list[Val], spots: Val) -> Val:
 def _map(listed: Val, given: list[Val], line: int, call: Call) -> Val:
     arr: Arr = listed.value
     out = [call(given[0], [one, Val(index), listed], line) for index, one in enumerate(list(arr.elements))]
-    return Val(Arr(out, None, arr.made or listed.spots, None))
+    return Val(Arr(out, None, arr.made or listed.spots, sifted=arr.sifted))
 
 
 def _flat_map(listed: Val, given: list[Val], line: int, call: Call) -> Val:
     out = _map(listed, given, line, call)
     inner = _flattened(out.value.elements)
-    return Val(Arr(inner, None, out.value.made))
+    return Val(Arr(inner, None, out.value.made, sifted=out.value.sifted))
 
 
 def _each(listed: Val, given: list[Val], line: int, call: Call) -> Val:
@@ -153,10 +155,11 @@ def _each(listed: Val, given: list[Val], line: int, call: Call) -> Val:
 
 def _filter(listed: Val, given: list[Val], line: int, call: Call) -> Val:
     arr: Arr = listed.value
-    kept = [
-        one for index, one in enumerate(list(arr.elements)) if _holds(call(given[0], [one, Val(index), listed], line))
-    ]
-    return Val(Arr(kept, None, arr.made or listed.spots))
+    answers = [call(given[0], [one, Val(index), listed], line) for index, one in enumerate(list(arr.elements))]
+    kept = [one for one, answer in zip(list(arr.elements), answers, strict=False) if _holds(answer)]
+    tests = tuple(one.against for one in answers[:_MOST_TESTS] if one.against is not None)
+    sifted = Sifted(line, len(answers), tests) if answers and not kept else arr.sifted
+    return Val(Arr(kept, None, arr.made or listed.spots, sifted=sifted))
 
 
 def _find(listed: Val, given: list[Val], line: int, call: Call) -> Val:
@@ -205,7 +208,8 @@ def _reduce(listed: Val, given: list[Val], line: int, call: Call) -> Val:
     elif elements:
         held = elements.pop(0)[1]
     else:
-        raise Thrown("reduce", "Reduce of empty array with no initial value", line, Val(arr, listed.at, listed.spots))
+        empty = Val(arr, listed.at, listed.spots or arr.made)
+        raise Thrown("reduce", "Reduce of empty array with no initial value", line, empty)
     for index, one in elements:
         held = call(given[0], [held, one, Val(index), listed], line)
     return held

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dogubako.packs.n8n.diagnosis.evaluation import Unknowable
-from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT, FUNCTIONS, UNKNOWN
+from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT, FUNCTIONS, UNKNOWN, is_nan
 from dogubako.packs.n8n.diagnosis.replay.values import (
     Arr,
     Class,
@@ -88,6 +88,8 @@ def _parsed(first: Val, line: int) -> Val:
 
 def _calculated(name: str, given: Sequence[Val]) -> Val:
     numbers = [one.value for one in given]
+    if (bad := [one for one in given if is_nan(one.value)]) and all(isinstance(one, (int, float)) for one in numbers):
+        return made_of(math.nan, *bad)
     if not all(isinstance(one, (int, float)) and not isinstance(one, bool) and math.isfinite(one) for one in numbers):
         return made_of(UNKNOWN, *given)
     calls: dict[str, Callable[..., Any]] = {

@@ -104,7 +104,13 @@ def _matched(text: Val, pattern: Obj, name: str) -> Val:
     found = is_match(pattern, text.value)
     if found is None or name == "search":
         return made_of(UNKNOWN, text)
-    return made_of(UNKNOWN if found else None, text)
+    return made_of(UNKNOWN, text) if found else not_matched(pattern, text)
+
+
+def not_matched(pattern: Obj, text: Val) -> Val:
+    """The null of a search that found nothing."""
+    written = f"/{pattern.fields['·body'].value}/{pattern.fields['·flags'].value}"
+    return Val(None, None, text.spots, unmatched=written)
 
 
 def is_match(pattern: Obj, text: str) -> bool | None:

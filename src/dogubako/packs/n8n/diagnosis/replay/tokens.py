@@ -4,11 +4,13 @@ import re
 from typing import Final, NamedTuple
 
 from dogubako.packs.n8n.diagnosis.javascript import ParseError
+from dogubako.packs.n8n.javascript_names import NAME
 
 _SPACE = re.compile(r"(?:\s++|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/)++")
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]++|(?:\d[\d_]*+(?:\.\d++)?+|\.\d++)(?:[eE][+-]?+\d++)?+")
 _TEXT = re.compile(r"""'(?:[^'\\\n]++|\\.|\\\n)*+'|"(?:[^"\\\n]++|\\.|\\\n)*+\"""", re.DOTALL)
-_NAME = re.compile(r"(?:[^\W\d]|[$_])[\w$]*+")
+# A name with # before it is private to a class.
+_NAME = re.compile(rf"#?{NAME}")
 _REGEX = re.compile(r"/((?:[^/\\\[\n]++|\\.|\[(?:[^\]\\\n]++|\\.)*+\])++)/([a-z]*+)")
 _SIGN = re.compile(
     r"=>|\.\.\.|===|!==|\*\*=|\*\*|\?\?=|\|\|=|&&=|==|!=|<=|>=|&&|\|\||\?\?|\?\.(?!\d)|\+\+|--|\+=|-=|\*=|/=|%="

@@ -30,6 +30,18 @@ class Val:
     """The field of an item that has the name, where the code looked for it outside of the item's json."""
     tested: bool = False
     """Whether it tells the form of what it was made from, as `typeof` and `isNaN` do, and not its size."""
+    joined: bool = False
+    """Whether `+` joined it of a number and a text that is a number, and did not add them."""
+    sought: tuple[Any, tuple[Any, ...]] | None = None
+    """What was looked for in a Map in vain, and some of its keys, the nearest first."""
+    against: tuple[Spot, Any] | None = None
+    """The field that was tested for equality, and the value with which, where this is the outcome."""
+    unmatched: str = ""
+    """The pattern that found nothing in a text, where this is the null that came of it."""
+    unread: str = ""
+    """How a text was read that is no date there: `fromFormat with 'yyyy-MM-dd'`. Luxon makes null of that."""
+    unfound: bool = False
+    """Whether it is no number because the code made undefined of a field: a look-up that found nothing."""
 
     @property
     def spots(self) -> tuple[Spot, ...]:
@@ -81,14 +93,24 @@ class Obj:
         return list(dict.fromkeys([*held, *self.fields]))
 
 
+@dataclass(frozen=True, slots=True)
+class Sifted:
+    """A call of `filter` that kept none of the elements: its line, their number, and what they were compared with."""
+
+    line: int
+    count: int
+    tests: tuple[tuple[Spot, Any], ...]
+
+
 @dataclass(slots=True)
 class Arr:
-    """A list. `counted` is the node whose items it holds; "" is the own input."""
+    """A list. `counted` is the node whose items it holds; "" is the own input. `sifted` is why it is empty."""
 
     elements: list[Val]
     spot: Spot | None = None
     made: tuple[Spot, ...] = ()
     counted: str | None = None
+    sifted: Sifted | None = None
 
     def get(self, index: int) -> Val:
         if 0 <= index < len(self.elements):
@@ -128,6 +150,7 @@ class Class:
     statics: dict[str, Val]
     scope: Any
     is_error: bool = False
+    getters: dict[str, Func] = field(default_factory=dict)
 
 
 class Thrown(Exception):  # noqa: N818 - it is what the replayed code throws
@@ -165,7 +188,8 @@ def wrapped(data: Any, spot: Spot | None) -> Val:
 def made_of(value: Any, *sources: Val) -> Val:
     """A value that was calculated from others."""
     spots = dict.fromkeys(spot for one in sources for spot in one.spots)
-    return Val(value, None, tuple(spots)[:_MOST_SPOTS], tested=any(one.tested for one in sources))
+    form, unfound = any(one.tested for one in sources), any(one.unfound for one in sources)
+    return Val(value, None, tuple(spots)[:_MOST_SPOTS], tested=form, unfound=unfound)
 
 
 def tested(value: Any, source: Val) -> Val:

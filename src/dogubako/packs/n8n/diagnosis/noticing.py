@@ -1,0 +1,140 @@
+"""Which rules look for what is odd, in a success and before a failure, and in which order it is told."""
+
+from dataclasses import replace
+from typing import Final
+
+from dogubako.packs.n8n.diagnosis.dropped_rules import (
+    DROPPED_RULES,
+    duplicates_dropped,
+    last_round_read,
+    runs_for_each_branch,
+    unmatched,
+)
+from dogubako.packs.n8n.diagnosis.failures import Failure
+from dogubako.packs.n8n.diagnosis.flow_rules import FLOW_RULES, ONE_LETTER, field_not_there, form_differs, last_is_empty
+from dogubako.packs.n8n.diagnosis.format_rules import repaired_json
+from dogubako.packs.n8n.diagnosis.loss_rules import (
+    LOSS_RULES,
+    all_combined,
+    fallback_taken,
+    few_left,
+    misread_setting,
+    same_for_all,
+    summarized_otherwise,
+    switched_off,
+    unpaired_dropped,
+)
+from dogubako.packs.n8n.diagnosis.lost_fields import ALWAYS_OUTPUT
+from dogubako.packs.n8n.diagnosis.number_rules import NUMBER_RULES, sorted_as_texts
+from dogubako.packs.n8n.diagnosis.plausible_rules import (
+    PLAUSIBLE_RULES,
+    day_in_utc,
+    joined_out_of_order,
+    months_written_otherwise,
+    numbers_sorted_as_texts,
+)
+from dogubako.packs.n8n.diagnosis.replay_quiet import compared_as_texts, no_number_again, text_is_true
+from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
+from dogubako.packs.n8n.diagnosis.text_rules import TEXT_RULES, date_from_nothing
+from dogubako.packs.n8n.formatters.truncation import is_absent
+
+# What is only there to be looked at comes last.
+_LAST_RULES: Final = (
+    switched_off,
+    few_left,
+    duplicates_dropped,
+    last_round_read,
+    fallback_taken,
+    all_combined,
+    last_is_empty,
+    runs_for_each_branch,
+)
+_QUIET_RULES: Final = (
+    repaired_json,
+    *TEXT_RULES,
+    *FLOW_RULES,
+    *LOSS_RULES,
+    *NUMBER_RULES,
+    *DROPPED_RULES,
+    *PLAUSIBLE_RULES,
+    *_LAST_RULES,
+)
+# None of these speaks in a recorded execution that is as it should be (ADR 0126).
+LIKELY_RULES: Final = frozenset(
+    {
+        no_number_again,
+        unmatched,
+        same_for_all,
+        sorted_as_texts,
+        compared_as_texts,
+        summarized_otherwise,
+        day_in_utc,
+        unpaired_dropped,
+        joined_out_of_order,
+        text_is_true,
+        misread_setting,
+        date_from_nothing,
+        months_written_otherwise,
+        numbers_sorted_as_texts,
+    }
+)
+_BEFORE_CHECKS: Final = (
+    form_differs,
+    field_not_there,
+    *DROPPED_RULES,
+    *PLAUSIBLE_RULES,
+    *LOSS_RULES,
+    *NUMBER_RULES,
+    *_LAST_RULES,
+    *TEXT_RULES,
+)
+
+
+def noticed_in(scene: Scene) -> list[Cause]:
+    """What is odd in an execution that went well. What is known to be wrong comes before what is only unusual."""
+    found = [replace(cause, likely=rule in LIKELY_RULES) for rule in _QUIET_RULES if (cause := rule(scene)) is not None]
+    return sorted(found, key=lambda one: (not one.certain, not one.wrong))
+
+
+def noticed_before(failure: Failure, cause: Cause) -> list[Cause]:
+    """What is odd in the nodes before, where it is not known what is to blame."""
+    if cause.certain:
+        return []
+    found = [one for rule in _BEFORE_CHECKS if (one := rule(failure.scene)) is not None]
+    before = failure.scene.leading_from(failure.node)
+    return [one for one in found if one.node in before and one.node != cause.node]
+
+
+def known_first(failure: Failure, cause: Cause, before: list[Cause]) -> list[Cause]:
+    """What is known to be wrong on the way of the failing item comes before a finding without proof."""
+    form = form_differs(failure.scene)
+    if form is not None and form.node == cause.node and ALWAYS_OUTPUT in cause.problem:
+        # Why nothing passed says more than that nothing did.
+        cause = cause.with_problem(form.problem)
+    way = {one.node for place in failure.places[:1] for one in failure.scene.walk(place)}
+    # A service may complain about something else than the text that is broken.
+    sure = [
+        one
+        for one in before
+        if one.certain
+        or ONE_LETTER in one.problem
+        or (one.wrong and failure.http_code is not None)
+        or _emptied(failure.scene, one, cause)
+    ]
+    known = next((one for one in sure if one.node in way), None)
+    value = failure.scene.value(*cause.read) if cause.read is not None else None
+    # A value that is there, and that the failing node does not take, is nearer than anything before it.
+    if (
+        known is None
+        or cause.certain
+        or cause.wrong
+        or (cause.node != failure.node and not (value is None or is_absent(value)))
+    ):
+        return [cause, *before]
+    return [replace(known, certain=False), cause, *(one for one in before if one is not known)]
+
+
+def _emptied(scene: Scene, one: Cause, cause: Cause) -> bool:
+    """Whether this is why the value is empty that the failing node has from that node."""
+    value = scene.value(one.place, one.path) if one.place is not None and one.path else None
+    return value == "" and f"from '{one.node}'" in cause.problem

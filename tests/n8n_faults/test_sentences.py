@@ -1,0 +1,66 @@
+"""Sentences of reports that were false or of no use at first contact, and what is said now."""
+
+from functools import cache
+from typing import Final
+
+import pytest
+
+from .fault import Half
+from .recordings import Json, diagnosed, load
+
+# The case, what has to be said, and what must not.
+SENTENCES: Final = (
+    ("qa-86-nome-nulo", "body.pacientes.3.nome is null", "pacientes.1"),
+    ("qa-97-null-nach-filter", "body.artikel.3.hersteller is null", "artikel.0"),
+    ("qa-b1-gleicher-wert-zweimal", 'body.werte.3.wert is "n.a."', "werte.0"),
+    ("qb-own-throw-null-owner", "body.tickets.2.owner is null", "tickets.0"),
+    ("qb-same-value-filtered", 'body.rows.3.hours is "n/a"', "rows.0"),
+    ("qb-two-nulls-sorted", "body.leads.3.owner is null", "leads.1"),
+    ("qb-guarded-null-then-nested", "as 'Webhook' received it as body.customers.2.phone", "customers.0"),
+    ("qb-not-iterable", "as 'Webhook' received it as body.invoices.2.lines", "made in 'Split Out'"),
+    ("qa-64-liste-statt-text", "(array), from 'Bündeln'", "from 'Zeilen'"),
+    (
+        "qa-81-preis-komma",
+        "it sends preis as null (null), from 'In Zahl'",
+        "it sends preis as null (null), from 'Preis'",
+    ),
+    ("qa-96-nachkommastellen", "7.607499999999999 (number), from 'Aktion'", "from 'Grundpreis'"),
+    ("qa-b0-cep-sem-zero", "it sends cep as 1310100 (number), from 'Numérico'", "from 'Nomes da API'"),
+    ("qa-24-object-object", "body.inhalt is an object, which a text shows as", "name one of its fields"),
+    ("qb-s-object-object", "labels is a list with objects", "name one of its fields"),
+    ("qa-29-limite-429", "too many requests (rate limit, HTTP 429)", "batching"),
+    ("qa-79-sub-perde-tudo", "they differ only in case and in accents", "differ only in accents"),
+    ("qa-08-datum-deutsch", "which is not read as a date as it is written", "no date that can be parsed"),
+    ("qb-date-ddmm", 'renewalIso is "25-12-2026"', '01-04-2026\\" (string), which is not read'),
+    ("qb-tdz-own", "its code uses rate before the line that declares it has run", "does not exist"),
+    ("qb-h-review-pairs", "nothing is known to be wrong", "but look at"),
+    ("qb-merge-padded-id", "no keys match: customer_id from 'Split Out': \"0042\"", "No rule found"),
+    ("qb-array-in-url", "the address is made from ids, a list of 2", "No earlier cause"),
+    ("qb-crypto-object", "payload is {", "No earlier cause"),
+    ("qa-a2-top-level-key", "returns an item that has other keys beside json", "No earlier cause is proved"),
+    ("qa-22-umsatz-feld", "betrag is lost here", "No rule found"),
+    ("qa-55-fehler-geprueft", "'Fehler?' looks at the error of 'Charge prüfen'", "but 'Charge prüfen' failed"),
+    ("qc-tarifa-zona", "made in 'Normalizar envíos' by zona: e.zona.trim().toLowerCase()", '"origin"'),
+    ("qc-cp-sin-cero", "made in 'Limpiar direcciones' by cp: Number(i.json.cp)", "a text, made from"),
+    ("qc-form-no-json", "body.alumno2 and body.alumno1", '"origin"'),
+    ("qc-sql-merge", "its SQL query cannot be read near", "No rule found"),
+    ("qc-codigo-numero", "codigo is 12 (number), from 'Tipos', which has no padStart()", "gives nothing or fails"),
+    ("qc-ok-cuarentena", "Of the error itself, look at what 'carga' gave out", "itself. Look"),
+)
+HALVES_BY_HAND: Final[dict[str, Half]] = {"qa": "twentyfifth", "qb": "twentyfifth", "qc": "twentysixth"}
+
+
+@cache
+def recorded(half: Half) -> dict[str, Json]:
+    return load(half)
+
+
+@pytest.mark.parametrize(("case", "said", "unsaid"), SENTENCES, ids=[one[0] for one in SENTENCES])
+def test_a_report_says_what_is_so(case: str, said: str, unsaid: str) -> None:
+    half = HALVES_BY_HAND[case[:2]]
+    report = diagnosed(recorded(half)[f"{half}/hand/{case}"])
+    # The item that is shown may have any of the values.
+    told = "\n".join([report["explanation"], *report.get("values", ()), *(f'"{key}"' for key in report)])
+
+    assert said in told
+    assert unsaid not in told
