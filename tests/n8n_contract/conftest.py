@@ -100,7 +100,7 @@ async def _real(server: Server, folder: Path) -> AsyncIterator[Place]:
             n8n=N8n(client),
             workflows=server.workflows,
             executions=server.executions,
-            shows=frozenset({*server.executions, "any-trigger"}),
+            shows=frozenset({*server.executions, "any-trigger", "all-node-types"}),
             files=folder,
         )
 

@@ -64,6 +64,7 @@ REQUEST_FACTS: Final[Mapping[str, str]] = {
     "pins-kept": "Pinned data that an update leaves out stays.",
     "credentials-dropped": "Credentials that an update leaves out of a node are gone.",
     "settings-merged": "Settings that an update leaves out stay.",
+    "settings-forgotten": "An update to the time zone DEFAULT, or to the timeout -1, removes the setting.",
     "republishing-takes-time": "After an update of a published workflow the old version may run for a moment.",
     "version-in-page": "The version is in the page of the editor, and nowhere in the API.",
     "draft-beside-published": "A draft stays beside the published version if the request says so, else it goes live.",

@@ -25,6 +25,7 @@ ONE_SIDED: Final[Mapping[str, OneSided]] = {
     "any-trigger": OneSided(
         side="real", reason="The sandbox replays recordings, and has none of forms, chats and other triggers."
     ),
+    "all-node-types": OneSided(side="real", reason="The sandbox describes the node types that its workflows use."),
     "g-10000-whole": OneSided(side="real", reason="Megabytes of data are too much to be kept as a recording."),
 }
 

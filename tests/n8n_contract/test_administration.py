@@ -56,6 +56,8 @@ async def test_rows_are_deleted_only_with_a_confirmation(place: Place) -> None:
     gone = await place.call("delete_data_table_rows", **request, confirm=True)
 
     assert isinstance(asked, ConfirmationRequiredError)
+    assert "This would delete 1 rows for good" in asked.message
+    assert '"x y"' in asked.message
     assert [one["who"] for one in gone["rows"]] == ["x y"]
     assert len((await place.call("read_data_table", table=table))["rows"]) == 1
 

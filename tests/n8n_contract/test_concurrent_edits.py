@@ -27,10 +27,10 @@ def note(name: str, text: str) -> list[dict[str, Any]]:
     return [{"nodeName": name, "notes": text}]
 
 
-async def person_saves(place: Place, workflow_id: str, name: str, **fields: Any) -> None:
+async def person_saves(place: Place, workflow_id: str, node_name: str, **fields: Any) -> None:
     """The editor saves the draft that it has just read, with one node changed."""
     now = await place.workflow(workflow_id)
-    nodes = [{**node, **fields} if node["name"] == name else node for node in now["nodes"]]
+    nodes = [{**node, **fields} if node["name"] == node_name else node for node in now["nodes"]]
     body = writable(now, nodes=nodes)
     await place.n8n.told("PUT", f"workflows/{workflow_id}", body, params={"publishIfActive": "false"})
 
@@ -304,3 +304,45 @@ async def test_only_our_version_is_published_although_somebody_saves_after_us(
     assert node_of(after, "None")["notes"] == "half done"
     assert (outcome["differences"], outcome["unrequested"]) == ([], [])
     assert outcome["unpublishedDraft"]["versionId"] == after["versionId"]
+
+
+async def test_who_saves_twice_without_having_seen_our_change_does_not_take_it_back(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workflow_id = await many_nodes(place, 3)
+    known = (await place.workflow(workflow_id))["nodes"]
+    update, saves = WorkflowsApi.update, [("Node 0", "first"), ("Node 2", "second")]
+
+    async def update_after_the_editor(self: WorkflowsApi, *args: Any) -> Any:
+        """The editor holds its own copy of the nodes, and saves all of them."""
+        if saves:
+            name, text = saves.pop(0)
+            known[:] = [{**node, "notes": text} if node["name"] == name else node for node in known]
+            body = writable(await place.workflow(workflow_id), nodes=known)
+            await place.n8n.told("PUT", f"workflows/{workflow_id}", body, params={"publishIfActive": "false"})
+        return await update(self, *args)
+
+    monkeypatch.setattr(WorkflowsApi, "update", update_after_the_editor)
+    outcome = await place.call("update_workflow", id=workflow_id, updateNodes=note("Node 1", "by us"))
+
+    after = await place.workflow(workflow_id)
+    assert [node.get("notes") for node in after["nodes"]] == ["first", "by us", "second"]
+    assert outcome["differences"] == []
+    assert sorted(outcome["mergedWith"]) == ["nodes.Node 0.notes", "nodes.Node 2.notes"]
+
+
+@pytest.mark.parametrize("tool", ["edit_workflow", "update_workflow"])
+async def test_a_draft_that_the_caller_has_not_seen_is_not_published(place: Place, tool: str) -> None:
+    workflow_id = await many_nodes(place, 2)
+    seen = (await place.workflow(workflow_id))["versionId"]
+    await person_saves(place, workflow_id, "Node 0", notes="half done")
+    changes: dict[str, Any] = {
+        "edit_workflow": {"operations": [{"op": "setNodeSettings", "node": "Node 1", "settings": {"notes": "by us"}}]},
+        "update_workflow": {"updateNodes": note("Node 1", "by us")},
+    }
+
+    error = await place.refused(tool, id=workflow_id, expectedVersionId=seen, publish=True, **changes[tool])
+
+    assert error.code == "CONFLICT"
+    assert "this would publish that" in error.message
+    assert "notes" not in (await place.workflow(workflow_id))["nodes"][1]

@@ -181,3 +181,76 @@ async def test_executions_of_an_unknown_workflow_are_an_error(place: Place) -> N
     assert by_name.hint is not None
     assert place.workflows["o-no-trigger"] in by_name.hint
     assert none["executions"] == []
+
+
+async def test_the_undo_of_a_draft_leaves_what_a_person_did_with_the_published_version(place: Place) -> None:
+    workflow_id, before = await with_draft(place)
+    outcome = await place.call(
+        "edit_workflow",
+        id=workflow_id,
+        operations=[
+            {"op": "setNodeSettings", "node": before["nodes"][0]["name"], "settings": {"notes": "by an agent"}}
+        ],
+    )
+    await place.n8n.told("POST", f"workflows/{workflow_id}/unpublish", {})
+
+    undo = outcome["_guidance"]["example"]
+    await place.call("restore_workflow", id=workflow_id, backup=outcome["backup"], draftOnly=True)
+
+    after = await place.workflow(workflow_id)
+    assert f"draftOnly: true, expectedVersionId: '{outcome['versionId']}'" in undo
+    assert after["nodes"] == before["nodes"]
+    assert not after["active"]
+
+
+async def test_an_undo_does_not_replace_what_a_person_saved_since(place: Place) -> None:
+    workflow_id, before = await with_draft(place)
+    outcome = await place.call("update_workflow", id=workflow_id, name="By an agent")
+    edited = await place.workflow(workflow_id)
+    nodes = [{**edited["nodes"][0], "notes": "by a person"}, *edited["nodes"][1:]]
+    await place.n8n.told("PUT", f"workflows/{workflow_id}", writable(edited, nodes=nodes), params=DRAFT)
+
+    error = await place.refused(
+        "restore_workflow", id=workflow_id, backup=outcome["backup"], expectedVersionId=outcome["versionId"]
+    )
+
+    assert error.code == "CONFLICT"
+    assert (await place.workflow(workflow_id))["nodes"][0]["notes"] == "by a person"
+    assert before["versionId"] == outcome["versionId"]
+
+
+async def test_true_is_not_taken_for_one(place: Place) -> None:
+    workflow_id, before = await with_draft(place)
+    name = before["nodes"][-1]["name"]
+
+    async def put(value: object) -> None:
+        operation = {"op": "setParameter", "node": name, "path": "options.flag", "value": value}
+        await place.call("edit_workflow", id=workflow_id, operations=[operation], allowInvalid=True)
+
+    seen = []
+    for value in (1, True, 0, False):
+        await put(value)
+        seen.append((await place.workflow(workflow_id))["nodes"][-1]["parameters"]["options"]["flag"])
+
+    assert [repr(one) for one in seen] == ["1", "True", "0", "False"]
+
+
+async def test_what_was_published_is_said(place: Place) -> None:
+    workflow_id, before = await with_draft(place)
+    result = await place.box.call(
+        "edit_workflow",
+        {"id": workflow_id, "operations": [{"op": "setName", "name": before["name"]}], "publish": True},
+    )
+    after = await place.workflow(workflow_id)
+
+    assert after["activeVersionId"] == before["versionId"]
+    assert result.value["message"] == "Published, together with a draft that was saved before (alsoPublished)"
+
+
+async def test_publishing_says_whose_draft_went_live(place: Place) -> None:
+    workflow_id, before = await with_draft(place)
+
+    published = await place.call("activate_workflow", id=workflow_id)
+
+    assert published["publishedVersionId"] == before["versionId"]
+    assert "savedAt" in published["publishedDraft"]

@@ -42,7 +42,7 @@ async def test_a_node_is_added_with_everything_that_was_left_out(place: Place) -
 
     after = await place.workflow(workflow_id)
     new = node_of(after, "整形")
-    assert (new["type"], new["typeVersion"], new["parameters"]) == ("n8n-nodes-base.set", 3.4, {})
+    assert (new["type"], new["typeVersion"], new["parameters"]) == ("n8n-nodes-base.set", 3.5, {})
     assert new["position"] not in [node["position"] for node in before["nodes"]]
     assert lines(after) == {"Webhook → 整形", "整形 → None", "None → Not reached"}
     assert (node_of(after, "Far")["disabled"], node_of(after, "Far")["notes"]) == (True, "x")

@@ -99,10 +99,9 @@ async def test_credentials_that_do_not_fit_are_found(place: Place) -> None:
 
 
 async def test_good_workflows_give_no_false_alarm(place: Place) -> None:
-    for key, workflow in WORKFLOWS.items():
-        found = await place.call(
-            "validate_workflow", nodes=workflow.body["nodes"], connections=workflow.body["connections"]
-        )
+    for key in WORKFLOWS:
+        # By its id: a workflow that calls another one names it by the id that this n8n gave.
+        found = await place.call("validate_workflow", id=place.workflows[key])
 
         expected = ["noTrigger"] if key == "o-no-trigger" else []
         assert found["errors"] == [], key

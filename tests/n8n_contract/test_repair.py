@@ -32,8 +32,8 @@ async def test_a_diagnosis_of_a_success_names_the_node_that_gave_nothing(place: 
     diagnosis = await place.call("diagnose_execution", id=place.executions["empty-branch"])
 
     assert diagnosis["status"] == "success"
-    assert diagnosis["origin"]["nodeName"] == "Only paid"
-    assert diagnosis["origin"]["problem"].startswith("it was given 3 items and handed on none, so 'Write receipt'")
+    assert diagnosis["noticed"]["nodeName"] == "Only paid"
+    assert diagnosis["noticed"]["problem"].startswith("it was given 3 items and handed on none, so 'Write receipt'")
 
 
 async def test_a_workflow_is_understood_repaired_and_brought_back(place: Place) -> None:

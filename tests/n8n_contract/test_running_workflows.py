@@ -53,7 +53,7 @@ async def test_a_workflow_without_a_webhook_cannot_be_run(place: Place) -> None:
     manual = await place.refused("run_workflow", id=place.workflows["r-manual"])
     unpublished = await place.refused("run_workflow", id=draft)
 
-    assert "it has no webhook" in manual.message
+    assert "n8n lets nobody start its trigger" in manual.message
     assert "it is not published" in unpublished.message
     assert unpublished.hint == f"Publish it first: activate_workflow(id: '{draft}')"
 

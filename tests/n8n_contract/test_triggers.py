@@ -1,14 +1,17 @@
 """Runs through every kind of trigger."""
 
+import json
 from typing import Any, Final
 from uuid import uuid4
 
 import anyio
+import pytest
 
 from dogubako_sandbox.n8n.workflow_parts import JsonObject
 from tests.n8n_contract.facts import proves
 from tests.n8n_contract.one_sided import only_where_there_is
-from tests.n8n_contract.place import Place
+from tests.n8n_contract.place import Place, eventually
+from tests.n8n_contract.test_workflow_changes import writable
 
 CHAT: Final = "@n8n/n8n-nodes-langchain.chatTrigger"
 ECHO: Final = {
@@ -67,12 +70,33 @@ async def test_data_of_a_get_goes_into_the_query_and_the_path_is_filled(place: P
 
     slash = await place.refused("run_workflow", id=workflow_id, pathParameters={"order": "7", "line": "a/b"})
     missing = await place.refused("run_workflow", id=workflow_id, pathParameters={"order": "7"})
+    surplus = await place.refused("run_workflow", id=workflow_id, pathParameters={**filled, "lines": "2"})
+    header = await place.refused("run_workflow", id=workflow_id, pathParameters=filled, headers={"X-A": "a\r\nX-B: b"})
     ran = await place.call("run_workflow", id=workflow_id, data={"a": "b", "n": 1}, pathParameters=filled)
 
     assert "slash" in slash.message
     assert "the path needs order, line" in missing.message
+    assert "it has no lines" in surplus.message
+    assert "the value of 'X-A' is none that HTTP can carry" in header.message
     assert ran["execution"]["status"] == "success"
     assert ((await got(place, ran))["query"], (await got(place, ran))["params"]) == ({"a": "b", "n": "1"}, filled)
+
+
+@only_where_there_is("any-trigger")
+async def test_a_call_that_would_be_wrong_is_refused_and_says_why(place: Place) -> None:
+    computed = hook("Computed", httpMethod="POST")
+    computed["parameters"]["path"] = f"={{{{ '{uuid4().hex}' }}}}"
+    by_expression = await workflow_of(place, computed)
+    get = await workflow_of(place, hook(httpMethod="GET"))
+    quiet = await workflow_of(place, hook(httpMethod="POST"), settings={"saveDataSuccessExecution": "none"})
+
+    expression = await place.refused("run_workflow", id=by_expression)
+    twice = await place.refused("run_workflow", id=get, data={"a": 1}, query={"a": 2})
+    unstored = await place.box.call("run_workflow", {"id": quiet, "waitSeconds": 2})
+
+    assert "the path of 'Computed' is an expression" in expression.message
+    assert "a GET sends it as the query, which has a already" in twice.message
+    assert "stores no successful executions" in str(unstored.content)
 
 
 @only_where_there_is("any-trigger")
@@ -101,6 +125,28 @@ async def test_a_form_is_filled_in_by_the_labels_of_its_fields(place: Place) -> 
     assert "the form's fields are お名前, Age" in wrong.message
     received = await got(place, ran)
     assert (received["お名前"], received["Age"]) == ("花子", 5)
+
+
+@only_where_there_is("any-trigger")
+async def test_a_form_is_not_sent_as_its_page_would_not_send_it(place: Place) -> None:
+    size = {"values": [{"option": "大"}, {"option": "小"}]}
+    rows = [
+        {"fieldLabel": "お名前", "requiredField": True},
+        {"fieldLabel": "Size", "fieldType": "dropdown", "fieldOptions": size},
+        {"fieldLabel": "歳", "fieldType": "number"},
+    ]
+    form = trigger("Form", "formTrigger", 2.2, formTitle="T", formFields={"values": rows}, options={})
+    workflow_id = await workflow_of(place, form)
+
+    missing = await place.refused("run_workflow", id=workflow_id, data={"お名前": "", "Size": "大"})
+    unknown = await place.refused("run_workflow", id=workflow_id, data={"お名前": "花子", "Size": "中"})
+    number = await place.refused("run_workflow", id=workflow_id, data={"お名前": "花子", "歳": "abc"})
+    ran = await place.call("run_workflow", id=workflow_id, data={"お名前": "花子", "Size": "小", "歳": "5"})
+
+    assert "'歳' has to be a number" in number.message
+    assert "The form needs 'お名前'" in missing.message
+    assert "'Size' may be 大, 小" in unknown.message
+    assert (await got(place, ran))["Size"] == "小"
 
 
 @only_where_there_is("any-trigger")
@@ -187,7 +233,7 @@ async def test_a_login_of_the_settings_opens_a_webhook_and_is_not_shown(mcp_plac
     ran = await mcp_place.call("run_workflow", id=workflow_id, data={"a": 1})
 
     assert "asks for credentials (basicAuth)" in without.message
-    assert "refused the login" in wrong.message
+    assert "refused the login with status 401 (Authentication data is wrong!)" in wrong.message
     assert ran["execution"]["status"] == "success"
     assert ran["response"]["body"]["got"]["headers"]["authorization"] == "***"
 
@@ -222,3 +268,69 @@ async def test_a_draft_is_tested_with_pinned_data(mcp_place: Place, place: Place
 
     assert (await got(place, ran))["body"] == {"a": "pinned"}
     assert (await got(place, drafted))["body"] == {"a": "sent"}
+
+
+@only_where_there_is("any-trigger")
+async def test_a_workflow_that_answers_in_the_words_of_n8n_runs_once(place: Place) -> None:
+    answer = {"code": 404, "message": 'The requested webhook "POST other" is not registered.'}
+    reply = {
+        "name": "Reply",
+        "type": "n8n-nodes-base.respondToWebhook",
+        "typeVersion": 1.1,
+        "position": [220, 0],
+        "parameters": {"respondWith": "json", "responseBody": json.dumps(answer), "options": {"responseCode": 404}},
+    }
+    start = hook(httpMethod="POST") | {}
+    start["parameters"] = {**start["parameters"], "responseMode": "responseNode"}
+    workflow_id = await workflow_of(place, start, last=reply)
+
+    await place.box.call("run_workflow", {"id": workflow_id, "data": {"a": 1}})
+
+    listed = await place.n8n.told("GET", "executions", params={"workflowId": workflow_id})
+    assert len(listed["data"]) == 1
+
+
+@pytest.mark.parametrize("value", ["", ".", "..", "a/b"])
+async def test_a_path_parameter_leads_to_no_other_workflow(place: Place, value: str) -> None:
+    start = hook(httpMethod="POST")
+    start["parameters"] = {**start["parameters"], "path": f"{uuid4().hex}/:a"}
+    workflow_id = await workflow_of(place, start)
+
+    error = await place.refused("run_workflow", id=workflow_id, data={}, pathParameters={"a": value})
+
+    assert error.code == "VALIDATION_ERROR"
+
+
+@only_where_there_is("any-trigger")
+async def test_an_answer_that_redirects_is_an_answer(place: Place) -> None:
+    reply = {
+        "name": "Reply",
+        "type": "n8n-nodes-base.respondToWebhook",
+        "typeVersion": 1.1,
+        "position": [220, 0],
+        "parameters": {"respondWith": "redirect", "redirectURL": "https://example.com/thanks", "options": {}},
+    }
+    start = hook(httpMethod="POST")
+    start["parameters"] = {**start["parameters"], "responseMode": "responseNode"}
+    workflow_id = await workflow_of(place, start, last=reply)
+
+    outcome = await place.call("run_workflow", id=workflow_id, data={"a": 1})
+
+    assert outcome["response"]["status"] in (302, 307)
+    assert outcome["execution"]["status"] == "success"
+
+
+@only_where_there_is("any-trigger")
+async def test_a_webhook_for_several_methods_shows_which_execution_is_ours(place: Place) -> None:
+    start = hook(multipleMethods=True, httpMethod=["GET", "POST"])
+    workflow_id = await workflow_of(place, start)
+    made = await place.workflow(workflow_id)
+    links = {start["name"]: {"main": [[{"node": "Echo", "type": "main", "index": 0}]] * 2}}
+    await place.n8n.told("PUT", f"workflows/{workflow_id}", writable(made, connections=links))
+
+    outcome = await eventually(
+        lambda: place.call("run_workflow", id=workflow_id, data={"a": 1}, method="POST"),
+        lambda one: one.get("execution") is not None,
+    )
+
+    assert outcome["execution"]["status"] == "success"

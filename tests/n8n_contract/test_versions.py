@@ -29,6 +29,20 @@ async def test_an_archived_workflow_is_unpublished_and_cannot_be_changed(place: 
     assert sorted(back) == sorted(archived)
 
 
+async def test_who_uses_an_archived_workflow_is_told_how_to_take_it_out(place: Place) -> None:
+    workflow_id = await place.copy_of("m-empty")
+    await place.call("archive_workflow", id=workflow_id)
+
+    refused = [
+        await place.refused("edit_workflow", id=workflow_id, operations=[{"op": "setName", "name": "New"}]),
+        await place.refused("activate_workflow", id=workflow_id),
+        await place.refused("run_workflow", id=workflow_id),
+    ]
+
+    for error in refused:
+        assert f"archive_workflow(id: '{workflow_id}', unarchive: true)" in str(error.hint), error.message
+
+
 @proves("publish-version", "history")
 async def test_any_version_can_be_published_and_the_draft_stays(place: Place) -> None:
     workflow_id = await place.copy_of("m-empty", published=True)

@@ -12,6 +12,8 @@ from dogubako_sandbox.n8n.workflow_parts import JsonObject, triggers, unknown_ty
 
 _GRAPH = ("nodes", "connections", "nodeGroups")
 # n8n counts changes of these.
+# Values at which n8n forgets a setting.
+_FORGOTTEN = {"timezone": "DEFAULT", "executionTimeout": -1}
 _COUNTED = ("settings", *_GRAPH)
 _REPLACED = ("name", "connections", "nodeGroups", "staticData", "pinData", "description")
 _NO_TRIGGER = (
@@ -25,7 +27,8 @@ def save(store: Store, workflow: JsonObject, body: Mapping[str, Any]) -> None:
     graph, counted = _parts(workflow, *_GRAPH), _parts(workflow, *_COUNTED)
     workflow.update({name: body[name] for name in _REPLACED if name in body})
     workflow["nodes"] = [with_ids(node) for node in body["nodes"]]
-    workflow["settings"] = {**workflow["settings"], **licensed(body["settings"])}
+    settings = {**workflow["settings"], **licensed(body["settings"])}
+    workflow["settings"] = {name: value for name, value in settings.items() if _FORGOTTEN.get(name) != value}
     workflow["updatedAt"] = now_text()
     if counted != _parts(workflow, *_COUNTED):
         workflow["versionCounter"] += 1

@@ -25,7 +25,10 @@ def set_node(name: str, field: str, value: str, **more: Any) -> JsonObject:
 
 @pytest.mark.parametrize(
     ("elsewhere", "words"),
-    [("return $input.all();", "which no node sets"), ("// the owner", "which the item does not have")],
+    [
+        ("return $input.all();", "which is in no item of the execution"),
+        ("// the owner", "which the item does not have"),
+    ],
 )
 def test_a_name_that_another_node_mentions_is_not_said_to_be_set_by_none(elsewhere: str, words: str) -> None:
     runs = {
@@ -89,7 +92,7 @@ def test_a_field_is_followed_through_two_sub_workflows_to_who_lost_it() -> None:
 
     assert cause_told(report)["nodeName"] == "Keep"
     assert "zip is lost here" in report["explanation"]
-    assert "no node sets" not in str(report)
+    assert "in no item" not in str(report)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +135,7 @@ def test_a_disabled_node_is_not_explained_by_its_expressions() -> None:
     discount = set_node("Discount", "off", "={{ $json.price * 0.2 }}", disabled=True)
     report = told(runs, discount, set_node("Text", "text", "=Off: {{ $json.off }}"), status="success")
 
-    assert report["origin"]["problem"] == "it is disabled, so it does not make off, so 'Text' writes a text without it"
+    assert report["noticed"]["problem"] == "it is disabled, so it does not make off, so 'Text' writes a text without it"
 
 
 def test_an_empty_object_is_told_of_the_code_that_made_it() -> None:

@@ -77,12 +77,14 @@ def test_the_origin_of_a_failure_is_named_with_the_item(
 def test_a_success_that_handed_on_nothing_is_told_with_what_went_in(told: Told) -> None:
     data = told.diagnosis("empty-branch")
 
-    assert data["origin"]["nodeName"] == "Only paid"
-    assert data["origin"]["problem"] == (
+    assert data["noticed"]["nodeName"] == "Only paid"
+    assert data["noticed"]["problem"] == (
         "it was given 3 items and handed on none, so 'Write receipt', 'Send receipt' never ran; "
         'status is "Paid" (string), tested by \'equals\' with "paid" (string): they differ only in case or spaces'
     )
-    assert data["origin"]["madeFrom"]["item"]["status"] == "Paid"
+    assert data["noticed"]["madeFrom"]["item"]["status"] == "Paid"
+    assert data["explanation"].endswith("It may be intended.")
+    assert "update_workflow" not in data["_guidance"]["message"]
     assert "failure" not in data
 
 
@@ -163,7 +165,10 @@ def test_a_field_that_nobody_ever_sets_is_told_so() -> None:
     origin = cause_told(diagnosed(runs, node("Use", READS_EMAIL)))
 
     assert origin["nodeName"] == "Use"
-    assert origin["problem"] == "it reads email, which no node sets; the item comes from 'Start' and has id"
+    assert (
+        origin["problem"]
+        == "it reads email, which is in no item of the execution; the item comes from 'Start' and has id"
+    )
 
 
 @pytest.mark.parametrize(
@@ -199,7 +204,11 @@ def test_without_evidence_no_cause_is_claimed(code: str, data: Any) -> None:
     told = diagnosed(runs, node("Use", code))
 
     assert "origin" not in told
-    assert told["explanation"] == "'Use' failed (Something else). No earlier cause was found in the data."
+    known = " is proved: values tells what it read and where that was made"
+    unknown = " is proved, and what it read is not known: values tells what its item has"
+    read = unknown if all(one.startswith("its item ") for one in told.get("values", ())) else known
+    beside = read if "values" in told else " was found in the data"
+    assert told["explanation"] == f"'Use' failed (Something else). No earlier cause{beside}."
 
 
 def test_a_gap_that_the_error_does_not_speak_of_is_no_evidence() -> None:

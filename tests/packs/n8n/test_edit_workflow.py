@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dogubako.contract.errors import ValidationError
 from dogubako.packs.n8n.edits.editor import WorkflowEditor
 from dogubako.packs.n8n.edits.expressions import Renaming
 from dogubako.packs.n8n.edits.operations import FIELDS, Operation
@@ -216,11 +217,11 @@ def test_removing_a_node_of_a_loop_and_a_branch_rewires_its_first_output() -> No
 
 def test_what_is_not_touched_keeps_its_shape() -> None:
     odd = {"A": {"main": [None, [{"node": "B", "type": "main", "index": 0, "extra": 1}]], "x": 5}}
-    groups = [{"id": "g", "nodeIds": ["id of A"]}]
+    groups = [{"id": "g", "nodeIds": ["id of A"]}, {"id": "h", "nodeIds": ["id of A", "id of B"]}]
     workflow = {"nodes": [node("A"), node("B")], "connections": odd, "nodeGroups": groups}
 
     assert edited(workflow, {"op": "moveNode", "node": "A", "position": [1, 2]})["connections"] == odd
-    assert edited(workflow, {"op": "removeNode", "node": "A"})["nodeGroups"] == [{"id": "g", "nodeIds": []}]
+    assert edited(workflow, {"op": "removeNode", "node": "A"})["nodeGroups"] == [{"id": "h", "nodeIds": ["id of B"]}]
 
 
 def test_a_language_model_is_connected_by_its_own_type() -> None:
@@ -305,3 +306,49 @@ def test_every_operation_is_described_to_agents() -> None:
     description = tool().input_schema()["properties"]["operations"]["description"]
 
     assert [op for op in FIELDS if op not in description] == []
+
+
+BRANCH: dict[str, Any] = {
+    "name": "Branch",
+    "nodes": [node("If", "if"), node("Left"), node("Right"), node("Join", "merge")],
+    "connections": {
+        "If": {
+            "main": [[{"node": "Left", "type": "main", "index": 0}], [{"node": "Right", "type": "main", "index": 0}]]
+        },
+        "Left": {"main": [[{"node": "Join", "type": "main", "index": 0}]]},
+        "Right": {"main": [[{"node": "Join", "type": "main", "index": 1}]]},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "wanted"),
+    [
+        ("Right", "Join", ["Right → New", "New → Join[1]"]),
+        ("If", "Right", ["If[1] → New", "New → Right"]),
+    ],
+)
+def test_a_node_between_two_others_keeps_their_output_and_input(source: str, target: str, wanted: list[str]) -> None:
+    add = {"op": "addNode", "name": "New", "type": "noOp", "from": source, "to": target}
+    before, after = lines(BRANCH), lines(edited(BRANCH, add))
+
+    assert [one for one in after if one not in before] == wanted
+    assert len(after) == len(before) + 1
+
+
+def test_between_nodes_with_two_connections_the_ends_have_to_be_named() -> None:
+    twice = deepcopy(BRANCH)
+    twice["connections"]["If"]["main"][0].append({"node": "Right", "type": "main", "index": 0})
+    add = {"op": "addNode", "name": "New", "type": "noOp", "from": "If", "to": "Right"}
+
+    with pytest.raises(ValidationError, match="several connections lead from one node to the other"):
+        edited(twice, add)
+    assert "If → New" in lines(edited(twice, {**add, "output": 0}))
+
+
+def test_a_parameter_that_is_set_to_null_is_removed() -> None:
+    flow = {"name": "W", "nodes": [node("A", parameters={"options": {"a": 1}})], "connections": {}}
+    change = {"op": "setParameter", "node": "A", "path": "options.a", "value": None}
+
+    assert edited(flow, change)["nodes"][0]["parameters"] == {"options": {}}
+    assert edited(flow, {**change, "path": "never.there"})["nodes"][0]["parameters"] == {"options": {"a": 1}}

@@ -49,6 +49,19 @@ async def test_a_workflow_is_made_from_a_file_in_an_open_folder(tmp_path: Path, 
         assert (made["differences"], shown["name"]) == ([], "Mine")
 
 
+async def test_tags_of_a_file_are_set_where_n8n_has_them_and_the_others_are_named(tmp_path: Path) -> None:
+    async with bench(tmp_path, DOGUBAKO_FILES=furnish(tmp_path)) as n8n:
+        await n8n.data("set_workflow_tags", id=DRAFT, tags=["本番"], createMissing=True)
+        file = tmp_path / "open" / "w.json"
+        tags = [{"id": "7", "name": "本番"}, {"name": "未知"}, "plain", None, {"name": 5}, {"name": "本番"}]
+        file.write_text(json.dumps({**json.loads(file.read_text()), "tags": tags}))
+
+        made = await n8n.data("create_workflow_from_file", path="w.json")
+
+        shown = await n8n.data("get_workflow", id=made["id"])
+        assert (shown["tags"], made["missingTags"]) == (["本番"], ["未知", "plain"])
+
+
 async def test_a_file_replaces_a_workflow_and_leaves_a_backup(tmp_path: Path) -> None:
     async with bench(tmp_path, DOGUBAKO_FILES=furnish(tmp_path)) as n8n:
         changed = await n8n.data("replace_workflow_from_file", id=DRAFT, path="w.json")

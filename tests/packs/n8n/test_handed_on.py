@@ -69,8 +69,8 @@ def looked_up(operation: str, *, connected: bool) -> JsonObject:
 @pytest.mark.parametrize(
     ("operation", "connected", "claims"), [("exists", True, False), ("notEmpty", True, False), ("exists", False, True)]
 )
-def test_an_empty_item_that_the_next_node_expects_is_no_origin(operation: str, connected: bool, claims: bool) -> None:
-    assert ("origin" in looked_up(operation, connected=connected)) is claims
+def test_an_empty_item_that_the_next_node_expects_is_not_told(operation: str, connected: bool, claims: bool) -> None:
+    assert ("It may be intended" in looked_up(operation, connected=connected)["explanation"]) is claims
 
 
 def asked(answer: JsonObject) -> JsonObject:

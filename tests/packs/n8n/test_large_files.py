@@ -1,7 +1,7 @@
 """A workflow file as large as is allowed does not hold up the event loop."""
 
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import anyio
 import httpx2
@@ -32,33 +32,49 @@ def _workflow(nodes: int) -> bytes:
     return msgspec.json.encode({"name": "Large", "nodes": made, "connections": {}, "settings": {}})
 
 
-def _keeping(workflow: bytes) -> Answers:
-    """An n8n that has this workflow, whatever it is sent."""
-    body = b'{"id":"w1",' + workflow[1:]
+def _keeping(workflow: bytes, published: bool) -> Answers:
+    """An n8n that has this workflow, and keeps what it is sent."""
+    live = b',"active":true,"activeVersionId":"v1","activeVersion":' + workflow if published else b""
+    now = [workflow[:-1] + b',"id":"w1"' + live + b',"versionId":"v1"}']
 
     def answer(request: httpx2.Request) -> httpx2.Response:
+        if request.method == "PUT":
+            now[0] = request.content[:-1] + b',"id":"w1"' + live + b',"versionId":"v2"}'
+        body = b'{"data":[],"nextCursor":null}' if request.url.path.endswith("/history") else now[0]
         return httpx2.Response(200, headers={"content-type": "application/json"}, content=body)
 
     return answer
 
 
+_CHANGED: Final = {"op": "setParameter", "node": "Node 5", "path": "value", "value": "changed"}
+
+
 @pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [("create_workflow_from_file", {}), ("replace_workflow_from_file", {"id": "w1"})],
+    ("tool", "arguments", "published"),
+    [
+        ("create_workflow_from_file", {"path": "large.json"}, False),
+        ("replace_workflow_from_file", {"path": "large.json", "id": "w1"}, False),
+        ("replace_workflow_from_file", {"path": "changed.json", "id": "w1"}, False),
+        ("edit_workflow", {"id": "w1", "operations": [_CHANGED]}, False),
+        ("edit_workflow", {"id": "w1", "operations": [_CHANGED]}, True),
+    ],
+    ids=["create", "replace with the same", "replace", "edit", "edit beside a published version"],
 )
 @best_of_three
-async def test_a_large_file_does_not_hold_up_the_event_loop(
-    tmp_path: Path, tool: str, arguments: dict[str, str]
+async def test_a_large_workflow_does_not_hold_up_the_event_loop(
+    tmp_path: Path, tool: str, arguments: dict[str, Any], published: bool
 ) -> None:
-    content = _workflow(_NODES)
+    # n8n answers with both versions.
+    content = _workflow(_NODES // 2 if published else _NODES)
     (tmp_path / "large.json").write_bytes(content)
-    assert 9_000_000 < len(content) < 10 * 1024 * 1024
+    (tmp_path / "changed.json").write_bytes(content.replace(b"lorem", b"other", 1))
+    assert published or 9_000_000 < len(content) < 10 * 1024 * 1024
 
-    async with bench(tmp_path, _keeping(content), DOGUBAKO_FILES=str(tmp_path)) as n8n:
+    async with bench(tmp_path, _keeping(content, published), DOGUBAKO_FILES=str(tmp_path)) as n8n:
         with frozen_heap(), Heartbeat() as heart:
             await anyio.sleep(0.03)
             heart.take()
-            result = await n8n.call(tool, path="large.json", **arguments)
+            result = await n8n.call(tool, **arguments)
             await anyio.sleep(0.03)
             stall = heart.take()
 

@@ -18,10 +18,11 @@ from dogubako.packs.n8n.nodes.display import Values, displayed, resolve
 from dogubako.packs.n8n.nodes.expressions import check_expressions
 from dogubako.packs.n8n.nodes.index import NodeIndex, index_of, installed_packages
 from dogubako.packs.n8n.nodes.parameters import check_parameters
+from dogubako.packs.n8n.nodes.sources import InstalledNodeTypes
 from tests.hypothesis_profiles import examples
 
 FOLDER: Final = Path(dogubako_sandbox.__file__).parent / "n8n" / "node_types"
-NAMES: Final = ("Webhook", "Edit Fields", "顧客 取得", "It's")
+NAMES: Final = ("Webhook", "Edit Fields", "顧客 取得", "It's", 'Get "all" 注文', "Da\nta", "Rocket 🚀", "a\\b")
 
 
 @cache
@@ -54,6 +55,25 @@ def broken(text: str) -> list[tuple[str, bool]]:
         pytest.param("=no braces ( at all", id="no expression"),
         pytest.param("={{ $($json.name).item }}", id="name known at run time"),
         pytest.param("={{ $json.a // comment with (\n }}", id="comment"),
+        pytest.param("={{ (($one) => $one)($json) + $newerThanThis }}", id="other variables"),
+        pytest.param('={{ $(`Get "all" 注文`).item.json.x }}', id="quotation marks in backticks"),
+        pytest.param('={{ $("Get \\"all\\" 注文").item.json.x }}', id="escaped quotation marks"),
+        pytest.param('={{ $("Da\\nta").item.json.x }}', id="line break in a name"),
+        pytest.param("={{ $('Rocket \\u{1F680}').item.json.x }}", id="code point in a name"),
+        pytest.param("={{ $('Rocket \\ud83d\\ude80').item.json.x }}", id="surrogates in a name"),
+        pytest.param("={{ $(`a\\\\b`).item.json.x }}", id="backslash in a name"),
+        pytest.param("={{ `$('Ghost')` }}", id="name in the text of a template"),
+        pytest.param('={{ "\\}}" }}', id="escaped end of an expression"),
+        pytest.param("={{ {a: {b: 1\\}} }}", id="escaped end in an object"),
+        pytest.param(
+            "={{ 1. }} {{ 5..toFixed(1) }} {{ [1, 2,].length }} {{ Math.max(1, 2,) }}", id="ends that look odd"
+        ),
+        pytest.param("={{ $json?.['a']?.(1) }} {{ [...$('Webhook').all()] }}", id="optional chain and spread"),
+        pytest.param("={{ $json.a / 2 / 3 }} {{ ($json.a) / 2 + '/' }}", id="divisions"),
+        pytest.param("={{ '“a”' + `（` + /「/.source /* ” */ }}", id="typographic marks in texts"),
+        pytest.param("={{ $json.名前 + $json.ключ }}", id="names in other scripts"),
+        pytest.param("={{ (() => { switch (1) { case 1: } return 3 })() }}", id="colon before a brace"),
+        pytest.param("={{ `${ { a: `}` }.a }` }}", id="template in a template"),
     ],
 )
 def test_a_good_expression_is_left_alone(text: str) -> None:
@@ -67,14 +87,64 @@ def test_a_good_expression_is_left_alone(text: str) -> None:
         pytest.param("={{ ($json.name }}", ("brokenExpression", True), id="bracket"),
         pytest.param("={{ {a: {b: 1}} }}", ("brokenExpression", True), id="ends at the first braces"),
         pytest.param("={{ 'text }}", ("brokenExpression", True), id="quotation mark"),
+        pytest.param("={{ $(`x}}y`).item.json.x }}", ("brokenExpression", True), id="braces in backticks"),
+        pytest.param("={{ 'a\nb' }}", ("brokenExpression", True), id="line break in a text"),
+        pytest.param("={{ $json.body. }}", ("brokenExpression", True), id="dot at the end"),
+        pytest.param("={{ ($json.body?.) }}", ("brokenExpression", True), id="optional dot at the end"),
+        pytest.param("={{ $json..a }}", ("brokenExpression", True), id="two dots"),
+        pytest.param("={{ $json.a + }}", ("brokenExpression", True), id="operator at the end"),
+        pytest.param("={{ ($json.a ||) }}", ("brokenExpression", True), id="operator before a bracket"),
+        pytest.param("={{ && true }}", ("brokenExpression", True), id="operator at the beginning"),
+        pytest.param("={{ $(“Webhook”).item.json }}", ("brokenExpression", True), id="typographic quotation marks"),
+        pytest.param("={{ $json[‘a’] }}", ("brokenExpression", True), id="single typographic marks"),
+        pytest.param("={{ $（'Webhook'）.item }}", ("brokenExpression", True), id="wide brackets"),
+        pytest.param("={{ }}", ("brokenExpression", True), id="nothing"),
+        pytest.param("={{ `${$('Ghost').item.json.a}` }}", ("unknownNode", True), id="node in a template"),
         pytest.param("={{ $('Ghost').item.json.a }}", ("unknownNode", True), id="node"),
         pytest.param("={{ $node['Webhok'].json.a }}", ("unknownNode", True), id="old form"),
         pytest.param("={{ $node.Ghost.json.a }}", ("unknownNode", True), id="old short form"),
         pytest.param("{{ $json.name }}", ("brokenExpression", False), id="no equals sign"),
+        pytest.param("={{ $jsn.name }}", ("unknownVariable", False), id="variable"),
     ],
 )
 def test_a_broken_expression_is_found(text: str, finding: tuple[str, bool]) -> None:
     assert broken(text) == [finding]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        pytest.param("return items; // a (comment", id="comment"),
+        pytest.param("/* ( */ return [];", id="long comment"),
+        pytest.param("const a = b / 2 + (c / 3);\nreturn a;", id="divisions"),
+        pytest.param("return /[(']/.test($json.a);", id="regular expression"),
+        pytest.param("if (a) /\\(/.exec(b);\nreturn a;", id="regular expression behind a bracket"),
+        pytest.param("return `(${a}`;", id="template"),
+        pytest.param("return [{ json: { help: `$('Ghost') and {{` } }];", id="name in the text of a template"),
+        pytest.param("const { a, ...rest } = $json;\nreturn { json: { a, rest } };", id="rest"),
+        pytest.param('return "it\'s (";', id="texts"),
+    ],
+)
+def test_good_code_is_left_alone(code: str) -> None:
+    found = check_expressions({"type": "n8n-nodes-base.code", "parameters": {"jsCode": code}}, NAMES, ())
+
+    assert list(found) == []
+
+
+@pytest.mark.parametrize(
+    "code", ["return [1, 2;", "if (a { return b; }", "return a; }", "return 'open;", "return $json.;", "return “a”;"]
+)
+def test_code_that_cannot_be_read_is_found(code: str) -> None:
+    found = check_expressions({"type": "n8n-nodes-base.code", "parameters": {"jsCode": code}}, NAMES, ())
+
+    assert [(one.kind, one.certain) for one in found] == [("brokenCode", False)]
+
+
+@pytest.mark.parametrize(("kind", "name"), [("n8n-nodes-base.stickyNote", "content"), ("n8n-nodes-base.html", "html")])
+def test_a_note_and_a_template_may_show_expressions(kind: str, name: str) -> None:
+    node = {"type": kind, "parameters": {name: "Write {{ $json.name }} and {{ $('Ghost').item.json.a }}"}}
+
+    assert list(check_expressions(node, NAMES, ())) == []
 
 
 def test_code_that_names_a_missing_node_is_a_doubt_and_comments_are_not_read() -> None:
@@ -211,3 +281,51 @@ def test_an_index_is_made_once_and_read_piece_by_piece(tmp_path: Path) -> None:
     assert len(second.descriptions("n8n-nodes-base.set")) == 2
     assert second.descriptions("n8n-nodes-base.sett") == ()
     assert isinstance(first, NodeIndex)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "={{ /* $('Ghost') */ 1 }}",
+        "={{ \"$('Ghost')\" }}",
+        "=text $('Ghost') text",
+        "={{ 1 }} // $('Ghost')",
+        "={{ 'say $node[\"Ghost\"]' }}",
+    ],
+)
+def test_a_name_that_is_not_evaluated_is_no_reference(text: str) -> None:
+    assert broken(text) == []
+
+
+@pytest.mark.parametrize("text", ["={{ $('Ghost').item.json.a }}", "={{ 'a' + $('Ghost').first().json.b }}"])
+def test_a_name_beside_texts_is_still_found(text: str) -> None:
+    assert broken(text) == [("unknownNode", True)]
+
+
+@pytest.mark.parametrize(
+    ("layout", "named"),
+    [
+        pytest.param("node_modules", ".", id="folder of a local installation"),
+        pytest.param("node_modules", "node_modules", id="its packages"),
+        pytest.param("node_modules", "node_modules/n8n", id="n8n beside its packages"),
+        pytest.param("node_modules", "node_modules/n8n-nodes-base", id="a package"),
+        pytest.param("node_modules", "node_modules/@n8n/n8n-nodes-langchain", id="a package with a scope"),
+        pytest.param("node_modules/n8n/node_modules", "node_modules/n8n", id="n8n above its packages"),
+        pytest.param("lib/node_modules", ".", id="prefix of npm"),
+    ],
+)
+def test_an_installation_is_found_by_any_of_its_folders(tmp_path: Path, layout: str, named: str) -> None:
+    for one in installed_packages(FOLDER):
+        home = tmp_path / layout / one.name
+        home.mkdir(parents=True)
+        (home / "nodes.json").write_bytes(one.types.read_bytes())
+    (tmp_path / "node_modules" / "n8n").mkdir(parents=True, exist_ok=True)
+
+    found = {one.name for one in installed_packages(tmp_path / named)}
+
+    assert found == {"n8n-nodes-base", "@n8n/n8n-nodes-langchain"}
+
+
+def test_the_advice_does_not_name_what_is_set_already(tmp_path: Path) -> None:
+    assert "can give a better source: N8N_NODE_TYPES" in InstalledNodeTypes(tmp_path, None).advice
+    assert "N8N_NODE_TYPES is set" in InstalledNodeTypes(tmp_path, tmp_path).advice

@@ -151,6 +151,15 @@ async def test_fields_narrow_what_lies_below_json_and_nothing_else() -> None:
     assert data["output"]["items"] == [{"json": shown, "pairedItem": 3}]
 
 
+async def test_names_of_fields_may_have_dots() -> None:
+    data = {"k.dot": 1, "a": {"b.c": {"d": 2}, "b": {"x": 3}}, "a.b": 4}
+    execution = made({"Node": [run([item(data)])]}, status="success")
+
+    shown = await made_node(execution, "Node", fields=["k.dot", "a.b.c.d", "a.b.x"])
+
+    assert shown["output"]["items"][0]["json"] == {"k.dot": 1, "a": {"b.c": {"d": 2}, "b": {"x": 3}}}
+
+
 async def test_a_short_file_is_shown_and_a_long_one_is_named() -> None:
     files = {"small": {"data": "aGVsbG8=", "fileName": "a.txt"}, "big": {"data": "A" * 4000, "fileName": "b.bin"}}
     execution = made({"Node": [run([item({}, binary=files)])]}, status="success")

@@ -95,7 +95,9 @@ def test_a_calculation_without_its_field_is_not_blamed_on_who_reads_the_result(h
     report = Diagnosis(as_read(made(runs, total, use))).report()
 
     assert report["origin"]["nodeName"] == guilty
-    assert ("it reads umsatz, which no item has; they have Umsatz" in report["explanation"]) is (guilty == "Sum")
+    assert ("it reads umsatz, which none of its items has; they have Umsatz" in report["explanation"]) is (
+        guilty == "Sum"
+    )
 
 
 def test_a_merge_that_only_appends_is_not_blamed_for_what_one_branch_does_not_give() -> None:

@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 from dogubako.packs.n8n import trigger_calls
-from dogubako.packs.n8n.trigger_calls import CALL_HEADER
+from dogubako.packs.n8n.call_headers import CALL_HEADER
 from tests.sandbox.n8n_client import workflow_id
 
 from .wired import Answers, bench

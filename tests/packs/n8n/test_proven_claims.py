@@ -107,7 +107,7 @@ def test_a_value_is_followed_through_lists_to_the_line_that_made_it() -> None:
     report = told(runs, cut, node("Post", type=HTTP, parameters={"url": "http://a.test", **BODY}))
 
     assert report["values"][1] == (
-        "lines.1.price is -72 (number), made in 'Cut' by price: i.json.list * (1 - i.json.off)"
+        "lines.1.price is -72 (number), made in 'Cut' as price by price: i.json.list * (1 - i.json.off)"
         " (list is 9 (number), made in 'Rows'; off is 9 (number), made in 'Rows')"
     )
 

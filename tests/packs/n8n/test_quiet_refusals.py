@@ -21,7 +21,7 @@ def posted(answer: JsonObject) -> JsonObject:
 def test_an_answer_that_says_that_it_is_a_refusal_is_told(answer: JsonObject) -> None:
     report = posted(answer)
 
-    assert report["origin"]["nodeName"] == "Post"
+    assert report["noticed"]["nodeName"] == "Post"
     assert "not_found; the request reads channel, which is not there" in report["explanation"]
 
 

@@ -90,7 +90,7 @@ def test_a_field_that_n8n_remarks_no_item_has_is_told_after_a_success() -> None:
     total = {"name": "Sum", "type": "n8n-nodes-base.summarize", "parameters": {}}
     report = Diagnosis(as_read(made(runs, total, status="success"))).report()
 
-    assert report["origin"]["nodeName"] == "Sum"
+    assert report["noticed"]["nodeName"] == "Sum"
     assert "they have amuont" in report["explanation"]
 
 
@@ -178,8 +178,8 @@ def added(**end: JsonObject) -> JsonObject:
 def test_numbers_that_are_joined_texts_are_blamed_on_who_added_them(end: dict[str, JsonObject]) -> None:
     report = added(**end)
 
-    assert report["origin"]["nodeName"] == "Add"
-    assert "joins them and does not add" in report["explanation"]
+    assert cause_told(report)["nodeName"] == "Add"
+    assert "joins and does not add" in report["explanation"]
 
 
 def test_a_stop_on_purpose_tells_the_values_in_its_message() -> None:

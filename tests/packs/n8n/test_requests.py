@@ -61,7 +61,7 @@ async def test_the_key_does_not_follow_a_redirect(tmp_path: Path) -> None:
     [
         pytest.param("get_workflow", {}, "/api/v1/workflows/", "", id="workflow"),
         pytest.param("activate_workflow", {}, "/api/v1/workflows/", "", id="activate"),
-        pytest.param("set_workflow_tags", {"tags": []}, "/api/v1/workflows/", "/tags", id="tags"),
+        pytest.param("set_workflow_tags", {"tags": []}, "/api/v1/workflows/", "", id="tags"),
         pytest.param("get_execution", {}, "/api/v1/executions/", "?includeData=true", id="execution"),
         pytest.param("stop_execution", {}, "/api/v1/executions/", "/stop", id="stop"),
         pytest.param("delete_execution", {"confirm": True}, "/api/v1/executions/", "", id="delete execution"),

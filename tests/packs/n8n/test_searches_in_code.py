@@ -101,7 +101,7 @@ def test_an_item_that_there_is_not_is_told_by_its_number(written: str) -> None:
         f"const one = {written};\nreturn [{{ json: {{ n: one.json.n }} }}];", OF_UNDEFINED.format("json", 2), {"n": 1}
     )
 
-    assert "number 5" in report["explanation"]
+    assert "index 5, counted from 0" in report["explanation"]
 
 
 def test_a_numbered_item_of_another_node_is_not_taken_for_its_first() -> None:
@@ -125,7 +125,7 @@ def test_a_list_that_is_read_like_an_object_is_traced_to_its_maker() -> None:
     report = diagnosed(code, OF_UNDEFINED.format("trim", 1), {"patient": [{"name": "Sato"}]})
 
     assert cause_told(report)["nodeName"] == "Make"
-    assert "a list, so there is no name in it" in report["explanation"]
+    assert "a list, whose elements have name" in report["explanation"]
 
 
 def test_a_file_under_another_name_is_named() -> None:

@@ -77,7 +77,7 @@ def test_a_value_that_is_made_of_something_missing_says_so() -> None:
 def test_an_element_that_a_list_does_not_have_is_told() -> None:
     report = diagnosed(NUMBER, body="={{ { amount: $json.sums[2] } }}", bills=[{"sums": [1]}, {"sums": [1, 2]}])
 
-    assert "it reads element 2 of sums, which has 2" in report["explanation"]
+    assert "it reads index 2 of sums, a list of 2" in report["explanation"]
 
 
 @pytest.mark.parametrize(

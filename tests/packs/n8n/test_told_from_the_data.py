@@ -127,7 +127,9 @@ def test_an_element_of_a_list_that_a_service_names_is_told_with_who_made_it() ->
     ways = {"Rows": [["Boxes"]], "Boxes": [["Bundle"]], "Bundle": [["Order"]]}
     report = told(runs, bundle, order, boxes, connections=links(**ways))
 
-    assert report["values"][0].startswith("lines.1.qty is 0 (number), made in 'Boxes' by qty: Math.floor(i.json.n)")
+    assert report["values"][0].startswith(
+        "lines.1.qty is 0 (number), made in 'Boxes' as qty by qty: Math.floor(i.json.n)"
+    )
 
 
 @pytest.mark.parametrize(

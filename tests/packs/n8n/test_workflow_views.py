@@ -182,4 +182,5 @@ async def test_a_change_reports_only_what_was_asked_for(box: Toolbox) -> None:
 
     assert (data["name"], data["changed"]) == ("Renamed", ["name"])
     assert (data["differences"], data["unrequested"]) == ([], [])
-    assert data["_guidance"]["example"] == f"restore_workflow(id: '{number}', backup: '{data['backup']}')"
+    undo = f"restore_workflow(id: '{number}', backup: '{data['backup']}', draftOnly: true, expectedVersionId: "
+    assert data["_guidance"]["example"] == f"{undo}'{data['versionId']}')"

@@ -45,6 +45,8 @@ class Backup:
     saved_at: str
     reason: str
     workflow: dict[str, Any]
+    # What the change behind it touched: `nodes`, `settings.timezone`, `tags.<id>`, `published`. Empty: all of it.
+    touched: tuple[str, ...] = ()
 
 
 class Backups:
@@ -56,9 +58,9 @@ class Backups:
         self._lock = threading.Lock()
         self._last_ms = 0
 
-    async def save(self, workflow: dict[str, Any], reason: str) -> Backup:
+    async def save(self, workflow: dict[str, Any], reason: str, touched: Iterable[str] = ()) -> Backup:
         """Store a backup. If that fails, the workflow must not be changed."""
-        backup = await anyio.to_thread.run_sync(self._save, workflow, reason)
+        backup = await anyio.to_thread.run_sync(self._save, workflow, reason, tuple(touched))
         if self._shared is not None:
             try:
                 await self._shared.save(backup)
@@ -89,13 +91,13 @@ class Backups:
                 return backup
         wanted = (backup_id or "")[:_LONGEST_SHOWN]
         context = NotFoundErrorContext(operation="restore workflow", resource_type="Backup", resource_id=wanted)
-        hint = "list_workflow_backups shows which backups there are."
+        hint = f"list_workflow_backups shows which backups there are. The newest {KEPT} of a workflow are kept."
         what = f"Backup '{backup_id[:_LONGEST_SHOWN]}'" if backup_id else "A backup"
         raise NotFoundError(
             f"{what} of workflow '{workflow_id[:_LONGEST_SHOWN]}' not found", context=context, hint=hint
         )
 
-    def _save(self, workflow: dict[str, Any], reason: str) -> Backup:
+    def _save(self, workflow: dict[str, Any], reason: str, touched: tuple[str, ...]) -> Backup:
         saved_at = self._next_moment()
         stamp = re.sub(r"[-:.]", "", saved_at)
         backup = Backup(
@@ -104,6 +106,7 @@ class Backups:
             saved_at=saved_at,
             reason=reason,
             workflow=workflow,
+            touched=touched,
         )
         folder = self._folder_of(backup.workflow_id)
         try:

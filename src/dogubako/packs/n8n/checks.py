@@ -1,11 +1,14 @@
 """Checks of a workflow before it is written. Every write of every tool comes through here."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from zoneinfo import available_timezones
 
-from dogubako.contract.errors import ValidationError, ValidationErrorContext
-from dogubako.contract.offload import offload_if_large
+from dogubako.contract.errors import NotFoundError, ValidationError, ValidationErrorContext
+from dogubako.contract.offload import offload, offload_if_large
+from dogubako.packs.n8n.api.workflows import REMOVED_BY
 from dogubako.packs.n8n.merging import edges
 from dogubako.packs.n8n.nodes.problems import Problem as NodeProblem
 
@@ -16,6 +19,9 @@ _MOST_NAMED: Final = 10
 # A new name or setting makes no node wrong.
 _CHECKED: Final = ("nodes", "connections")
 _LONGEST_NAME: Final = 100
+# What n8n takes for the setting of the instance.
+_DEFAULT: Final = "DEFAULT"
+_ORDERS: Final = ("v0", "v1")
 
 
 class Problem(NamedTuple):
@@ -40,6 +46,8 @@ async def refuse_problems(
     structure = await check_before_write(client, before, after)
     if structure:
         raise _refusal([(one.path, one.message) for one in structure], "")
+    if not allow_invalid and (settings := [one async for one in _settings_problems(client, before, after)]):
+        raise _refusal([(one.path, one.message) for one in settings], "")
     if all(before.get(part) == after.get(part) for part in _CHECKED):
         return []
     validation = await client.nodes.validate_change(before, after)
@@ -51,6 +59,37 @@ async def refuse_problems(
         ]
         raise _refusal(found, f" allowInvalid: true would save it all the same. Source: {validation.source}.")
     return [one.shown() for one in (*validation.errors, *validation.warnings)][:_MOST_NAMED]
+
+
+async def _settings_problems(
+    client: "N8nClient", before: Mapping[str, Any], after: Mapping[str, Any]
+) -> AsyncIterator[Problem]:
+    """A name without letters, and new settings that n8n saves and cannot use, or cannot take away."""
+    if after.get("name") != before.get("name") and not str(after.get("name") or "").strip():
+        yield Problem("name", "The name is empty")
+    was, settings = before.get("settings") or {}, after.get("settings")
+    named = settings.items() if isinstance(settings, Mapping) else ()
+    changed = {key: value for key, value in named if was.get(key, _DEFAULT) != value}
+    for key in was:
+        if isinstance(settings, Mapping) and key not in settings and key not in REMOVED_BY:
+            yield Problem(f"settings.{key}", f"n8n does not remove this setting: give {_short(key)} another value")
+    zone = changed.get("timezone")
+    zones = await offload(available_timezones) if isinstance(zone, str) else set()
+    if isinstance(zone, str) and zones and zone not in zones and zone != _DEFAULT:
+        near = get_close_matches(zone[:_LONGEST_NAME], zones, n=3, cutoff=0.5)
+        advice = f" Did you mean {' or '.join(near)}?" if near else ""
+        yield Problem("settings.timezone", f"There is no time zone '{_short(zone)}'.{advice}")
+    order = changed.get("executionOrder", _ORDERS[0])
+    if order not in _ORDERS:
+        yield Problem(
+            "settings.executionOrder", f"n8n knows no such order of execution. It has {' and '.join(_ORDERS)}"
+        )
+    handler = changed.get("errorWorkflow")
+    if isinstance(handler, str) and handler:
+        try:
+            await client.workflows.get(handler, "find error workflow")
+        except NotFoundError:
+            yield Problem("settings.errorWorkflow", f"There is no workflow with the id '{_short(handler)}'")
 
 
 def _refusal(problems: Sequence[tuple[str, str]], advice: str) -> ValidationError:

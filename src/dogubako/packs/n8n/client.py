@@ -139,7 +139,7 @@ async def connect(settings: N8nSettings, host: Host) -> AsyncIterator[N8nClient]
                 backups=Backups(host.data_dir, instance, shared_backups),
                 locks=locks,
                 files=WorkflowFiles(OpenFolders(host.files)),
-                nodes=NodeKnowledge(lookups, seen, McpNodes(mcp) if mcp else None, node_types),
+                nodes=NodeKnowledge(lookups, workflows, seen, McpNodes(mcp) if mcp else None, node_types),
                 signed_in=lambda other: signed_in(other, other.fingerprint),
                 mcp=mcp,
                 webhook_logins={} if owner else settings.webhook_logins,

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from dogubako.contract.errors import ApiError
-from dogubako.packs.n8n.merging import normal_form
+from dogubako.contract.offload import offload_if_large
+from dogubako.packs.n8n.merging import is_same, normal_form
 
 if TYPE_CHECKING:
     from dogubako.packs.n8n.client import N8nClient
@@ -25,7 +26,7 @@ def published_graph(workflow: Mapping[str, Any]) -> JsonObject | None:
 
 def same_graph(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     left, right = (normal_form({part: each.get(part) for part in GRAPH}) for each in (one, other))
-    return left == right
+    return is_same(left, right)
 
 
 def has_unpublished_changes(workflow: Mapping[str, Any]) -> bool:
@@ -38,7 +39,7 @@ def has_unpublished_changes(workflow: Mapping[str, Any]) -> bool:
 
 async def unpublished_draft(client: "N8nClient", workflow: Mapping[str, Any]) -> JsonObject | None:
     """Which version is published, and who saved the draft that is not; None if nothing waits."""
-    if not has_unpublished_changes(workflow):
+    if not await offload_if_large(workflow, has_unpublished_changes, workflow):
         return None
     draft, published = workflow.get("versionId"), workflow.get("activeVersion") or {}
     saved = await _saved(client, workflow)

@@ -6,6 +6,8 @@ from typing import Any, Final, NamedTuple, TypeGuard
 JsonObject = dict[str, Any]
 
 _ABSENT: Final = object()
+# What can hold a boolean, be one, or equal one.
+_COMPARED: Final = frozenset({dict, list, bool, int, float})
 # The parts that people edit. n8n keeps running data, such as static data, beside them.
 CONTENT: Final = ("name", "nodes", "connections", "settings", "pinData", "nodeGroups", "description")
 
@@ -25,13 +27,75 @@ class Clash(NamedTuple):
 
     path: str
     theirs: Any
+    # The other side removed it, or gave it another name.
+    gone: bool = False
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Whether two values are the same JSON. In Python, true equals 1; in JSON it does not."""
+    if one is other or one != other:
+        return one is other
+    # They are equal, so only their booleans are left to compare. A text or a null has none.
+    left = [(one, other)]
+    while left:
+        one, other = left.pop()
+        if isinstance(one, dict):
+            left += [(value, other[key]) for key, value in one.items() if value.__class__ in _COMPARED]
+        elif isinstance(one, list):
+            left += [pair for pair in zip(one, other, strict=True) if pair[0].__class__ in _COMPARED]
+        elif isinstance(one, bool) is not isinstance(other, bool):
+            return False
+    return True
 
 
 def merge(base: JsonObject, theirs: JsonObject, ours: JsonObject) -> tuple[JsonObject, list[Clash]]:
     """Both sides' changes in one content, and the places where they touch."""
-    clashes: list[Clash] = []
+    clashes = [*_renamed_apart(base, theirs, ours), *_rewired_apart(base, theirs, ours)]
     both = _merge("", normal_form(base), normal_form(theirs), normal_form(ours), clashes)
-    return {**theirs, **_content(both)}, clashes
+    content = _content(both)
+    if not clashes:
+        clashes += _loose_ends(content)
+    return {**theirs, **content}, clashes
+
+
+def _renamed_apart(base: JsonObject, theirs: JsonObject, ours: JsonObject) -> Iterator[Clash]:
+    """Nodes that one side renamed, and the other removed or renamed otherwise: names alone do not show that."""
+    was, other, own = (names_by_id(one) for one in (base, theirs, ours))
+    for number, name in was.items():
+        left, right = other.get(number), own.get(number)
+        if left != right and name not in (left, right):
+            yield Clash(f"nodes.{name}", None, gone=True) if left is None else Clash(f"nodes.{name}.name", left)
+
+
+def names_by_id(workflow: Mapping[str, Any]) -> dict[str, str]:
+    """The names of the nodes that have an id."""
+    nodes = workflow.get("nodes")
+    listed = nodes if is_list_of_objects(nodes) else []
+    return {one["id"]: str(one.get("name")) for one in listed if isinstance(one.get("id"), str)}
+
+
+def _rewired_apart(base: JsonObject, theirs: JsonObject, ours: JsonObject) -> Iterator[Clash]:
+    """Connections that both sides took away, and for which one of them put something else in place."""
+    was, other, own = (set(edges(_connections(one))) for one in (base, theirs, ours))
+    for edge in was - other - own:
+        left, right = (
+            {one for one in side - was if one[:3] == edge[:3] or one[3:] == edge[3:]} for side in (other, own)
+        )
+        if left != right:
+            targets = sorted(one.target for one in left if one.source == edge.source)
+            yield Clash(f"connections.{edge.source} → {edge.target}", targets, gone=not targets)
+
+
+def _connections(workflow: Mapping[str, Any]) -> Mapping[str, Any]:
+    held = workflow.get("connections")
+    return held if isinstance(held, Mapping) else {}
+
+
+def _loose_ends(content: JsonObject) -> Iterator[Clash]:
+    """Connections of one side with nodes that the other side removed."""
+    names = {str(one.get("name")) for one in content.get("nodes") or ()}
+    ends = {end for edge in edges(_connections(content)) for end in (edge.source, edge.target)}
+    return (Clash(f"nodes.{name}", None, gone=True) for name in sorted(ends - names))
 
 
 def normal_form(workflow: Mapping[str, Any]) -> JsonObject:
@@ -80,12 +144,13 @@ def wired(every: Iterable[Edge]) -> JsonObject:
 
 
 def _merge(path: str, base: Any, theirs: Any, ours: Any, clashes: list[Clash]) -> Any:
-    if ours in (base, theirs):
+    if is_same(ours, base) or is_same(ours, theirs):
         return theirs
-    if theirs == base:
+    if is_same(theirs, base):
         return ours
     if not all(isinstance(one, Mapping) for one in (base, theirs, ours)):
-        clashes.append(Clash(path, None if theirs is _ABSENT else theirs))
+        gone = theirs is _ABSENT
+        clashes.append(Clash(path, None if gone else theirs, gone))
         return theirs
     merged = {}
     for key in {**theirs, **ours}:

@@ -51,18 +51,24 @@ def carried_nodes(
     n8n would drop credentials and error handling, and would switch a disabled node on. A null removes a field.
     Only `fields` are kept, if they are given.
     """
-    old_ones = by_name(before.get("nodes") or [])
+    named = by_name(before.get("nodes") or [])
+    # A node that is sent under another name is known by its id.
+    known = {one["id"]: one for one in named.values() if isinstance(one.get("id"), str)}
     kept: dict[str, list[str]] = {}
-    return [_carried(node, old_ones, fields, kept) for node in nodes], kept
+    return [_carried(node, named, known, fields, kept) for node in nodes], kept
 
 
 def _carried(
-    node: Any, old_ones: Mapping[str, JsonObject], fields: Collection[str] | None, kept: dict[str, list[str]]
+    node: Any,
+    named: Mapping[str, JsonObject],
+    known: Mapping[str, JsonObject],
+    fields: Collection[str] | None,
+    kept: dict[str, list[str]],
 ) -> Any:
     if not isinstance(node, Mapping):
         return node
-    name = str(node.get("name"))
-    old = old_ones.get(name, {})
+    name, number = str(node.get("name")), node.get("id")
+    old = (known.get(number) if isinstance(number, str) else None) or named.get(name, {})
     missing = {key: old[key] for key in old if key not in node and (fields is None or key in fields)}
     if telling := [key for key in missing if key == "credentials" or key not in OF_THE_INSTANCE]:
         kept[name] = telling

@@ -7,10 +7,12 @@ import msgspec
 
 from dogubako.contract.context import Context
 from dogubako.contract.resources import Prompt, PromptArgument, PromptMessage, ResourceTemplate
+from dogubako.packs.n8n.call_headers import without_secrets
 from dogubako.packs.n8n.client import N8nClient
 from dogubako.packs.n8n.formatters.facts import facts_of
 from dogubako.packs.n8n.formatters.summary import ExecutionFormatter
 from dogubako.packs.n8n.formatters.workflow import overview
+from dogubako.packs.n8n.models import Execution
 
 _SUGGESTIONS = 50
 
@@ -22,7 +24,7 @@ async def _read_workflow(context: Context[Any], variables: Mapping[str, str]) ->
 
 async def _read_execution(context: Context[Any], variables: Mapping[str, str]) -> str:
     client: N8nClient = context.client
-    return _json(ExecutionFormatter(facts_of(await client.executions.get(variables["id"]))).format_summary())
+    return _summary(await client.executions.get(variables["id"]))
 
 
 async def _workflow_ids(context: Context[Any], typed: str, _: Mapping[str, str]) -> list[str]:
@@ -47,7 +49,7 @@ async def _investigate(context: Context[Any], arguments: Mapping[str, str]) -> S
             return [PromptMessage(content="No execution of this n8n has failed. Say so, and stop.")]
         execution_id = str(page["data"][0]["id"])
     execution = await client.executions.get(execution_id)
-    text = _STEPS.format(id=execution.id, summary=_json(ExecutionFormatter(facts_of(execution)).format_summary()))
+    text = _STEPS.format(id=execution.id, summary=_summary(execution))
     return [PromptMessage(content=text)]
 
 
@@ -62,6 +64,10 @@ Its summary:
 4. Propose the smallest change that repairs it, as a call of edit_workflow. Ask before you make it.
 5. After the change, which is a draft until publish: true, run_workflow if it has a webhook, and compare.
    restore_workflow undoes the change."""
+
+
+def _summary(execution: Execution) -> str:
+    return _json(without_secrets(execution, ExecutionFormatter(facts_of(execution)).format_summary()))
 
 
 def _json(value: Any) -> str:

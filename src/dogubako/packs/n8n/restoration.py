@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from dogubako.contract.errors import ApiError, NotFoundError
+from dogubako.contract.errors import ApiError, ConflictError, NotFoundError
+from dogubako.contract.offload import offload_if_large
 from dogubako.packs.n8n.backups import Backup
 from dogubako.packs.n8n.client import N8nClient
 from dogubako.packs.n8n.drafts import published_graph, same_graph
-from dogubako.packs.n8n.formatters.changes import differences
-from dogubako.packs.n8n.workflow_change import WorkflowChange, state_of
+from dogubako.packs.n8n.formatters.changes import changed_paths, differences
+from dogubako.packs.n8n.workflow_change import KEYED, WorkflowChange, keys_of, state_of
 from dogubako.packs.n8n.workflow_writer import WorkflowWriter, published_version_runs
 
 JsonObject = dict[str, Any]
@@ -17,6 +18,8 @@ JsonObject = dict[str, Any]
 # Static data is what triggers remember: while the workflow exists, n8n's own is newer than ours.
 _RESTORED: Final = ("name", "nodes", "connections", "settings", "pinData", "nodeGroups", "description")
 _REASON: Final = "before restore_workflow"
+_GRAPH: Final = frozenset({"nodes", "connections", "nodeGroups"})
+_MOST_CHANGED: Final = 30
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,26 +29,56 @@ class Restored:
     workflow: JsonObject
     differences: list[JsonObject]
     replaced: Backup | None
+    # What is not as it was right before.
+    changed: list[str]
+    # What validation finds in it: a credential may have been deleted since.
+    warnings: list[JsonObject]
+
+    @property
+    def published_again(self) -> bool:
+        """Whether it was not published before, and is now."""
+        was = bool(self.replaced.workflow.get("active")) if self.replaced is not None else False
+        return bool(self.workflow.get("active")) and not was
 
 
 class Restoration:
     """Writes one backup back. The workflow must be locked."""
 
-    def __init__(self, client: N8nClient, backup: Backup) -> None:
+    def __init__(
+        self, client: N8nClient, backup: Backup, *, draft_only: bool = False, expected_version: str | None = None
+    ) -> None:
+        self._draft_only = draft_only
+        self._expected_version = expected_version
         self._client = client
         self._backup = backup
         self._wanted = backup.workflow
         self._published = published_graph(backup.workflow)
+        # An undo takes back what the change touched, and leaves what somebody did since.
+        self._touched = frozenset(backup.touched if expected_version is not None else ())
+        self._restores_live = not draft_only and (not self._touched or "published" in self._touched)
         self._writer = WorkflowWriter(client)
         self._replaced: Backup | None = None
+        self._warnings: list[JsonObject] = []
 
     async def run(self) -> Restored:
         workflow_id = await self._write_draft()
-        await self._set_tags(workflow_id)
-        await self._publish(workflow_id)
+        if not self._draft_only:
+            await self._set_tags(workflow_id)
+        if self._restores_live:
+            try:
+                await self._publish(workflow_id)
+            except ApiError as error:
+                before = f" It was as in backup '{self._replaced.id}' before." if self._replaced is not None else ""
+                done = f"The draft is restored as workflow '{workflow_id}'; only publishing failed.{before}"
+                error.hint = f"{error.hint or ''} {done}".strip()
+                raise
         got = await self._client.workflows.get(workflow_id, "restore workflow")
-        left = differences(self._facts(self._wanted), self._facts(got))
-        return Restored(workflow=got, differences=left, replaced=self._replaced)
+        left = await offload_if_large(got, differences, self._facts(self._wanted), self._facts(got))
+        was = self._facts(self._replaced.workflow) if self._replaced is not None else {}
+        changed = (await offload_if_large(got, changed_paths, was, self._facts(got)))[0] if was else []
+        more = [f"… [{len(changed) - _MOST_CHANGED} more]"] if len(changed) > _MOST_CHANGED else []
+        shown = [*changed[:_MOST_CHANGED], *more]
+        return Restored(workflow=got, differences=left, replaced=self._replaced, changed=shown, warnings=self._warnings)
 
     async def _write_draft(self) -> str:
         """Write exactly what the backup has, so that credentials that were added since are gone."""
@@ -53,17 +86,40 @@ class Restoration:
             now = await self._client.workflows.get(self._backup.workflow_id, "restore workflow")
         except NotFoundError:
             return await self._create()
+        if self._expected_version not in (None, now.get("versionId")):
+            message = f"Workflow '{self._backup.workflow_id}' was changed since the expected version"
+            hint = f"Nothing was restored. To replace that change, expect versionId '{now.get('versionId')}'."
+            raise ConflictError(message, hint=hint)
+        self._refuse_other_live(now)
         # One backup for all steps: the steps between are nothing to go back to.
         self._replaced = await self._client.backups.save(now, _REASON)
-        await self._writer.apply_locked(self._change(self._backup.workflow_id, self._wanted))
+        # What somebody saves from now on is merged, or is a conflict.
+        change = self._change(self._backup.workflow_id, self._wanted, expected_version=now.get("versionId"))
+        outcome = await self._writer.apply_locked(change)
+        self._warnings = list(outcome.warnings)
         return self._backup.workflow_id
+
+    def _refuse_other_live(self, now: JsonObject) -> None:
+        """Refuse to replace what somebody published or unpublished since: that does not change the draft's version."""
+        live = published_graph(now)
+        same = live == self._published or (live and self._published and same_graph(live, self._published))
+        if not self._restores_live or self._expected_version in (None, now.get("activeVersionId")) or same:
+            return
+        message = f"What is published of workflow '{self._backup.workflow_id}' was changed since the expected version"
+        hint = "Nothing was restored. draftOnly: true leaves it as it is; without expectedVersionId it is replaced."
+        raise ConflictError(message, hint=hint)
 
     async def _create(self) -> str:
         """A deleted workflow. Its published version is made first, and the draft is saved over it."""
         content = {**self._wanted, **(self._published or {})}
         workflow_id = str((await self._writer.create(content, allow_invalid=True)).workflow["id"])
         if self._published is not None:
-            await self._client.workflows.publish(workflow_id)
+            try:
+                await self._client.workflows.publish(workflow_id)
+            except ApiError as error:
+                done = f"It is there again as workflow '{workflow_id}', unpublished."
+                error.hint = f"{error.hint or ''} {done}".strip()
+                raise
         await self._writer.apply_locked(self._change(workflow_id, self._wanted))
         return workflow_id
 
@@ -73,13 +129,13 @@ class Restoration:
         if self._published is None:
             if live is not None:
                 await self._client.workflows.unpublish(workflow_id)
-        elif live is None or not same_graph(live, self._published):
+        elif live is None or not await offload_if_large(now, same_graph, live, self._published):
             await self._bring_live(workflow_id, now, self._published)
             await published_version_runs()
 
     async def _bring_live(self, workflow_id: str, now: JsonObject, published: JsonObject) -> None:
         """Publish the draft if it is the one, else the version that n8n still has, else a copy of it."""
-        if same_graph(now, published):
+        if await offload_if_large(now, same_graph, now, published):
             await self._client.workflows.publish(workflow_id, now.get("versionId"))
             return
         try:
@@ -92,29 +148,56 @@ class Restoration:
             await self._writer.apply_locked(self._change(workflow_id, self._wanted))
 
     async def _set_tags(self, workflow_id: str) -> None:
+        now = await self._client.workflows.get(workflow_id, "restore workflow")
         wanted = state_of(self._wanted)["tags"]
-        if state_of(await self._client.workflows.get(workflow_id, "restore workflow"))["tags"] != wanted:
+        if self._touched:
+            # Only those that the change added or took away.
+            ids = keys_of("tags", self._touched)
+            kept = [one for one in now.get("tags") or () if str(one.get("id")) not in ids]
+            back = [one for one in self._wanted.get("tags") or () if str(one.get("id")) in ids]
+            wanted = sorted({str(one["name"]) for one in (*kept, *back)})
+        if state_of(now)["tags"] != wanted:
             ids = await self._writer.tag_ids(wanted, create=True)
             await self._client.workflows.set_tags(workflow_id, ids)
 
-    def _change(self, workflow_id: str, content: Mapping[str, Any]) -> WorkflowChange:
-        wanted = {part: content.get(part) for part in _RESTORED if part in content}
+    def _change(
+        self, workflow_id: str, content: Mapping[str, Any], *, expected_version: str | None = None
+    ) -> WorkflowChange:
+        wanted = {part: content.get(part) for part in _RESTORED if part in content and self._is_restored(part)}
         # A backup may hold mistakes; it is brought back as it was.
         return WorkflowChange(
             workflow_id=workflow_id,
-            change=lambda now: {**now, **_emptied(wanted)},
+            change=lambda now: {**now, **_emptied(wanted), **self._keyed(now)},
+            expected_version=expected_version,
             reason=_REASON,
             allow_invalid=True,
             backup=self._replaced,
         )
 
+    def _is_restored(self, part: str) -> bool:
+        return not self._touched or part in self._touched or (part in _GRAPH and bool(self._touched & _GRAPH))
+
+    def _keyed(self, now: JsonObject) -> JsonObject:
+        """Settings and pinned data with those of the backup that the change had touched."""
+        parts: JsonObject = {}
+        for part in KEYED:
+            names, was = keys_of(part, self._touched), self._wanted.get(part) or {}
+            kept = {key: value for key, value in (now.get(part) or {}).items() if key not in names}
+            parts |= {part: {**kept, **{key: was[key] for key in names if key in was}}} if names else {}
+        return parts
+
     def _facts(self, workflow: JsonObject) -> JsonObject:
-        parts = {part: workflow.get(part) for part in _RESTORED if workflow.get(part)}
+        parts = {part: workflow.get(part) for part in _RESTORED if workflow.get(part) and self._is_restored(part)}
+        for part in KEYED:
+            held = workflow.get(part) or {}
+            parts |= {f"{part}.{key}": held.get(key) for key in keys_of(part, self._touched)}
+        if not self._restores_live:
+            return parts
         live = published_graph(workflow)
         published = {str(node.get("name")): node for node in live["nodes"]} if live else None
         return {
             **parts,
-            **state_of(workflow),
+            **{key: value for key, value in state_of(workflow).items() if key != "tags" or not self._touched},
             "published": published,
             "publishedConnections": live and live["connections"],
         }

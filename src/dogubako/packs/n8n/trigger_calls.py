@@ -11,6 +11,7 @@ import anyio
 from dogubako.contract.errors import DogubakoError
 from dogubako.outbound.http import Operation, ServiceResponse
 from dogubako.packs.n8n.api.executions import nobody_listens
+from dogubako.packs.n8n.call_headers import CALL_HEADER
 from dogubako.packs.n8n.client import N8nClient
 from dogubako.packs.n8n.models import Execution, read_part
 from dogubako.packs.n8n.triggers import Trigger, TriggerRequest
@@ -19,8 +20,6 @@ JsonObject = dict[str, Any]
 # Whether an execution was started by our call. `alike` has the same data, which another call may have too.
 Match = Literal["ours", "alike", "unknown", "other"]
 
-# n8n shows the headers of a call in the item of its Webhook node, also while the execution runs.
-CALL_HEADER: Final = "X-Dogubako-Call"
 PAUSE_SECONDS: Final = 0.3
 _FIND_SECONDS: Final = 5.0
 _LISTED: Final = 100
@@ -67,8 +66,8 @@ class TriggerCall:
                 found = None if wait else await self._found_before_the_answer()
                 if found is None:
                     await self._answered.wait()
-            if found is None and self._error is None and not self._nobody_listens():
-                found = await self._found()
+            if found is None and self._error is None:
+                found = await (self._look() if self._nobody_listens() else self._found())
             tasks.cancel_scope.cancel()
         if self._error is not None:
             raise self._error
@@ -78,10 +77,16 @@ class TriggerCall:
 
     async def _send(self, operation: Operation, seconds: float) -> None:
         try:
-            self._answer = await self._client.webhooks.call(self._request, operation, seconds + _FIND_SECONDS)
+            self._answer = await self._client.webhooks.call(
+                self._request, operation, seconds + _FIND_SECONDS, self._has_run
+            )
         except DogubakoError as error:
             self._error = error
         self._answered.set()
+
+    async def _has_run(self) -> bool:
+        """Whether there is an execution that may be of this call: then it must not be repeated."""
+        return await self._look() is not None or bool(self._unknown or self._alike)
 
     def _nobody_listens(self) -> bool:
         return self._answer is not None and nobody_listens(self._answer)
@@ -167,13 +172,20 @@ class TriggerCall:
 
 
 def _same(sent: Any, shown: Any) -> bool:
-    return str(sent) == str(shown) if isinstance(sent, (str, int, float)) else True
+    """Whether an item shows what was sent. n8n reads numbers, and takes blanks away from texts."""
+    if isinstance(shown, int | float) and not isinstance(shown, bool):
+        try:
+            return float(sent) == shown
+        except (TypeError, ValueError):
+            return False
+    return sent == shown if isinstance(sent, list) else str(sent).strip() == str(shown).strip()
 
 
 def first_item(execution: Execution, trigger: str) -> JsonObject | None:
     """The item that the trigger began with. While an execution runs, n8n shows it as the next thing to do."""
     runs = execution.runs.get(trigger)
-    items = runs[0].outputs[0] if runs and runs[0].outputs else None
+    # A webhook for several methods has an output for each.
+    items = next(filter(None, runs[0].outputs), None) if runs else None
     item = read_part(items[0]) if items else _waiting_item(execution, trigger)
     data = item.get("json") if isinstance(item, Mapping) else None
     return data if isinstance(data, dict) and data else None

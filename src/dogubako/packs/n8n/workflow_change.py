@@ -2,14 +2,17 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
+from dogubako.contract.output import example_call
 from dogubako.packs.n8n.backups import Backup
 from dogubako.packs.n8n.formatters.changes import changed_paths
 from dogubako.packs.n8n.formatters.workflow import tag_names
-from dogubako.packs.n8n.merging import CONTENT
+from dogubako.packs.n8n.merging import CONTENT, is_same
 
 JsonObject = dict[str, Any]
+# Parts of which others may change another key at the same time.
+KEYED: Final = ("settings", "pinData")
 # Returns the whole workflow as it shall be. It must not change what it is given.
 Change = Callable[[JsonObject], JsonObject]
 
@@ -48,6 +51,11 @@ class Outcome:
     unrequested: list[JsonObject] = field(default_factory=list)
     # The version that somebody has saved behind ours, with other content.
     saved_since: str | None = None
+    # The version of somebody who saves again and again that our last write does not have; n8n's history has it.
+    overwrote: str | None = None
+    # Whether it was published, and whether it got other tags.
+    published: bool = False
+    retagged: bool = False
     # A draft of somebody else that publishing puts live together with this change.
     published_draft: JsonObject | None = None
 
@@ -55,9 +63,19 @@ class Outcome:
     def live_at_once(self) -> str:
         """A sentence about what was changed of a published workflow and belongs to no version; empty without it."""
         parts = requested_parts(self.before, self.meant) if self.written and self.workflow.get("active") else []
-        live = [part for part in ("name", "settings") if part in parts]
-        rest = "; the rest is a draft" if self.draft is not None and len(live) < len(parts) else ""
+        live: list[str] = [part for part in ("name", "settings") if part in parts]
+        live += ["tags"] if self.retagged and self.written and self.workflow.get("active") else []
+        rest = "; the rest is a draft" if self.draft is not None and set(parts) - set(live) else ""
         return f"No version holds {' and '.join(live)}, so that is live at once{rest}" if live else ""
+
+    @property
+    def undo(self) -> str | None:
+        """The call that undoes it; of a draft it leaves what is published as it is."""
+        if self.backup is None:
+            return None
+        expected = {"expectedVersionId": self.workflow["versionId"]} if self.workflow.get("versionId") else {}
+        draft = {"draftOnly": True} if not (self.published or self.retagged) else {}
+        return example_call("restore_workflow", id=self.workflow["id"], backup=self.backup.id, **draft, **expected)
 
     def report(self) -> JsonObject:
         parts = requested_parts(self.before, self.meant)
@@ -74,6 +92,7 @@ class Outcome:
             "differences": self.differences,
             "unrequested": self.unrequested,
             "savedSince": self.saved_since,
+            "overwroteVersionId": self.overwrote,
             "unpublishedDraft": self.draft,
             "alsoPublished" if self.written else "wouldAlsoPublish": self.published_draft,
             "backup": self.backup.id if self.backup else None,
@@ -120,12 +139,40 @@ class Saved:
 
     meant: JsonObject
     written: JsonObject
+    # The first version that we wrote: it has our change, and nothing that somebody saved while we wrote it.
+    own: JsonObject
+    # The workflow without our change: as we have read it, or as somebody saved it meanwhile.
+    replaced: JsonObject
     merged_with: Sequence[str] = ()
+    # What is doubtful in a merge with somebody who saved meanwhile.
+    warnings: Sequence[JsonObject] = ()
+    # The version of somebody who saves again and again that our last write does not have.
+    overwrote: str | None = None
 
 
 def requested_parts(before: Mapping[str, Any], meant: Mapping[str, Any]) -> list[str]:
     """The parts of a workflow that a change touches."""
-    return [part for part in CONTENT if (meant.get(part) or None) != (before.get(part) or None)]
+    return [part for part in CONTENT if not is_same(meant.get(part) or None, before.get(part) or None)]
+
+
+def touched_parts(before: Mapping[str, Any], meant: Mapping[str, Any]) -> list[str]:
+    """The parts that a change touches; of settings and pinned data the single ones."""
+    parts = [part for part in requested_parts(before, meant) if part not in KEYED]
+    for part in KEYED:
+        was, now = before.get(part) or {}, meant.get(part) or {}
+        parts += [f"{part}.{key}" for key in {**was, **now} if not is_same(was.get(key), now.get(key))]
+    return parts
+
+
+def keys_of(part: str, touched: Iterable[str]) -> list[str]:
+    """The settings, or the nodes with pinned data, among what was touched."""
+    return [one.removeprefix(f"{part}.") for one in touched if one.startswith(f"{part}.")]
+
+
+def changed_settings(now: Mapping[str, Any], changes: Mapping[str, Any]) -> JsonObject:
+    """The settings with these changes; null takes one away."""
+    meant = {**(now.get("settings") or {}), **changes}
+    return {key: value for key, value in meant.items() if value is not None or key not in changes}
 
 
 def state_of(workflow: Mapping[str, Any]) -> JsonObject:

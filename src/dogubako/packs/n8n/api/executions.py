@@ -1,6 +1,7 @@
 """The endpoints of executions, and the webhooks that start them."""
 
 import hashlib
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 import anyio
@@ -19,6 +20,8 @@ REGISTRATION_SECONDS: Final = 8.0
 _PAUSE_SECONDS: Final = 0.25
 # The page that n8n shows instead of a form that is not published.
 _NO_FORM: Final = b"<title>Problem loading form</title>"
+# n8n's words to a caller whose address is not on the list of a webhook or form; older versions say "whitelisted".
+_WRONG_ADDRESS: Final = b"IP is not "
 
 
 class WebhooksApi:
@@ -29,12 +32,20 @@ class WebhooksApi:
         # The value of our own header in executions that were looked at, by id: calls side by side share it.
         self.markers: dict[str, str] = {}
 
-    async def call(self, request: TriggerRequest, operation: Operation, seconds: float) -> ServiceResponse:
-        """The workflow's answer. Retries for some seconds while the webhook is not registered yet."""
+    async def call(
+        self, request: TriggerRequest, operation: Operation, seconds: float, has_run: Callable[[], Awaitable[bool]]
+    ) -> ServiceResponse:
+        """The workflow's answer. Retries for some seconds while the webhook is not registered yet.
+
+        A workflow may itself answer in the words of n8n, for example with what another n8n has told it. So a call is
+        repeated only if it has started no execution.
+        """
         answer = await self._send(request, operation, seconds)
         with anyio.move_on_after(REGISTRATION_SECONDS):
             while nobody_listens(answer):
                 await anyio.sleep(_PAUSE_SECONDS)
+                if await has_run():
+                    break
                 answer = await self._send(request, operation, seconds)
         return answer
 
@@ -44,7 +55,6 @@ class WebhooksApi:
             request.path,
             operation,
             params=request.query,
-            json=request.json,
             content=request.content,
             headers=request.headers,
             seconds=seconds,
@@ -60,6 +70,15 @@ def nobody_listens(answer: ServiceResponse) -> bool:
     except ValueError:
         return False
     return answer.status == 404 and isinstance(body, dict) and body.get("code") == 404 and "message" in body
+
+
+def refused_by_n8n(answer: ServiceResponse) -> bool:
+    """Whether n8n itself did not let a call in. A 401 or 403 of the workflow means that it has run."""
+    return answer.status in (401, 403) and ("www-authenticate" in answer.headers or is_about_address(answer))
+
+
+def is_about_address(answer: ServiceResponse) -> bool:
+    return answer.status == 403 and answer.body.startswith(_WRONG_ADDRESS)
 
 
 # n8n answers a retry only when the retried execution has ended.

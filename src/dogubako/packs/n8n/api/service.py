@@ -94,7 +94,15 @@ class N8nService:
     ) -> ServiceResponse:
         """The answer of a URL outside the API, with any status: a webhook may return anything."""
         return await self._http.request(
-            method, path, operation, params=params, json=json, content=content, headers=headers, seconds=seconds
+            method,
+            path,
+            operation,
+            params=params,
+            json=json,
+            content=content,
+            headers=headers,
+            seconds=seconds,
+            may_redirect=True,
         )
 
     async def decoded(self, answer: ServiceResponse, operation: Operation) -> Any:

@@ -7,6 +7,7 @@ from typing import Any, Final
 import anyio
 
 from dogubako.contract.errors import ApiError, NotFoundError
+from dogubako.contract.output import example_call
 from dogubako.outbound.bounds import JSON_ANSWER
 from dogubako.outbound.http import Operation
 from dogubako.packs.n8n.api.service import N8nService, are_objects, missing, place
@@ -34,6 +35,9 @@ KNOWN_SETTINGS: Final = frozenset(
         "timezone",
     }
 )
+
+# Values that make n8n forget a setting. What is left out stays, and other settings cannot be removed.
+REMOVED_BY: Final[Mapping[str, Any]] = {"timezone": "DEFAULT", "executionTimeout": -1}
 
 # Thousands of nodes, which is more than n8n's own editor can show.
 LARGEST_WORKFLOW: Final = replace(JSON_ANSWER, most_containers=60_000)
@@ -139,7 +143,19 @@ class WorkflowsApi:
     async def publish(self, workflow_id: str, version_id: str | None = None) -> None:
         """Publish a version, or the draft."""
         body = {"versionId": version_id} if version_id else None
-        await self._change("POST", "activate workflow", workflow_id, "activate", json=body)
+        try:
+            await self._change("POST", "activate workflow", workflow_id, "activate", json=body)
+        except ApiError as error:
+            if error.status_code == 409 and error.hint is None and "webhook" in error.message:
+                error.hint = await self._same_paths(workflow_id)
+            raise
+
+    async def _same_paths(self, workflow_id: str) -> str:
+        """Which paths this workflow has, of which another one has the same."""
+        nodes = (await self.get(workflow_id, "activate workflow"))["nodes"]
+        settings = [one["parameters"] for one in nodes if isinstance(one.get("parameters"), dict)]
+        paths = [str(one["path"])[:100] for one in settings if one.get("path")]
+        return f"A published workflow, or another node of this one, has the same path: {', '.join(paths[:10])}."
 
     async def unpublish(self, workflow_id: str) -> None:
         await self._change("POST", "deactivate workflow", workflow_id, "deactivate")
@@ -188,13 +204,21 @@ class WorkflowsApi:
         if error.status_code not in (400, 403, 404):
             return error
         try:
-            await self.get(operation.resource_id or "", operation.name)
+            workflow = await self.get(operation.resource_id or "", operation.name)
         except NotFoundError as absent:
             return absent
         except ApiError:
             # The first refusal is more useful than a second failure.
             return error
+        if workflow.get("isArchived"):
+            error.hint = archived_hint(workflow)
         return error
+
+
+def archived_hint(workflow: Mapping[str, Any]) -> str:
+    """How to use a workflow that n8n neither changes nor runs."""
+    example = example_call("archive_workflow", id=str(workflow["id"]), unarchive=True)
+    return f"It is archived. Take it out of the archive first: {example}"
 
 
 def _operation(name: str, workflow_id: str) -> Operation:

@@ -25,25 +25,32 @@ class Connections:
             raise WrongOperation("the nodes are already connected so")
         self._change({**self._edges, edge: None})
 
-    def insert(self, edge_in: Edge, edge_out: Edge) -> None:
+    def between(self, source: str, target: str, operation: Operation) -> Edge | None:
+        """The connection that a new node takes the place of; None if the nodes are not connected so."""
+        found = [edge for edge in self._matching(source, target, operation) if edge.type == "main"]
+        if len(found) > 1:
+            raise WrongOperation("several connections lead from one node to the other; name output and input")
+        return found[0] if found else None
+
+    def insert(self, direct: Edge, edge_in: Edge, edge_out: Edge) -> None:
         """Lead to a new node and from it, instead of directly."""
-        direct = (edge_in.source, edge_in.type, edge_in.output, edge_out.target)
-        kept = [edge for edge in self._edges if (edge.source, edge.type, edge.output, edge.target) != direct]
-        self._change(dict.fromkeys([*kept, edge_in, edge_out]))
+        self._change(dict.fromkeys([*(edge for edge in self._edges if edge != direct), edge_in, edge_out]))
 
     def find(self, source: str, target: str, operation: Operation) -> list[Edge]:
         """The connections between two nodes, narrowed by what the operation names."""
-        found = [
-            edge
-            for edge in self._edges
-            if (edge.source, edge.target) == (source, target)
-            and operation.type in (None, edge.type)
-            and operation.output in (None, edge.output)
-            and operation.input in (None, edge.input)
-        ]
+        found = [edge for edge in self._matching(source, target, operation) if operation.type in (None, edge.type)]
         if not found:
             raise WrongOperation("there is no such connection")
         return found
+
+    def _matching(self, source: str, target: str, operation: Operation) -> list[Edge]:
+        return [
+            edge
+            for edge in self._edges
+            if (edge.source, edge.target) == (source, target)
+            and operation.output in (None, edge.output)
+            and operation.input in (None, edge.input)
+        ]
 
     def remove(self, gone: list[Edge]) -> None:
         self._change({edge: None for edge in self._edges if edge not in gone})

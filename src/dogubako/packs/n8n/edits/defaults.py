@@ -1,18 +1,31 @@
-"""What an operation leaves out is filled in: type names, versions, positions, and the type of a connection."""
+"""What an operation leaves out is filled in: type names, versions, positions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from dogubako.packs.n8n.edits.operations import WrongOperation
+from dogubako.packs.n8n.nodes.channels import LANGCHAIN, TOOL_SUFFIX
+from dogubako.packs.n8n.nodes.descriptions import NewVersions
+
 JsonObject = dict[str, Any]
 
 _BASE: Final = "n8n-nodes-base."
-_LANGCHAIN: Final = "@n8n/n8n-nodes-langchain."
-# Versions that every n8n since 2.0 knows. Other types are version 1 unless the workflow has one of them.
+# Versions that every n8n since 2.0 knows, for those that cannot be asked.
 _VERSIONS: Final[Mapping[str, float]] = {
+    **dict.fromkeys(
+        """
+        aggregate crypto errorTrigger executionData extractFromFile form limit manualTrigger markdown n8n noOp
+        readWriteFile renameKeys sort splitOut stickyNote stopAndError xml
+        """.split(),  # noqa: SIM905 - a list of names reads best so
+        1,
+    ),
     "code": 2,
     "compareDatasets": 2.3,
     "convertToFile": 1.1,
+    "dataTable": 1,
     "dateTime": 2,
+    "discord": 2,
+    "emailSend": 2.1,
     "executeWorkflow": 1.2,
     "executeWorkflowTrigger": 1.1,
     "filter": 2.2,
@@ -30,24 +43,22 @@ _VERSIONS: Final[Mapping[str, float]] = {
     "set": 3.4,
     "slack": 2.2,
     "splitInBatches": 3,
+    "summarize": 1.1,
     "switch": 3.2,
     "telegram": 1.2,
     "wait": 1.1,
     "webhook": 2,
+    f"{LANGCHAIN}agent": 2.2,
+    f"{LANGCHAIN}chainLlm": 1.7,
+    f"{LANGCHAIN}chatTrigger": 1.1,
+    f"{LANGCHAIN}informationExtractor": 1.1,
+    f"{LANGCHAIN}lmChatOpenAi": 1.2,
+    f"{LANGCHAIN}memoryBufferWindow": 1.3,
+    f"{LANGCHAIN}outputParserStructured": 1.2,
+    f"{LANGCHAIN}toolCalculator": 1,
+    f"{LANGCHAIN}toolCode": 1.2,
+    f"{LANGCHAIN}toolWorkflow": 2.2,
 }
-# Sub-nodes of language models offer something else than items.
-_OFFERS: Final[Sequence[tuple[str, str]]] = (
-    ("lm", "ai_languageModel"),
-    ("memory", "ai_memory"),
-    ("tool", "ai_tool"),
-    ("mcpClientTool", "ai_tool"),
-    ("embeddings", "ai_embedding"),
-    ("outputParser", "ai_outputParser"),
-    ("textSplitter", "ai_textSplitter"),
-    ("document", "ai_document"),
-    ("retriever", "ai_retriever"),
-    ("reranker", "ai_reranker"),
-)
 _STEP: Final = (220.0, 160.0)
 _NEAR: Final = (180.0, 110.0)
 _MOST_TRIES: Final = 200
@@ -58,19 +69,19 @@ def full_type(kind: str) -> str:
     return kind if "." in kind else _BASE + kind
 
 
-def type_version(kind: str, nodes: Sequence[Mapping[str, Any]]) -> float:
-    """The newest version of the type in this workflow, else a usual one."""
-    used = [node["typeVersion"] for node in nodes if node.get("type") == kind and _is_number(node.get("typeVersion"))]
-    return max(used) if used else _VERSIONS.get(kind.removeprefix(_BASE), 1)
-
-
-def link_type(source: Mapping[str, Any]) -> str:
-    """`main`, or what a sub-node of a language model offers."""
-    kind = str(source.get("type", ""))
-    if not kind.startswith(_LANGCHAIN):
-        return "main"
-    name = kind.removeprefix(_LANGCHAIN)
-    return next((offer for prefix, offer in _OFFERS if name.startswith(prefix)), "main")
+def type_version(kind: str, nodes: Sequence[Mapping[str, Any]], known: NewVersions) -> float:
+    """The newest version that the instance has, else one that is used or usual. A guess would be saved as version 1."""
+    here = [node["typeVersion"] for node in nodes if node.get("type") == kind and _is_number(node.get("typeVersion"))]
+    short = kind.removeprefix(_BASE)
+    # n8n makes tools of nodes, in the same versions.
+    usual = _VERSIONS.get(short, _VERSIONS.get(short.removesuffix(TOOL_SUFFIX)))
+    choices = (known.instance.get(kind), max(here, default=None), known.used.get(kind), usual, known.other.get(kind))
+    version = next((one for one in choices if one is not None), None)
+    if version is None and kind in known.missing:
+        return 1
+    if version is None:
+        raise WrongOperation("which versions this type has is not known here: give typeVersion")
+    return int(version) if float(version).is_integer() else version
 
 
 def free_position(nodes: Sequence[Mapping[str, Any]], after: Mapping[str, Any] | None) -> list[float]:

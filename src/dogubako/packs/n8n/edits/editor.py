@@ -1,17 +1,21 @@
 """Apply operations to a copy of a workflow. One that cannot be applied stops them all."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from typing import Any, Final
 
 from dogubako.contract.errors import DogubakoError, ValidationError
 from dogubako.packs.n8n.edits.connections import Connections, new_ends
-from dogubako.packs.n8n.edits.defaults import free_position, full_type, link_type, type_version
+from dogubako.packs.n8n.edits.defaults import free_position, full_type, type_version
 from dogubako.packs.n8n.edits.expressions import Renaming, evaluated_text
 from dogubako.packs.n8n.edits.operations import Operation, WrongOperation, with_settings
 from dogubako.packs.n8n.formatters.workflow import node_not_found
 from dogubako.packs.n8n.merging import Edge
+from dogubako.packs.n8n.nodes.channels import MAIN, offered_channel
+from dogubako.packs.n8n.nodes.descriptions import NewVersions
 from dogubako.packs.n8n.paths import PathError, parse_path, set_at, unset_at
+from dogubako.packs.n8n.workflow_change import changed_settings
 
 JsonObject = dict[str, Any]
 
@@ -19,9 +23,15 @@ JsonObject = dict[str, Any]
 class WorkflowEditor:
     """A workflow that is being changed, and what the change leaves behind."""
 
-    def __init__(self, workflow: Mapping[str, Any], credentials: Sequence[Mapping[str, Any]] = ()) -> None:
+    def __init__(
+        self,
+        workflow: Mapping[str, Any],
+        credentials: Sequence[Mapping[str, Any]] = (),
+        versions: NewVersions | None = None,
+    ) -> None:
         self._whole = deepcopy(dict(workflow))
         self._credentials = credentials
+        self._versions = versions or NewVersions()
         self.nodes: list[JsonObject] = list(self._whole.get("nodes") or [])
         self.connections = Connections(self._whole.get("connections") or {})
         self._removed: list[str] = []
@@ -48,17 +58,25 @@ class WorkflowEditor:
         names = {str(node.get("name")) for node in self.nodes}
         gone = {name: Renaming(name, name) for name in self._removed if name not in names}
         renamed = {name: Renaming(name, name) for name in self._renamed if name not in names}
-        return [
-            f"{node.get('name')} still refers to the removed node {name}"
-            for name, renaming in gone.items()
-            for node in self.nodes
-            if renaming.finds(self._text(node))
-        ] + [
-            f"{node.get('name')} finds a node by a computed name and still has the text {name}, which was renamed"
-            for name, renaming in renamed.items()
-            for node in self.nodes
-            if renaming.may_compute(self._text(node))
-        ]
+        return (
+            [
+                f"{node.get('name')} still refers to the removed node {name}"
+                for name, renaming in gone.items()
+                for node in self.nodes
+                if renaming.finds(self._text(node))
+            ]
+            + [
+                f"{node.get('name')} finds a node by a computed name and still has the text {name}, which was renamed"
+                for name, renaming in renamed.items()
+                for node in self.nodes
+                if renaming.may_compute(self._text(node))
+            ]
+            + [
+                f"what the node remembered (static data) stays under its old name {name}"
+                for name in renamed
+                if f"node:{name}" in (self._whole.get("staticData") or {})
+            ]
+        )
 
     def _text(self, node: JsonObject) -> str:
         if (text := self._texts.get(id(node))) is None:
@@ -86,7 +104,7 @@ class WorkflowEditor:
         node: JsonObject = {
             "name": name,
             "type": kind,
-            "typeVersion": operation.type_version or type_version(kind, self.nodes),
+            "typeVersion": operation.type_version or type_version(kind, self.nodes, self._versions),
             "position": position,
             "parameters": deepcopy(operation.parameters or {}),
         }
@@ -99,16 +117,23 @@ class WorkflowEditor:
 
         `output` belongs to `from` and `input` to `to`; where one of these is not named, to the new node.
         """
-        name = str(node["name"])
+        name, offered = str(node["name"]), offered_channel(node)
         target = self._name_of(operation.to) if operation.to is not None else None
+        if source is not None and offered != MAIN == offered_channel(source):
+            raise WrongOperation(f"this node serves another one as {offered}, and takes no items: give 'to' alone")
+        if source is not None and target is not None:
+            direct = self.connections.between(str(source["name"]), target, operation)
+            if direct is not None:
+                onward = Edge(name, offered, 0, target, direct.input)
+                self.connections.insert(direct, direct._replace(target=name, input=0), onward)
+                return
         new_input = (operation.input or 0) if target is None else 0
         new_output = (operation.output or 0) if source is None else 0
-        into = source and Edge(str(source["name"]), link_type(source), operation.output or 0, name, new_input)
-        out = target and Edge(name, link_type(node), new_output, target, operation.input or 0)
-        if into and out:
-            self.connections.insert(into, out)
-        elif edge := into or out:
-            self.connections.add(edge)
+        into = source and Edge(str(source["name"]), offered_channel(source), operation.output or 0, name, new_input)
+        out = target and Edge(name, offered, new_output, target, operation.input or 0)
+        for edge in (into, out):
+            if edge:
+                self.connections.add(edge)
 
     def _refuse_taken(self, name: str) -> None:
         if not name.strip():
@@ -132,6 +157,9 @@ class WorkflowEditor:
         for group in self._whole.get("nodeGroups") or []:
             if isinstance(group, dict) and isinstance(group.get("nodeIds"), list):
                 group["nodeIds"] = [one for one in group["nodeIds"] if one != node.get("id")]
+        if groups := self._whole.get("nodeGroups"):
+            # n8n refuses a group without members.
+            self._whole["nodeGroups"] = [one for one in groups if not isinstance(one, dict) or one.get("nodeIds")]
 
     def rename_node(self, operation: Operation) -> None:
         """Rename a node where it is named: connections, pinned data, expressions and code of all nodes."""
@@ -153,6 +181,10 @@ class WorkflowEditor:
                 del self._texts[id(one)]
 
     def set_parameter(self, operation: Operation) -> None:
+        if operation.value is None:
+            with suppress(PathError):
+                unset_at(*self._place(operation))
+            return
         set_at(*self._place(operation), deepcopy(operation.value))
 
     def unset_parameter(self, operation: Operation) -> None:
@@ -200,7 +232,7 @@ class WorkflowEditor:
 
     def add_connection(self, operation: Operation) -> None:
         source, target = self._node(operation.source), self._name_of(operation.to)
-        kind = operation.type or link_type(source)
+        kind = operation.type or offered_channel(source)
         self.connections.add(Edge(str(source["name"]), kind, operation.output or 0, target, operation.input or 0))
 
     def remove_connection(self, operation: Operation) -> None:
@@ -229,7 +261,7 @@ class WorkflowEditor:
             self._whole["pinData"][name] = _items(operation.value)
 
     def set_workflow_settings(self, operation: Operation) -> None:
-        self._whole["settings"] = {**(self._whole.get("settings") or {}), **(operation.settings or {})}
+        self._whole["settings"] = changed_settings(self._whole, operation.settings or {})
 
     def set_name(self, operation: Operation) -> None:
         self._whole["name"] = operation.name

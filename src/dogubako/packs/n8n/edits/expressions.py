@@ -4,9 +4,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from dogubako.packs.n8n.javascript_names import NAME, of_names
+
 # These hold code or templates, which n8n evaluates without a leading `=`.
 _CODE: Final = frozenset({"jsCode", "pythonCode", "functionCode", "code", "html"})
-_IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*")
+_IDENTIFIER = re.compile(NAME)
 # `$(name)`, `$node[name]`, and a name that is put together.
 _COMPUTED = re.compile(r"(?:[$_]\(|[$_]items\(|[$_]node\[)\s*+(?:[^\s'\"`)\]]|`[^`\n]{0,200}?\$\{)")
 _DEEPEST: Final = 60
@@ -22,7 +24,7 @@ class Renaming:
         self._quoted = re.compile(rf"((?:[$_]\(|[$_]items\(|[$_]node\[)\s*)({quoted})")
         self._anywhere = re.compile(quoted)
         # `$node.Old` can be written for names that are identifiers only.
-        self._dotted = re.compile(rf"([$_]node)\.{re.escape(old)}(?![\w$])") if _IDENTIFIER.fullmatch(old) else None
+        self._dotted = of_names(rf"([$_]node)\.{re.escape(old)}(?![\w$])") if _IDENTIFIER.fullmatch(old) else None
 
     def finds(self, text: str) -> bool:
         """Whether a text of `evaluated_text` refers to the name."""
@@ -76,7 +78,7 @@ def _is_evaluated(text: str, key: str) -> bool:
 
 
 def _escaped(name: str, quote: str) -> str:
-    escaped = name.replace("\\", "\\\\").replace(quote, f"\\{quote}").replace("\n", "\\n")
+    escaped = name.replace("\\", "\\\\").replace(quote, f"\\{quote}").replace("\n", "\\n").replace("\r", "\\r")
     return escaped.replace("${", "\\${") if quote == "`" else escaped
 
 

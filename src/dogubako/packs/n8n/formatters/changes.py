@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from dogubako.packs.n8n.formatters.truncation import small_json
-from dogubako.packs.n8n.merging import by_name, is_list_of_objects
+from dogubako.packs.n8n.merging import by_name, is_list_of_objects, is_same
 
 JsonObject = dict[str, Any]
 
@@ -64,8 +64,8 @@ def _counted(entries: list[JsonObject]) -> list[JsonObject]:
 
 def compare(path: str, left: Any, right: Any) -> Iterator[tuple[str, Any, Any]]:
     """Every path with different values. Lists of different lengths differ as a whole."""
-    # Most of two versions is the same, and this comparison is much faster than ours.
-    if left == right:
+    # Most of two versions is the same.
+    if is_same(left, right):
         return
     if isinstance(left, Mapping) and isinstance(right, Mapping):
         for key in {**left, **right}:

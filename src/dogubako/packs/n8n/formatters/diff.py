@@ -66,8 +66,7 @@ def _changes(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> Iterable[
 
 
 def _summary(node: Mapping[str, Any]) -> JsonObject:
-    kept = ("name", "type", "typeVersion", "position", "parameters", "credentials")
-    facts = {key: node[key] for key in kept if node.get(key)}
+    facts = {key: value for key, value in node.items() if value and key not in _MADE_BY_N8N}
     if "parameters" in facts:
         facts["parameters"] = shown_value(facts["parameters"])
     return facts

@@ -10,7 +10,7 @@ from dogubako.packs.n8n.models import Connections, Execution, Items, Node, Run, 
 
 _LINE = re.compile(r"\[line (\d{1,9}+)(?!\d)[^\[\]]*+\]")
 # Only those with which n8n writes its own messages: a service, or code, may quote a page.
-_TAGS = re.compile(r"</?(?:a|b|br|code|em|i|li|p|strong|u|ul)(?:\s[^<>]{0,200})?/?>", re.IGNORECASE)
+_TAGS = re.compile(r"</?(?:a|b|br|code|em|i|li|p|ol|strong|u|ul)(?:\s[^<>]{0,200})?/?>", re.IGNORECASE)
 _MAYBE_ERROR: Final = b'"error"'
 
 

@@ -91,13 +91,14 @@ class NodeTypeFormatter:
         """The resources or operations to choose from, if the description needs a choice."""
         resources = self._description.values_of("resource")
         if "resource" not in self._chosen and len(resources) > 1:
-            return {"resources": {name: self._operations(name) for name in resources}}
-        operations = self._operations(self._chosen.get("resource"))
+            return {"resources": {name: self.operations(name) for name in resources}}
+        operations = self.operations(self._chosen.get("resource"))
         if "operation" not in self._chosen and len(operations) > 1:
             return {"operations": operations}
         return {}
 
-    def _operations(self, resource: str | None) -> list[str]:
+    def operations(self, resource: str | None) -> list[str]:
+        """The operations to choose from, of one resource."""
         chosen = dict(self._chosen) | ({"resource": resource} if resource else {})
         values = resolve(self._description.properties, chosen, self._values, defaults=True)
         named = (one for one in self._description.properties if one.name == "operation")

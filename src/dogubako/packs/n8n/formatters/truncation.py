@@ -13,8 +13,9 @@ _ABSENT: Final = object()
 
 
 def shortened(text: str, longest: int) -> str:
-    """The beginning of a text, and the number of missing characters."""
-    return text if len(text) <= longest else f"{text[:longest]}… [{len(text) - longest:,} more characters]"
+    """The beginning of a text, and the number of missing characters; the whole text where that is shorter."""
+    cut = f"{text[:longest]}… [{len(text) - longest:,} more characters]"
+    return text if len(text) <= max(longest, len(cut)) else cut
 
 
 def tokens_of(value: Any) -> int:
@@ -39,10 +40,10 @@ class Narrowing:
 
     def _narrowed(self, data: dict[str, Any]) -> dict[str, Any]:
         kept: dict[str, Any] = {}
-        for path in self._paths:
-            value = value_at(data, path)
-            if value is not _ABSENT:
-                _put(kept, path, value)
+        for parts in self._paths:
+            path = _path_of(data, parts)
+            if path is not None:
+                _put(kept, path, value_at(data, path))
         return kept
 
 
@@ -73,6 +74,18 @@ def value_at(data: Any, path: Sequence[str]) -> Any:
         else:
             return _ABSENT
     return data
+
+
+def _path_of(data: Any, parts: Sequence[str]) -> tuple[str, ...] | None:
+    """The path that a dotted one means in these data: names of fields may have dots in them."""
+    if not parts:
+        return ()
+    for size in range(1, len(parts) + 1):
+        key = ".".join(parts[:size])
+        inner = value_at(data, (key,))
+        if inner is not _ABSENT and (rest := _path_of(inner, parts[size:])) is not None:
+            return (key, *rest)
+    return None
 
 
 def is_absent(value: Any) -> bool:

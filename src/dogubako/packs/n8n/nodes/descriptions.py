@@ -1,6 +1,7 @@
 """Node types in our own compact form, and how n8n's own form (`dist/types/nodes.json`) becomes it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -77,6 +78,8 @@ class NodeDescription(Struct, omit_defaults=True, gc=False):
     aliases: list[str] = []
     # Whether the parameters are all known. A source may know a type and only some of its parameters.
     complete: bool = True
+    # n8n takes any version of a type with a single description. Of a tool, the others may not be described here.
+    only_these_versions: bool = False
 
     @property
     def newest(self) -> float:
@@ -86,6 +89,24 @@ class NodeDescription(Struct, omit_defaults=True, gc=False):
         """All values of a parameter with choices, such as `resource` or `operation`."""
         found = (str(choice.value) for one in self.properties if one.name == name for choice in one.choices)
         return list(dict.fromkeys(found))
+
+
+def newest_version(descriptions: Sequence[NodeDescription]) -> float | None:
+    """The version in which n8n's editor makes a new node: its default, else the highest; None if none is known."""
+    versions = sorted({one for description in descriptions for one in description.versions})
+    newest = max((one.newest for one in descriptions if one.versions or one.default_version), default=None)
+    return newest if newest in versions or not versions else versions[-1]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewVersions:
+    """The newest versions of types: of the instance, in its workflows, and in node types of another n8n."""
+
+    instance: Mapping[str, float] = field(default_factory=dict)
+    used: Mapping[str, float] = field(default_factory=dict)
+    other: Mapping[str, float] = field(default_factory=dict)
+    # Types that n8n does not have: the validation tells them, with similar names.
+    missing: Collection[str] = ()
 
 
 class Summary(Struct, omit_defaults=True, gc=False):

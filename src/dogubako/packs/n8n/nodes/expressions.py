@@ -1,40 +1,58 @@
-"""Check expressions: braces that are not closed, and names of nodes that do not exist."""
+"""Check expressions and code: what cannot be JavaScript, and names of nodes that do not exist."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from dogubako.packs.n8n.nodes.display import is_expression
-from dogubako.packs.n8n.nodes.problems import Problem, near_names, quoted
+from dogubako.packs.n8n.nodes.javascript import Script, read
+from dogubako.packs.n8n.nodes.problems import Problem, is_likely_typo, near_names, quoted
 
-_OPEN, _CLOSE = "{{", "}}"
-# `$('Name')`, `$items("Name")` and `$node["Name"]` with a plain name. One with a placeholder is known only at run time.
-_REFERENCE: Final = re.compile(
-    r"""\$(?:\(|items\(|node\[)\s*(?P<quote>['"`])(?P<name>(?:\\.|(?!(?P=quote))[^\\])*)(?P=quote)\s*[,)\]]"""
-)
+# n8n takes braces behind a backslash as they are.
+_OPEN: Final = re.compile(r"(?<!\\)\{\{")
+_CLOSE: Final = re.compile(r"(?<!\\)\}\}")
 _NODE_ATTRIBUTE: Final = re.compile(r"\$node\.([A-Za-z_]\w*)")
-_ESCAPED: Final = re.compile(r"\\(.)")
-_COMMENT: Final = re.compile(r"/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)|(?<![:\"'\w/])//[^\n]*+")
 # Text that reads like an expression of n8n, and is none because the leading "=" is missing.
 _LOOKS_LIKE: Final = re.compile(r"\{\{\s*(?:\$json\b|\$\(['\"]|\$node\b|\$input\b|\$now\b|\$today\b|\$item)")
-_PAIRS: Final = {")": "(", "]": "[", "}": "{"}
+_VARIABLE: Final = re.compile(r"(?<![\w$.])\$[A-Za-z]\w{1,30}+")
+# What expressions of n8n 2.41 may use.
+_VARIABLES: Final = frozenset(
+    """
+    $agentInfo $binary $credentials $data $env $evaluateExpression $execution $executionId $fromAI $fromAi $fromai
+    $getPairedItem $if $ifEmpty $index $input $item $itemIndex $items $jmespath $jmesPath $json $max $min $mode $node
+    $nodeId $nodeVersion $now $pageCount $parameter $parent $position $prevNode $rawParameter $request $response
+    $resumeWebhookUrl $runIndex $secrets $self $sourceTag $thisItem $thisItemIndex $thisRunIndex $today $tool $value
+    $vars $version $webhookId $workflow
+    """.split()  # noqa: SIM905 - a list of names reads best so
+)
 _CODE_PARAMETERS: Final = ("jsCode", "pythonCode", "functionCode")
 _DEEPEST: Final = 60
+_NOTES: Final = "n8n-nodes-base.stickyNote"
+# Parameters in which a node replaces `{{ … }}` itself, for sources that do not tell them.
+_TEMPLATES: Final = {"n8n-nodes-base.html": "html"}
 
 
 def check_expressions(
     node: Mapping[str, Any], names: Collection[str], written_as_text: Collection[str]
 ) -> Iterator[Problem]:
     """`names` are the nodes of the workflow. In parameters of `written_as_text`, braces have a meaning of their own."""
-    parameters = node.get("parameters")
+    parameters, kind = node.get("parameters"), str(node.get("type"))
+    if kind == _NOTES:
+        return
     for path, text in _texts(parameters if isinstance(parameters, Mapping) else {}, ""):
         top = re.split(r"[.\[]", path, maxsplit=1)[0]
         if is_expression(text):
             yield from _check_braces(text[1:], path)
-            yield from _check_references(text, names, path, certain=True)
+            scripts = [read(body) for body in _bodies(text[1:])]
+            yield from _check_references(scripts, names, path, certain=True)
+            yield from _check_variables(scripts, path)
         elif top in _CODE_PARAMETERS:
-            yield from _check_references(_COMMENT.sub("", text), names, path, certain=False)
-        elif top not in written_as_text and _LOOKS_LIKE.search(text):
+            script = read(text)
+            yield from _check_references([script], names, path, certain=False)
+            if top == "jsCode" and script.fault is not None:
+                message = f"{quoted(path)} has {script.fault}: n8n saves it, and fails when it runs the node."
+                yield Problem(kind="brokenCode", path=path, message=message, certain=False)
+        elif top not in written_as_text and top != _TEMPLATES.get(kind) and _LOOKS_LIKE.search(text):
             message = f"{quoted(path)} is plain text: an expression has to begin with '='."
             yield Problem(kind="brokenExpression", path=path, message=message, certain=False)
 
@@ -50,9 +68,10 @@ def _texts(value: Any, path: str, depth: int = 0) -> Iterator[tuple[str, str]]:
             yield from _texts(part, f"{path}[{index}]", depth + 1)
 
 
-def _check_references(text: str, names: Collection[str], path: str, *, certain: bool) -> Iterator[Problem]:
-    found = [_ESCAPED.sub(r"\1", one["name"]) for one in _REFERENCE.finditer(text) if "${" not in one["name"]]
-    found += _NODE_ATTRIBUTE.findall(text)
+def _check_references(
+    scripts: Sequence[Script], names: Collection[str], path: str, *, certain: bool
+) -> Iterator[Problem]:
+    found = [name for script in scripts for name in (*script.names, *_NODE_ATTRIBUTE.findall(script.code))]
     for name in dict.fromkeys(found):
         if name not in names:
             message = f"{quoted(path)} refers to node {quoted(name)}, which the workflow does not have."
@@ -60,59 +79,47 @@ def _check_references(text: str, names: Collection[str], path: str, *, certain: 
             yield Problem(kind="unknownNode", path=path, message=message, near=near, certain=certain)
 
 
+def _check_variables(scripts: Sequence[Script], path: str) -> Iterator[Problem]:
+    """A name that begins with $ and is almost one of n8n's: `$jsn`. Others may come with newer versions."""
+    for name in dict.fromkeys(name for script in scripts for name in _VARIABLE.findall(script.code)):
+        near = near_names(name, _VARIABLES) if name not in _VARIABLES else ()
+        if near and is_likely_typo(name, near[0]):
+            message = f"{quoted(path)} uses {quoted(name)}, which n8n does not know."
+            yield Problem(kind="unknownVariable", path=path, message=message, near=near, certain=False)
+
+
+def _bodies(text: str) -> Iterator[str]:
+    """The code in the braces of an expression."""
+    for start, end in _braces(text):
+        if end >= 0:
+            yield _body(text, start, end)
+
+
+def _braces(text: str) -> Iterator[tuple[int, int]]:
+    """Where the code in braces begins and ends: n8n ends it at the first `}}`, also inside of an object or a text."""
+    start = _OPEN.search(text)
+    while start is not None:
+        end = _CLOSE.search(text, start.end())
+        yield start.end(), -1 if end is None else end.start()
+        start = None if end is None else _OPEN.search(text, end.end())
+
+
+def _body(text: str, start: int, end: int) -> str:
+    return text[start:end].replace("\\}}", "}}")
+
+
 def _check_braces(text: str, path: str) -> Iterator[Problem]:
-    """n8n ends an expression at the first `}}`, also inside of an object or a text."""
-    start = text.find(_OPEN)
-    while start >= 0:
-        if start > 0 and text[start - 1] == "\\":
-            start = text.find(_OPEN, start + 2)
-            continue
-        end = text.find(_CLOSE, start + 2)
+    for start, end in _braces(text):
         if end < 0:
-            message = f"{quoted(path)} has '{{{{' without '}}}}'; n8n takes it as plain text."
+            message = f"{quoted(path)} has '{{{{' without '}}}}', so n8n does not evaluate it as it is meant."
             yield Problem(kind="brokenExpression", path=path, message=message)
             return
-        reason = _unbalanced(text[start + 2 : end])
+        script = read(_body(text, start, end))
+        reason = script.fault if script.code.strip() else "nothing"
         if reason is not None:
             closing = " n8n ends an expression at the first '}}': put a space between two braces."
-            advice = closing if text[end + 2 : end + 3] in ("}", ")", "]") or _CLOSE in text[end + 2 :] else ""
+            behind = text[end + 2 :]
+            advice = closing if behind[:1] in ("}", ")", "]") or _CLOSE.search(behind) else ""
             message = f"{quoted(path)} has {reason} in an expression.{advice}"
             yield Problem(kind="brokenExpression", path=path, message=message)
             return
-        start = text.find(_OPEN, end + 2)
-
-
-def _unbalanced(code: str) -> str | None:
-    """What is not closed, or closed without being open. Nothing is claimed about code with regular expressions."""
-    stack: list[str] = []
-    index, before = 0, ""
-    while index < len(code):
-        one = code[index]
-        if one in "'\"":
-            end = _end_of_text(code, index)
-            if end < 0:
-                return f"a text that {one} does not end"
-            index = end
-        elif one == "`" or (one == "/" and before in "(,=:[!&|?{};+" and code[index + 1 : index + 2] not in "/*"):
-            # Templates and regular expressions may hold any bracket.
-            return None
-        elif one == "/" and code[index + 1 : index + 2] in ("/", "*"):
-            return None
-        elif one in "([{":
-            stack.append(one)
-        elif one in _PAIRS and (not stack or stack.pop() != _PAIRS[one]):
-            return f"'{one}' without '{_PAIRS[one]}'"
-        before = before if code[index].isspace() else code[index]
-        index += 1
-    return f"'{stack[-1]}' that is not closed" if stack else None
-
-
-def _end_of_text(code: str, start: int) -> int:
-    index = start + 1
-    while index < len(code):
-        if code[index] == "\\":
-            index += 1
-        elif code[index] == code[start]:
-            return index
-        index += 1
-    return -1

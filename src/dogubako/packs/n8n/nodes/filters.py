@@ -1,10 +1,11 @@
 """Validate the parameters of conditions (IF, Filter, Switch) and of assignments (Set)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from dogubako.packs.n8n.nodes.display import is_expression
 from dogubako.packs.n8n.nodes.problems import Problem, near_names, quoted
+from dogubako.packs.n8n.nodes.value_types import NAMES, in_words, takes
 
 _ANYTHING: Final = ("exists", "notExists")
 _SIZE: Final = ("empty", "notEmpty")
@@ -25,6 +26,15 @@ _OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
 _ALL_OPERATIONS: Final = frozenset(name for names in _OPERATIONS.values() for name in names)
 
 
+_UNARY: Final = frozenset({*_ANYTHING, *_SIZE, "true", "false"})
+# What the right side of an operation with lists is, where it is no list.
+_RIGHT_TYPES: Final[Mapping[str, str]] = {
+    **dict.fromkeys(_LENGTHS, "number"),
+    **dict.fromkeys(("contains", "notContains"), "any"),
+}
+_FAILS: Final = "n8n saves it, and fails when it runs the node."
+
+
 def check_filter(value: Any, path: str) -> Iterator[Problem]:
     """`{conditions: [{leftValue, rightValue, operator: {type, operation}}], combinator}`."""
     conditions = value.get("conditions") if isinstance(value, Mapping) else None
@@ -34,9 +44,54 @@ def check_filter(value: Any, path: str) -> Iterator[Problem]:
         shape = "{conditions: [{leftValue, rightValue, operator: {type, operation}}], combinator: 'and' or 'or'}"
         yield Problem(kind="wrongShape", path=path, message=f"{quoted(path)} has to be {shape}.")
         return
+    options = value.get("options")
+    modes = _modes(options if isinstance(options, Mapping) else {})
     for index, condition in enumerate(conditions):
         if isinstance(condition, Mapping):
-            yield from _check_operator(condition.get("operator"), f"{path}.conditions[{index}].operator")
+            place = f"{path}.conditions[{index}]"
+            problems = list(_check_operator(condition.get("operator"), f"{place}.operator"))
+            yield from problems or _check_sides(condition, place, modes)
+
+
+def _modes(options: Mapping[str, Any]) -> list[tuple[bool, float]]:
+    """In which ways n8n may convert the values of a condition: strictly or not, and by which of its rules."""
+    strictness, version = options.get("typeValidation"), options.get("version")
+    stricts = [strictness == "strict"] if strictness in ("strict", "loose") else [True, False]
+    return [
+        (strict, rules) for strict in stricts for rules in ([version] if isinstance(version, int | float) else [1, 3])
+    ]
+
+
+def _check_sides(condition: Mapping[str, Any], path: str, modes: Sequence[tuple[bool, float]]) -> Iterator[Problem]:
+    """Written values that n8n cannot compare. What an expression gives is known only when it runs."""
+    operator = condition.get("operator")
+    if not isinstance(operator, Mapping) or is_expression(operator.get("type")):
+        return
+    kind, operation = str(operator.get("type")), str(operator.get("operation"))
+    for side, wanted in (("leftValue", kind), ("rightValue", str(operator.get("rightType") or kind))):
+        value = condition.get(side)
+        if is_expression(value) or is_expression(wanted) or (side == "rightValue" and operator.get("singleValue")):
+            continue
+        if all(_compares(wanted, value, strict, rules) is False for strict, rules in modes):
+            advice = _advice(operation, kind, operator) if side == "rightValue" else ""
+            has = f"{quoted(f'{path}.{side}')} is {in_words(value)}, and n8n compares {NAMES.get(wanted, wanted)} here"
+            yield Problem(kind="wrongShape", path=f"{path}.{side}", message=f"{has}: {advice}{_FAILS}", certain=False)
+
+
+def _compares(kind: str, value: Any, strict: bool, rules: float) -> bool | None:
+    if kind == "boolean" and not strict:
+        return True
+    if kind == "number" and rules >= 3 and (value == [] or (isinstance(value, str) and not value.strip())):
+        return True
+    return takes(kind, value, strict=strict)
+
+
+def _advice(operation: str, kind: str, operator: Mapping[str, Any]) -> str:
+    if operation in _UNARY:
+        return "the operator needs 'singleValue': true. "
+    if kind == "array" and "rightType" not in operator and operation in _RIGHT_TYPES:
+        return f"the operator needs 'rightType': '{_RIGHT_TYPES[operation]}'. "
+    return ""
 
 
 def _check_operator(operator: Any, path: str) -> Iterator[Problem]:
@@ -61,14 +116,19 @@ def _check_operator(operator: Any, path: str) -> Iterator[Problem]:
         )
 
 
-def check_assignments(value: Any, path: str) -> Iterator[Problem]:
-    """`{assignments: [{name, value, type}]}`."""
+def check_assignments(value: Any, path: str, *, converted: bool) -> Iterator[Problem]:
+    """`{assignments: [{name, value, type}]}`. `converted`: the node fails where a value is not of its type."""
     if value in ({}, None, ""):
         return
     rows = value.get("assignments") if isinstance(value, Mapping) else None
     if is_expression(rows):
         return
-    named = isinstance(rows, list) and all(isinstance(row, Mapping) and "name" in row for row in rows)
-    if not named:
+    if not isinstance(rows, list) or not all(isinstance(row, Mapping) and "name" in row for row in rows):
         message = f"{quoted(path)} has to be {{assignments: [{{name, value, type}}]}}."
         yield Problem(kind="wrongShape", path=path, message=message)
+        return
+    for index, row in enumerate(rows if converted else ()):
+        place, wanted = f"{path}.assignments[{index}].value", row.get("type")
+        if isinstance(wanted, str) and not is_expression(row.get("value")) and takes(wanted, row.get("value")) is False:
+            message = f"{quoted(place)} is {in_words(row['value'])}, and the field has to be {NAMES[wanted]}: {_FAILS}"
+            yield Problem(kind="wrongShape", path=place, message=message, certain=False)

@@ -7,6 +7,7 @@ from typing import Any, Final
 from dogubako.packs.n8n.formatters.workflow import connections
 from dogubako.packs.n8n.nodes.descriptions import NodeDescription
 from dogubako.packs.n8n.nodes.problems import Problem, near_names, quoted
+from dogubako.packs.n8n.nodes.runtime_checks import check_running, reached_from
 from dogubako.packs.n8n.nodes.wiring import check_wiring
 
 JsonObject = Mapping[str, Any]
@@ -35,18 +36,24 @@ def check_graph(
     yield from _unknown_ends(links, names)
     yield from check_wiring(workflow, nodes, described)
     yield from _loose_ends(nodes, links, is_trigger)
+    yield from check_running(workflow, nodes)
 
 
 def _well_formed(written: Any) -> bool:
-    """From node to channels, from a channel to outputs, from an output to links."""
+    """From node to channels, from a channel to outputs, from an output to links. n8n writes null for none of them."""
     if written is None:
         return True
-    channels = [one for one in written.values() if one] if isinstance(written, Mapping) else [None]
-    outputs = [
-        one for channel in channels for one in (channel.values() if isinstance(channel, Mapping) else [0]) if one
-    ]
-    links = [one for output in outputs for one in (output if isinstance(output, list) else [0]) if one]
-    return all(isinstance(one, list) and all(isinstance(link, Mapping) for link in one) for one in links)
+    if not isinstance(written, Mapping) or not all(isinstance(one, Mapping | None) for one in written.values()):
+        return False
+    channels = [outputs for one in written.values() for outputs in (one or {}).values()]
+    if not all(isinstance(outputs, list | None) for outputs in channels):
+        return False
+    links = [links for outputs in channels for links in outputs or ()]
+    return all(
+        isinstance(one, list | None)
+        and all(isinstance(link, Mapping) and isinstance(link.get("node"), str) for link in one or ())
+        for one in links
+    )
 
 
 def _unknown_ends(links: Sequence[JsonObject], names: Sequence[str]) -> Iterator[Problem]:
@@ -69,8 +76,16 @@ def _loose_ends(
     reached = {link["to"] for link in links if link["type"] == _MAIN}
     # A model, a memory or a tool leads to the node that uses it, over a channel of its own.
     serving = {link["from"] for link in links if link["type"] != _MAIN}
+    starts = [node.get("name") for node in working if is_trigger(node)]
     for node in working:
         name = node.get("name")
         if name not in reached | serving and not node.get("disabled") and not is_trigger(node):
+            starts.append(name)
             message = f"Nothing leads to {quoted(str(name))}, so it never runs."
+            yield Problem(kind="unconnectedNode", node=str(name), message=message, certain=False)
+    known = reached_from(starts, links)
+    for node in working:
+        name = node.get("name")
+        if starts and name not in known | serving and not node.get("disabled"):
+            message = f"Only nodes that never run lead to {quoted(str(name))}."
             yield Problem(kind="unconnectedNode", node=str(name), message=message, certain=False)

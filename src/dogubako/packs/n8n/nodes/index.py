@@ -23,13 +23,17 @@ PACKAGES: Final = ("n8n-nodes-base", "@n8n/n8n-nodes-langchain")
 # Counted up when the form of the index changes: older ones are made again.
 _FORM: Final = 1
 _TYPES: Final = (Path("dist/types/nodes.json"), Path("nodes.json"))
-# Where packages lie below a folder that an operator names: the installation, its node_modules, or a package.
-_BELOW: Final = (
+# Where packages lie, from a folder that an operator names: the installation, its node_modules, or a package.
+# npm puts them below n8n in a global installation, and beside it in a local one.
+_PLACES: Final = (
     ".",
     "node_modules",
     "node_modules/n8n/node_modules",
     "n8n/node_modules",
     "lib/node_modules/n8n/node_modules",
+    "lib/node_modules",
+    "..",
+    "../..",
 )
 _LARGEST: Final = 64 * 1024 * 1024
 _SUMMARY: Final = msgspec.msgpack.Decoder(Summary)
@@ -57,11 +61,11 @@ class Package:
 
 
 def installed_packages(folder: Path) -> list[Package]:
-    """The packages of node types below a folder."""
+    """The packages of node types in an installation of n8n."""
     found: dict[str, Package] = {}
-    for below in _BELOW:
+    for place in _PLACES:
         for name in PACKAGES:
-            home = folder / below / name
+            home = folder / place / name
             for types in (home / one for one in _TYPES if (home / one).is_file()):
                 found.setdefault(name, _package(name, home, types))
     return list(found.values())

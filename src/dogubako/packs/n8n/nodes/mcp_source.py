@@ -25,6 +25,9 @@ _PARAMS: Final = re.compile(
     r"^export (?:interface|type) \w+Params\b[^\n{]*+\{\n(.*?)(?:^\}|\Z)", re.DOTALL | re.MULTILINE
 )
 _MISSING: Final = re.compile(r'Required field "parameters\.([\w.\[\]]+)" is missing')
+_NEWEST: Final = re.compile(
+    r"^## (\S++) \(v\d++\)$(?:(?!^## ).)*? - Version (\d++(?:\.\d++)?)$", re.DOTALL | re.MULTILINE
+)
 _NO_TYPE: Final = re.compile(r"Node type '([^']+)' not found")
 _NO_VERSION: Final = re.compile(r"Version '([^']+)' not found for node '([^']+)'")
 # n8n checks so many nodes at once.
@@ -63,6 +66,20 @@ class McpNodes:
         text = await self._types([{"nodeId": node_type}])
         known = _NO_TYPE.search(text) is None
         return [NodeDescription(type=node_type, complete=False)] if known else []
+
+    async def newest_versions(self, types: Sequence[str]) -> tuple[dict[str, float], set[str]]:
+        """The newest versions that the instance has, and the types that it does not have.
+
+        A definition names the version; where a definition is refused, a search does.
+        """
+        text = await self._types([{"nodeId": kind} for kind in types])
+        found = {kind: float(version) for kind, version in _NEWEST.findall(text) if kind in types}
+        missing = {kind for kind in _NO_TYPE.findall(text) if kind in types}
+        left = [kind for kind in types if kind not in found and kind not in missing]
+        for one in [row for kind in left for row in await self.search(kind.rpartition(".")[2], _MOST_NODES)]:
+            if one.type in left:
+                found[one.type] = one.version
+        return found, missing
 
     async def definition(self, wanted: Mapping[str, str]) -> Definition:
         """The TypeScript of a node type, or n8n's own sentence that says what to choose first."""

@@ -10,6 +10,7 @@ from dogubako.packs.n8n.nodes.filters import check_assignments, check_filter
 from dogubako.packs.n8n.nodes.problems import Problem, near_names, quoted
 
 _MOST_CHOICES: Final = 12
+_SET: Final = "n8n-nodes-base.set"
 # Parameter types that n8n refuses when they are required and empty.
 _NEEDS_VALUE: Final = frozenset(
     {"string", "dateTime", "options", "multiOptions", "resourceLocator", "workflowSelector"}
@@ -23,15 +24,20 @@ def check_parameters(
     frame = Values(here={}, version=version, tool=tool)
     top = resolve(description.properties, parameters, frame, defaults=True)
     rooted = Values(here=top.here, version=version, tool=tool, root=top.here, containers=top.containers)
-    yield from _Level(rooted, check_required=not disabled).check(description.properties, parameters, "")
+    found = _Level(rooted, check_required=not disabled, converted=_converts(description, parameters)).check(
+        description.properties, parameters, ""
+    )
+    # A node that is switched off does not fail on its values.
+    yield from (one for one in found if not (disabled and one.kind == "wrongShape" and not one.certain))
 
 
 class _Level:
     """The parameters at one level: of the node, of a collection, of one entry of a fixed collection."""
 
-    def __init__(self, values: Values, *, check_required: bool) -> None:
+    def __init__(self, values: Values, *, check_required: bool, converted: bool = False) -> None:
         self._values = values
         self._check_required = check_required
+        self._converted = converted
 
     def check(self, properties: Sequence[Property], given: Mapping[str, Any], path: str) -> Iterator[Problem]:
         named: dict[str, list[Property]] = defaultdict(list)
@@ -94,7 +100,7 @@ class _Level:
             case "filter":
                 yield from check_filter(value, path)
             case "assignmentCollection":
-                yield from check_assignments(value, path)
+                yield from check_assignments(value, path, converted=self._converted)
             case "boolean" if not isinstance(value, bool) and value is not None:
                 yield _wrong_shape(path, "true or false", certain=False)
             case "number" if isinstance(value, str | list | dict) and not _is_numeric(value) and value != "":
@@ -142,6 +148,13 @@ class _Level:
         # What is required inside counts only where n8n fills in defaults: an option that is not set is not missed.
         level = _Level(values, check_required=self._check_required and defaults)
         yield from level.check(properties, given, path)
+
+
+def _converts(description: NodeDescription, parameters: Mapping[str, Any]) -> bool:
+    """Whether the node fails on values that are not of the type of their field."""
+    options = parameters.get("options")
+    ignores = options.get("ignoreConversionErrors") if isinstance(options, Mapping) else None
+    return description.type == _SET and not ignores
 
 
 def _hidden(name: str, definition: Property, path: str) -> Problem:

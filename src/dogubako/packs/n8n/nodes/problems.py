@@ -23,6 +23,14 @@ Kind = Literal[
     "noTrigger",
     "unknownOutput",
     "unknownInput",
+    "brokenCode",
+    "brokenJson",
+    "unknownVariable",
+    "noResponse",
+    "unusedResponse",
+    "sameWebhook",
+    "missingModel",
+    "unknownWorkflow",
 ]
 # An unknown name is compared and repeated up to this length.
 _LONGEST_SHOWN: Final = 100

@@ -1,7 +1,7 @@
 """Choose the best available source of node types."""
 
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -11,18 +11,30 @@ import structlog
 from dogubako.contract.errors import ApiError
 from dogubako.contract.offload import offload
 from dogubako.packs.n8n.api.service import LookupsApi
-from dogubako.packs.n8n.nodes.descriptions import Choice, NodeDescription, NodeSource, Property, Summary
-from dogubako.packs.n8n.nodes.index import NodeIndex, NoNodeTypes, downloaded, index_of, installed_packages
+from dogubako.packs.n8n.api.workflows import WorkflowsApi
+from dogubako.packs.n8n.nodes.channels import TOOL, TOOL_SUFFIX
+from dogubako.packs.n8n.nodes.descriptions import (
+    Choice,
+    NewVersions,
+    NodeDescription,
+    NodeSource,
+    Property,
+    Summary,
+    newest_version,
+)
+from dogubako.packs.n8n.nodes.index import PACKAGES, NodeIndex, NoNodeTypes, downloaded, index_of, installed_packages
 from dogubako.packs.n8n.nodes.mcp_source import McpNodes
 from dogubako.packs.n8n.nodes.ranking import ranked
 from dogubako.packs.n8n.nodes.seen import SeenNodes
+from dogubako.packs.n8n.nodes.subworkflows import called_ids, check_called
 from dogubako.packs.n8n.nodes.validation import Validation, Validator, same_nodes
 
 log = structlog.get_logger("dogubako.n8n")
 
-_TOOL, _APPROVAL_TOOL = "Tool", "HitlTool"
+_APPROVAL_TOOL: Final = "HitlTool"
 ResultT = TypeVar("ResultT")
 _LOOK_AGAIN_SECONDS: Final = 60.0
+_DOWNLOAD: Final = "the command dogubako n8n-nodes download."
 
 
 class IndexedNodes:
@@ -51,8 +63,12 @@ class IndexedNodes:
             return found
         if node_type.endswith(_APPROVAL_TOOL):
             return [_approval_tool(one, node_type) for one in self._base(node_type, _APPROVAL_TOOL)]
-        if node_type.endswith(_TOOL):
-            return [_as_tool(one, node_type) for one in self._base(node_type, _TOOL) if one.usable_as_tool]
+        if node_type.endswith(TOOL_SUFFIX):
+            base = self._base(node_type, TOOL_SUFFIX)
+            tools = [_as_tool(one, node_type) for one in base if one.usable_as_tool]
+            for one in tools:
+                one.only_these_versions = len(base) > 1
+            return tools
         return ()
 
     def _base(self, node_type: str, suffix: str) -> Sequence[NodeDescription]:
@@ -68,6 +84,16 @@ class InstalledNodeTypes:
         self._lock = anyio.Lock()
         self._indexed: IndexedNodes | None = None
         self._look_again = 0.0
+
+    @property
+    def advice(self) -> str:
+        """How an operator makes node types known, where none were found."""
+        if self._node_types is None:
+            return f"An operator can give a better source: N8N_NODE_TYPES (an installation of n8n), or {_DOWNLOAD}"
+        return (
+            "N8N_NODE_TYPES is set, and no node types can be read in that folder: it has to be the folder of an "
+            f"installation of n8n, on this machine. Another way is {_DOWNLOAD}"
+        )
 
     async def get(self, lookups: LookupsApi) -> IndexedNodes | None:
         """The node types of the version that the instance runs, if there are any."""
@@ -99,9 +125,15 @@ class NodeKnowledge:
     """Chooses the best source for each question."""
 
     def __init__(
-        self, lookups: LookupsApi, seen: SeenNodes, mcp: McpNodes | None, installed: InstalledNodeTypes
+        self,
+        lookups: LookupsApi,
+        workflows: WorkflowsApi,
+        seen: SeenNodes,
+        mcp: McpNodes | None,
+        installed: InstalledNodeTypes,
     ) -> None:
         self._lookups = lookups
+        self._workflows = workflows
         self._seen = seen
         self._mcp = mcp
         self._mcp_again = 0.0
@@ -116,6 +148,10 @@ class NodeKnowledge:
                 self._blame(error)
         return await work(await self._installed.get(self._lookups) or self._seen)
 
+    @property
+    def better_source(self) -> str:
+        return self._installed.advice
+
     async def source_name(self) -> str:
         """The words by which answers name the best source."""
 
@@ -128,6 +164,10 @@ class NodeKnowledge:
 
     async def validate(self, workflow: Mapping[str, Any]) -> Validation:
         """Check a workflow. Node types find more than the instance's own check, so they come first here."""
+        called = await check_called(workflow, self._workflows)
+        return (await self._validated(workflow)).with_more(called)
+
+    async def _validated(self, workflow: Mapping[str, Any]) -> Validation:
         indexed = await self._installed.get(self._lookups)
         if indexed is None and (mcp := self._mcp_if_well()) is not None:
             try:
@@ -144,10 +184,33 @@ class NodeKnowledge:
         try:
             found = await validator.check(after)
             old = await validator.check(before) if found.problems and before else None
+            called = await check_called(after, self._workflows, called_ids(before))
         except ApiError as error:
             log.warning("A workflow was not validated before it was written", reason=error.message)
             return None
-        return found if old is None else found.new_since(old, same_nodes(before, after))
+        new = found if old is None else found.new_since(old, same_nodes(before, after))
+        return new.with_more(called)
+
+    async def versions_for_new(self, types: Collection[str]) -> NewVersions:
+        """The versions in which new nodes of these types should be made."""
+        indexed = await self._installed.get(self._lookups) if types else None
+        described = {} if indexed is None else await _newest(indexed, types)
+        sure = indexed is not None and indexed.certain
+        told = dict(described) if sure else {}
+        missing = {kind for kind in types if sure and kind not in told and kind.rpartition(".")[0] in PACKAGES}
+        left = set(types) - set(told) - missing
+        if left and (mcp := self._mcp_if_well()) is not None:
+            try:
+                asked, gone = await mcp.newest_versions(sorted(left))
+                told, missing = told | asked, missing | gone
+            except ApiError as error:
+                self._blame(error)
+        try:
+            used = await _newest(self._seen, left - set(told) - missing)
+        except ApiError:
+            # The key may read single workflows only.
+            used = {}
+        return NewVersions(instance=told, used=used, other=described, missing=missing)
 
     def _mcp_if_well(self) -> McpNodes | None:
         return self._mcp if time.monotonic() >= self._mcp_again else None
@@ -156,6 +219,11 @@ class NodeKnowledge:
         """Leave the MCP endpoint alone for a while: the other sources still answer."""
         log.warning("n8n's MCP endpoint failed", reason=error.message, advice=error.hint)
         self._mcp_again = time.monotonic() + _LOOK_AGAIN_SECONDS
+
+
+async def _newest(source: NodeSource, types: Iterable[str]) -> dict[str, float]:
+    found = {kind: newest_version(await source.describe(kind)) for kind in types}
+    return {kind: version for kind, version in found.items() if version is not None}
 
 
 class _NoSource:
@@ -180,11 +248,19 @@ NO_SOURCE: Final = _NoSource()
 _DESCRIPTION_KIND: Final = Property(
     name="descriptionType", type="options", default="auto", choices=[Choice(value="auto"), Choice(value="manual")]
 )
-_TOOL_DESCRIPTION: Final = Property(name="toolDescription", description="What the tool does, for the language model.")
 
 
 def _as_tool(base: NodeDescription, node_type: str) -> NodeDescription:
     """The variant for agents that n8n makes of nodes: it has a description for the model besides."""
+    chosen = any(one.name in ("resource", "operation") for one in base.properties)
+    told = Property(
+        name="toolDescription",
+        description="What the tool does, for the language model.",
+        default=base.description,
+        required=True,
+        show={"descriptionType": ["manual"]} if chosen else None,
+    )
+    own = any(one.name == told.name for one in base.properties)
     return NodeDescription(
         type=node_type,
         title=f"{base.title} Tool",
@@ -192,9 +268,9 @@ def _as_tool(base: NodeDescription, node_type: str) -> NodeDescription:
         versions=base.versions,
         default_version=base.default_version,
         inputs=[],
-        outputs=["ai_tool"],
+        outputs=[TOOL],
         credentials=base.credentials,
-        properties=[_DESCRIPTION_KIND, _TOOL_DESCRIPTION, *base.properties],
+        properties=[*(() if own else (_DESCRIPTION_KIND, told)), *base.properties],
     )
 
 

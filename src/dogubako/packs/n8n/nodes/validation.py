@@ -7,6 +7,7 @@ from typing import Any, Final
 from dogubako.contract.errors import ApiError
 from dogubako.contract.offload import offload
 from dogubako.packs.n8n.api.service import LookupsApi
+from dogubako.packs.n8n.nodes.channels import TOOL_SUFFIX
 from dogubako.packs.n8n.nodes.descriptions import NodeDescription, NodeSource
 from dogubako.packs.n8n.nodes.display import Values, displayed, resolve
 from dogubako.packs.n8n.nodes.expressions import check_expressions
@@ -24,6 +25,16 @@ RemoteCheck = Callable[[Sequence[JsonObject]], Awaitable[Sequence[Problem]]]
 # Parameters in which an HTTP node names the type of its credential.
 _CREDENTIAL_CHOICES: Final = ("nodeCredentialType", "genericAuthType")
 _MOST_NODES: Final = 2_000
+# Types that every n8n has, for sources that do not know them all.
+_CORE: Final = frozenset(
+    """
+    aggregate code compareDatasets convertToFile crypto dataTable dateTime editImage emailSend errorTrigger
+    executeWorkflow executeWorkflowTrigger executionData extractFromFile filter form formTrigger function functionItem
+    html httpRequest if limit manualTrigger markdown merge n8n noOp readWriteFile removeDuplicates renameKeys
+    respondToWebhook scheduleTrigger set sort splitInBatches splitOut stickyNote stopAndError summarize switch wait
+    webhook xml agent chainLlm chatTrigger
+    """.split()  # noqa: SIM905 - a list of names reads best so
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,6 +54,9 @@ class Validation:
     @property
     def warnings(self) -> list[Problem]:
         return [one for one in self.problems if not one.certain]
+
+    def with_more(self, problems: Sequence[Problem]) -> "Validation":
+        return replace(self, problems=[*self.problems, *problems])
 
     def new_since(self, before: "Validation", names_before: Mapping[str, str]) -> "Validation":
         """Only the problems that a change made: what was wrong before does not refuse a repair elsewhere."""
@@ -171,7 +185,8 @@ class _Work:
             listed = ", ".join(f"{one:g}" for one in versions)
             message = f"{node_type} has no version {version:g}. There are: {listed}."
             # n8n takes any version of a type that has only one description.
-            yield Problem(kind="unknownVersion", path="typeVersion", message=message, certain=len(descriptions) > 1)
+            certain = len(descriptions) > 1 or descriptions[0].only_these_versions
+            yield Problem(kind="unknownVersion", path="typeVersion", message=message, certain=certain)
 
     def _unknown_type(self, node_type: str) -> Iterator[Problem]:
         package, _, short = node_type.rpartition(".")
@@ -180,20 +195,24 @@ class _Work:
         if not package or not short:
             message = f"{quoted(node_type)} is no node type: it has to be like n8n-nodes-base.set."
             yield Problem(kind="unknownType", path="type", message=message, near=near)
+        elif self._source.complete and node_type.removesuffix(TOOL_SUFFIX) in self._names:
+            message = f"n8n cannot use {node_type.removesuffix(TOOL_SUFFIX)} as a tool, and does not publish it."
+            yield Problem(kind="unknownType", path="type", message=message)
         elif self._source.complete:
             doubt = "" if own else " It may belong to a community package, which this source does not know."
             message = f"There is no node type {quoted(node_type)}.{doubt}"
             yield Problem(kind="unknownType", path="type", message=message, near=near, certain=own)
-        elif near and is_likely_typo(node_type, near[0]):
+        elif short not in _CORE or not own:
             message = f"No workflow here uses the type {quoted(node_type)}; whether it exists is not known."
-            yield Problem(kind="unknownType", path="type", message=message, near=near, certain=False)
+            likely = near if near and is_likely_typo(node_type, near[0]) else ()
+            yield Problem(kind="unknownType", path="type", message=message, near=likely, certain=False)
 
     def _parameters(self, node: JsonObject, description: NodeDescription) -> Iterator[Problem]:
         parameters = node.get("parameters") or {}
         if not isinstance(parameters, Mapping):
             yield Problem(kind="wrongShape", path="parameters", message="'parameters' has to be an object.")
             return
-        tool = description.type.endswith("Tool")
+        tool = description.type.endswith(TOOL_SUFFIX)
         version, disabled = float(node.get("typeVersion", 1)), bool(node.get("disabled"))
         yield from check_parameters(description, version, parameters, tool=tool, disabled=disabled)
         yield from _missing_credential(node, description, version, tool=tool)

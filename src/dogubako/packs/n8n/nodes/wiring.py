@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
 
 from dogubako.packs.n8n.formatters.workflow import connections
+from dogubako.packs.n8n.nodes.channels import MAIN, TOOL, TOOL_SUFFIX, offered_channel
 from dogubako.packs.n8n.nodes.descriptions import NodeDescription
 from dogubako.packs.n8n.nodes.problems import Problem, quoted
 
 JsonObject = Mapping[str, Any]
 
-_MAIN: Final = "main"
 _BASE: Final = "n8n-nodes-base."
 # Inputs and outputs of common nodes, the most of all their versions, for sources that do not tell them.
 _COMMON: Final[Mapping[str, tuple[int, int]]] = {
@@ -29,14 +29,61 @@ def check_wiring(
 ) -> Iterator[Problem]:
     """Connections from an output, or to an input, that the node does not have."""
     ends = {str(node.get("name")): _ends(node, described(node)) for node in nodes}
+    named = {str(node.get("name")): node for node in nodes}
     for link in connections(workflow):
-        if link["type"] != _MAIN:
+        if link["type"] != MAIN:
+            yield from _other_channel(link, named, described)
+            continue
+        if (serving := _serving_end(link, named, described)) is not None:
+            yield serving
             continue
         outputs, inputs = ends.get(str(link["from"]), (None, None))[1], ends.get(str(link["to"]), (None, None))[0]
         if outputs is not None and link["output"] >= outputs:
             yield _problem("output", link["output"], str(link["from"]), outputs)
         if inputs is not None and isinstance(link["input"], int) and link["input"] >= inputs:
             yield _problem("input", link["input"], str(link["to"]), inputs)
+
+
+def _serving_end(
+    link: JsonObject, named: Mapping[str, JsonObject], described: Callable[[JsonObject], NodeDescription | None]
+) -> Problem | None:
+    """A tool, a model or the like that is connected as a step. n8n runs a tool so, but no agent can use it."""
+    for name in (str(link["from"]), str(link["to"])):
+        node = named.get(name, {})
+        channel = _offer(node, described(node) if node else None)
+        if channel != MAIN and not node.get("disabled"):
+            message = (
+                f"{quoted(name)} serves another node as {channel}, and is connected as main: "
+                f"no agent can use it so. The connection has to be from it, of type {channel}."
+            )
+            end = "output" if name == link["from"] else "input"
+            return Problem(kind="unknownOutput", node=name, path=f"{end} {MAIN}", message=message, certain=False)
+    return None
+
+
+def _offer(node: JsonObject, description: NodeDescription | None) -> str:
+    outputs = description.outputs if description is not None else None
+    if outputs is None:
+        return offered_channel(node)
+    return MAIN if MAIN in outputs or not outputs else outputs[0]
+
+
+def _other_channel(
+    link: JsonObject, named: Mapping[str, JsonObject], described: Callable[[JsonObject], NodeDescription | None]
+) -> Iterator[Problem]:
+    """A connection for a model, a memory or a tool, from a node that gives no such thing, or to one that takes none."""
+    source, target, kind = str(link["from"]), str(link["to"]), str(link["type"])
+    takes = described(named[target]) if target in named else None
+    if takes is not None and takes.inputs is not None and kind not in takes.inputs:
+        message = f"{quoted(target)} has no input of type {quoted(kind)}."
+        yield Problem(kind="unknownInput", node=target, path=f"input {kind}", message=message, certain=False)
+    description = described(named[source]) if source in named else None
+    if description is not None and description.outputs is not None and kind not in description.outputs:
+        has = ", ".join(dict.fromkeys(description.outputs)) or "none"
+        message = f"{quoted(source)} has no output of type {quoted(kind)}. It has: {has}."
+        if kind == TOOL and description.usable_as_tool:
+            message += f" Its variant for agents has the type {description.type}{TOOL_SUFFIX}."
+        yield Problem(kind="unknownOutput", node=source, path=f"output {kind}", message=message, certain=False)
 
 
 def _problem(end: Literal["output", "input"], number: int, name: str, count: int) -> Problem:
@@ -59,12 +106,21 @@ def _ends(node: JsonObject, description: NodeDescription | None) -> tuple[int | 
     if kind == "filter" and outputs is not None:
         # The items that it drops are an output that its description does not name.
         outputs = 2
+    if outputs == 0 and _goes_on(node):
+        # A node without an output, Stop and Error, has one when it goes on after an error.
+        outputs = 1
     has_error_output = node.get("onError") == "continueErrorOutput"
     return inputs, outputs + has_error_output if outputs is not None else None
 
 
+def _goes_on(node: JsonObject) -> bool:
+    return node.get("onError") == "continueRegularOutput" or (
+        "onError" not in node and node.get("continueOnFail") is True
+    )
+
+
 def _count(channels: Sequence[str] | None) -> int | None:
-    return sum(one == _MAIN for one in channels) if channels is not None else None
+    return sum(one == MAIN for one in channels) if channels is not None else None
 
 
 def _chosen(kind: str, parameters: JsonObject) -> tuple[int | None, int | None]:

@@ -3,18 +3,21 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal
 
+import msgspec
 from pydantic import Field, SecretStr
 
 from dogubako.contract.errors import ApiError, NotFoundError, NotFoundErrorContext, ValidationError
 from dogubako.contract.metadata import Effect, ToolExample
 from dogubako.contract.output import Guidance, Json, Message, example_call
 from dogubako.contract.tool import BaseTool, ToolArgs
+from dogubako.packs.n8n.call_headers import masked_error
 from dogubako.packs.n8n.client import N8nClient
+from dogubako.packs.n8n.formatters.truncation import small_json
 from dogubako.packs.n8n.nodes.problems import near_names, quoted
-from dogubako.packs.n8n.tools.run_workflow import without_secrets
 
 JsonObject = dict[str, Any]
 Where = dict[str, Any]
+_MOST_FORESEEN: Final = 5
 _CONDITIONS: Final = ("eq", "neq", "like", "ilike", "gt", "gte", "lt", "lte")
 _WHERE: Final = "Values by column, or comparisons: {'city': 'Kobe', 'age': {'gte': 18}}."
 
@@ -91,14 +94,12 @@ class WriteDataTable(BaseTool[WriteDataTableArgs, N8nClient]):
         else:
             body = {"filter": _all_of(args.where), "data": args.rows[0], "dryRun": args.dryRun}
             rows = await self.client.administration.change(table_id, args.action, body)
-        message = Message(en=f"{len(rows)} rows", ja=f"{len(rows)}行")
-        return Json(data={"table": table.get("name"), "dryRun": args.dryRun, "rows": rows}, message=message)
+        return _changed_rows(table, rows, dry_run=args.dryRun)
 
 
 class DeleteDataTableRowsArgs(ToolArgs):
     table: str = Field(min_length=1, description="Name or id.")
     where: Where = Field(min_length=1, description="Rows to delete, as in read_data_table.")
-    dryRun: bool = Field(False, description="Show the rows without deleting them.")
 
 
 class DeleteDataTableRows(BaseTool[DeleteDataTableRowsArgs, N8nClient]):
@@ -115,12 +116,32 @@ class DeleteDataTableRows(BaseTool[DeleteDataTableRowsArgs, N8nClient]):
     def consequence(self, args: DeleteDataTableRowsArgs) -> str:
         return "This would delete the rows of the data table that meet the conditions, for good."
 
+    async def foresee(self, args: DeleteDataTableRowsArgs) -> str:
+        found = (await self._delete(args, dry_run=True))[1]
+        rows = [{key: one[key] for key in one if key != "dryRunState"} for one in found if _is_as_it_is(one)]
+        shown = f": {msgspec.json.encode(small_json(rows[:_MOST_FORESEEN])).decode()}" if rows else ""
+        more = ", …" if len(rows) > _MOST_FORESEEN else ""
+        return f"This would delete {len(rows)} rows for good{shown}{more}."
+
     async def execute(self, args: DeleteDataTableRowsArgs) -> Json:
+        return _changed_rows(*await self._delete(args, dry_run=False), dry_run=False)
+
+    async def _delete(self, args: DeleteDataTableRowsArgs, *, dry_run: bool) -> tuple[JsonObject, list[JsonObject]]:
         table = _named(await self.client.administration.tables(), args.table)
-        condition = _all_of(args.where)
-        rows = await self.client.administration.delete_rows(str(table["id"]), condition, dry_run=args.dryRun)
-        message = Message(en=f"{len(rows)} rows", ja=f"{len(rows)}行")
-        return Json(data={"table": table.get("name"), "dryRun": args.dryRun, "rows": rows}, message=message)
+        rows = await self.client.administration.delete_rows(str(table["id"]), _all_of(args.where), dry_run=dry_run)
+        return table, rows
+
+
+def _is_as_it_is(row: JsonObject) -> bool:
+    """Whether a row of a preview is one that is there, and not what it would become."""
+    return row.get("dryRunState") in (None, "before")
+
+
+def _changed_rows(table: JsonObject, rows: Sequence[JsonObject], *, dry_run: bool) -> Json:
+    """What was, or would be, changed. A preview has each row as it is and as it would be."""
+    count = sum(row.get("dryRunState") != "before" for row in rows)
+    en, ja = (f"{count} rows would change", f"{count}行が変わります") if dry_run else (f"{count} rows", f"{count}行")
+    return Json(data={"table": table.get("name"), "dryRun": dry_run, "rows": rows}, message=Message(en=en, ja=ja))
 
 
 class CreateCredentialArgs(ToolArgs):
@@ -149,7 +170,8 @@ class CreateCredential(BaseTool[CreateCredentialArgs, N8nClient]):
         try:
             made = await self.client.administration.create_credential(body)
         except ApiError as error:
-            raise without_secrets(error, [str(one) for one in data.values()]) from None
+            secrets = [one.get_secret_value() for one in args.data.values() if isinstance(one, SecretStr)]
+            raise masked_error(error, secrets) from None
         shown = {key: made.get(key) for key in ("id", "name", "type")}
         example = example_call("test_credential", id=str(made["id"]))
         message = Message(en="Credential created", ja="認証情報を作成しました")

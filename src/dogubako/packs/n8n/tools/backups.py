@@ -1,10 +1,13 @@
 """List, restore, export and import workflows."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
+import msgspec
 from pydantic import Field
 
 from dogubako.contract.metadata import Effect
+from dogubako.contract.offload import offload_if_large
 from dogubako.contract.output import Guidance, Json, Message, example_call
 from dogubako.contract.tool import BaseTool, ToolArgs
 from dogubako.packs.n8n.backups import Backup
@@ -44,7 +47,21 @@ class CreateWorkflowFromFile(BaseTool[CreateWorkflowFromFileArgs, N8nClient]):
         content = await self.client.files.read(args.path)
         name = args.name or content.get("name") or args.path
         # What is wrong in a file is told and can be mended here: its credentials may be of another instance.
-        return created(await WorkflowWriter(self.client).create({**content, "name": name}, allow_invalid=True))
+        tags = _tags_in(content)
+        here = {str(tag["name"]) for tag in await self.client.lookups.tags()} if tags else set()
+        outcome = await WorkflowWriter(self.client).create(
+            {**content, "name": name}, [tag for tag in tags if tag in here], allow_invalid=True
+        )
+        answer = await offload_if_large(outcome.workflow, created, outcome)
+        missing = [tag for tag in tags if tag not in here]
+        return msgspec.structs.replace(answer, data={**answer.data, "missingTags": missing}) if missing else answer
+
+
+def _tags_in(content: Mapping[str, Any]) -> list[str]:
+    """The names of the tags in a file, as n8n exports them; what has another shape is none."""
+    tags = content.get("tags")
+    named = [one.get("name") if isinstance(one, Mapping) else one for one in tags] if isinstance(tags, list) else []
+    return [name for name in dict.fromkeys(named) if isinstance(name, str) and name]
 
 
 class ReplaceWorkflowFromFileArgs(ToolArgs):
@@ -78,7 +95,8 @@ class ReplaceWorkflowFromFile(BaseTool[ReplaceWorkflowFromFileArgs, N8nClient]):
             publish=args.publish,
             allow_invalid=True,
         )
-        return changed(await WorkflowWriter(self.client).apply(change), kept)
+        outcome = await WorkflowWriter(self.client).apply(change)
+        return await offload_if_large(outcome.workflow, changed, outcome, kept)
 
 
 _REPLACED = ("name", "nodes", "connections", "settings", "pinData", "nodeGroups", "description")
@@ -117,14 +135,15 @@ class ListWorkflowBackups(BaseTool[ListWorkflowBackupsArgs, N8nClient]):
             example = example_call("restore_workflow", id=backups[0].workflow_id, backup=backups[0].id)
             guidance = Guidance(message="This would bring the newest back.", example=example)
         message = Message(en=f"{len(backups)} backups", ja=f"バックアップ{len(backups)}件")
-        return Json(
-            data={"backups": [_row(one) for one in backups]}, message=message, guidance=guidance, count=len(backups)
-        )
+        rows = await offload_if_large([one.workflow for one in backups], lambda: [_row(one) for one in backups])
+        return Json(data={"backups": rows}, message=message, guidance=guidance, count=len(backups))
 
 
 class RestoreWorkflowArgs(ToolArgs):
     id: WorkflowId
-    backup: str | None = Field(None, description="Which backup, by its id. Without it: the newest.")
+    backup: str | None = Field(None, description="Its id; without it, the newest.")
+    draftOnly: bool = Field(False, description="Not what is published, nor tags.")
+    expectedVersionId: str | None = Field(None, description="Else it is a conflict.")
 
 
 class RestoreWorkflow(BaseTool[RestoreWorkflowArgs, N8nClient]):
@@ -145,7 +164,9 @@ class RestoreWorkflow(BaseTool[RestoreWorkflowArgs, N8nClient]):
     async def execute(self, args: RestoreWorkflowArgs) -> Json:
         backup = await self.client.backups.get(args.id, args.backup)
         async with self.client.locks.hold(backup.workflow_id):
-            restored = await Restoration(self.client, backup).run()
+            restored = await Restoration(
+                self.client, backup, draft_only=args.draftOnly, expected_version=args.expectedVersionId
+            ).run()
         workflow_id = str(restored.workflow["id"])
         facts: dict[str, Any] = {
             "id": workflow_id,
@@ -153,15 +174,21 @@ class RestoreWorkflow(BaseTool[RestoreWorkflowArgs, N8nClient]):
             "savedAt": backup.saved_at,
             "versionId": restored.workflow.get("versionId"),
             "active": bool(restored.workflow.get("active")),
+            "changed": restored.changed or None,
+            "warnings": restored.warnings or None,
             "differences": restored.differences,
             "unpublishedDraft": await unpublished_draft(self.client, restored.workflow),
             "newId": workflow_id if workflow_id != args.id else None,
             "backup": restored.replaced.id if restored.replaced else None,
         }
-        en = "Workflow restored" if not restored.differences else "Workflow restored, with differences"
+        en, ja = "Workflow restored", "ワークフローを復元しました"
+        if restored.published_again:
+            en, ja = f"{en}. It was not published, and is now", f"{ja}（非公開でしたが、公開されました）"
+        if restored.differences:
+            en = f"{en}, with differences"
         return Json(
             data={key: value for key, value in facts.items() if value is not None},
-            message=Message(en=en, ja="ワークフローを復元しました"),
+            message=Message(en=en, ja=ja),
             guidance=Guidance(message="See it.", example=example_call("get_workflow", id=workflow_id)),
         )
 

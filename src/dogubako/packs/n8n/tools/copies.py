@@ -8,6 +8,7 @@ from pydantic import Field
 
 from dogubako.contract.errors import NotFoundError, ValidationError
 from dogubako.contract.metadata import Effect
+from dogubako.contract.offload import offload_if_large
 from dogubako.contract.output import Guidance, Json, Message, example_call
 from dogubako.contract.tool import BaseTool, ToolArgs
 from dogubako.packs.n8n.client import N8nClient
@@ -59,7 +60,7 @@ class CopyWorkflow(BaseTool[CopyWorkflowArgs, N8nClient]):
         # What is missing there is told and can be added: the copy is a draft.
         outcome = await WorkflowWriter(target).create(copy, allow_invalid=True)
         facts = {
-            "copied": {"from": args.id, "to": args.target, **_short(outcome.report())},
+            "copied": {"from": args.id, "to": args.target, **_short(await offload_if_large(source, outcome.report))},
             "missing": {
                 "credentials": lacking,
                 "subWorkflows": await _missing_workflows(nodes, target),

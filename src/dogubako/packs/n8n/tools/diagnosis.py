@@ -10,6 +10,7 @@ from dogubako.contract.metadata import Effect, ToolExample
 from dogubako.contract.offload import offload, offload_if_large
 from dogubako.contract.output import Json, Message
 from dogubako.contract.tool import RawTool
+from dogubako.packs.n8n.call_headers import without_secrets
 from dogubako.packs.n8n.client import N8nClient
 from dogubako.packs.n8n.formatters.flow import Place, item_at
 from dogubako.packs.n8n.models import Execution
@@ -68,7 +69,8 @@ class DiagnoseExecution(RawTool[GetExecutionArgs, Family, N8nClient]):
         report = diagnosis.report()
         if data.execution.ignored:
             report["n8nIgnored"] = data.execution.ignored
-        return Json(data=report, message=message, guidance=diagnosis.guidance())
+        shown = without_secrets(data.execution, report)
+        return Json(data=shown, message=message, guidance=diagnosis.guidance())
 
     async def _family(self, execution: Execution, depth: int) -> Family:
         children = []

@@ -1,14 +1,16 @@
 """Change a workflow by operations, with a preview."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from dogubako.contract.metadata import Effect, ToolExample
 from dogubako.contract.offload import offload_if_large
-from dogubako.contract.output import Guidance, Json, Message, example_call
+from dogubako.contract.output import Guidance, Json, Message
 from dogubako.contract.tool import BaseTool, ToolArgs
 from dogubako.packs.n8n.client import N8nClient
+from dogubako.packs.n8n.edits.defaults import full_type
 from dogubako.packs.n8n.edits.editor import WorkflowEditor
 from dogubako.packs.n8n.edits.operations import Operation, check_fields, described
 from dogubako.packs.n8n.formatters.diff import workflow_diff
@@ -24,7 +26,8 @@ _OPERATIONS = (
     + described()
     + ". node, from, to: names of nodes. type: of the node ('set' or 'n8n-nodes-base.set'), credential or connection. "
     "path: 'options.timeout', 'values[0].name'. value: of the parameter; items to pin; a credential's id or name; "
-    "new ends {to: 'B'} of a connection; null removes. addNode with from and to goes between them."
+    "new ends {to: 'B'} of a connection; null removes. addNode with from and to goes between them. "
+    "removeNode joins its ends unless rewire is false."
 )
 
 
@@ -78,10 +81,11 @@ class EditWorkflow(BaseTool[EditWorkflowArgs, N8nClient]):
         check_fields(args.operations)
         warnings: list[str] = []
         credentials = await self._credentials(args)
+        versions = await self.client.nodes.versions_for_new(_types_without_version(args.operations))
         writer = WorkflowWriter(self.client)
 
         def edited(now: JsonObject) -> JsonObject:
-            editor = WorkflowEditor(now, credentials)
+            editor = WorkflowEditor(now, credentials, versions)
             changed = editor.apply(args.operations)
             warnings[:] = editor.loose_references()
             return changed
@@ -110,7 +114,7 @@ class EditWorkflow(BaseTool[EditWorkflowArgs, N8nClient]):
     async def _report(self, outcome: Outcome, args: EditWorkflowArgs, warnings: list[str]) -> Json:
         after = outcome.workflow if outcome.written else outcome.meant
         diff = await offload_if_large(after, workflow_diff, outcome.before, after)
-        told = outcome.report()
+        told = await offload_if_large(after, outcome.report)
         kept = (
             "id",
             "name",
@@ -118,6 +122,7 @@ class EditWorkflow(BaseTool[EditWorkflowArgs, N8nClient]):
             "versionId",
             "mergedWith",
             "savedSince",
+            "overwroteVersionId",
             "unpublishedDraft",
             *_GOING_LIVE,
             "backup",
@@ -128,22 +133,51 @@ class EditWorkflow(BaseTool[EditWorkflowArgs, N8nClient]):
         found = [f"{one.get('node') or 'workflow'}: {one['message']}" for one in outcome.warnings]
         if warnings or found:
             data["warnings"] = [*warnings, *found]
-        return Json(data=data, message=_message(outcome, args, bool(diff)), guidance=_guidance(outcome, args))
+        message = await offload_if_large(after, _message, outcome, args, bool(diff))
+        return Json(data=data, message=message, guidance=await offload_if_large(after, _guidance, outcome))
+
+
+def _types_without_version(operations: Sequence[Operation]) -> set[str]:
+    added = [one for one in operations if one.op == "addNode" and not one.type_version]
+    return {full_type(str(one.type)) for one in added}
 
 
 def _message(outcome: Outcome, args: EditWorkflowArgs, differs: bool) -> Message:
     if args.dryRun:
         return Message(en="Preview: nothing was saved", ja="プレビュー：保存していません")
-    if not outcome.written or not differs:
+    if not outcome.written:
         return Message(en="Nothing to change: the workflow is already so", ja="変更はありません")
-    if outcome.differences or outcome.unrequested:
+    if outcome.published_draft is not None:
         return Message(
-            en="Saved, but n8n made something else of it: see the differences", ja="保存しましたが、差異があります"
+            en="Published, together with a draft that was saved before (alsoPublished)",
+            ja="公開しました（以前に保存された下書きも公開されました：alsoPublished）",
+        )
+    if outcome.saved_since is None and (outcome.differences or outcome.unrequested):
+        return Message(
+            en="Saved, but n8n or somebody else made something else of it: see the differences",
+            ja="保存しましたが、差異があります",
+        )
+    if outcome.overwrote is not None:
+        return Message(
+            en="Saved, but somebody saves again and again: a version of theirs is not in it (overwroteVersionId)",
+            ja="保存しましたが、繰り返し保存されており、含まれない版があります（overwroteVersionId）",
         )
     if outcome.saved_since is not None:
+        done = "Saved and published" if outcome.published else "Saved"
         return Message(
-            en="Saved, but somebody saved another version right after (savedSince): see whether your change is in it",
+            en=f"{done}, but somebody saved another version right after (savedSince): see whether your change is in it",
             ja="保存しましたが、直後に別の版が保存されました（savedSince）",
+        )
+    if outcome.published and outcome.draft is not None:
+        return Message(
+            en="Published. Somebody saved a draft meanwhile, which is not published (unpublishedDraft)",
+            ja="公開しました（その間に保存された下書きは公開していません：unpublishedDraft）",
+        )
+    if outcome.published:
+        return Message(en="Workflow edited and published", ja="ワークフローを編集し、公開しました")
+    if not differs and not outcome.retagged:
+        return Message(
+            en="Saved, but only empty values differ, which n8n takes alike", ja="保存しました（空の値のみの違いです）"
         )
     if outcome.live_at_once:
         ja = "保存しました（名前と設定は版に含まれないため、すぐに有効です）"
@@ -155,11 +189,10 @@ def _message(outcome: Outcome, args: EditWorkflowArgs, differs: bool) -> Message
     return Message(en="Workflow edited", ja="ワークフローを編集しました")
 
 
-def _guidance(outcome: Outcome, args: EditWorkflowArgs) -> Guidance | None:
-    if not outcome.written or outcome.backup is None:
+def _guidance(outcome: Outcome) -> Guidance | None:
+    if not outcome.written or (undo := outcome.undo) is None:
         return None
-    example = example_call("restore_workflow", id=args.id, backup=outcome.backup.id)
-    return Guidance(message="This would undo it.", example=example)
+    return Guidance(message="This would undo it.", example=undo)
 
 
 TOOLS = (EditWorkflow,)

@@ -12,6 +12,7 @@ from dogubako.contract.output import Guidance, Json, Message, example_call
 from dogubako.contract.tool import RawTool, ToolArgs
 from dogubako.outbound.bounds import JSON_ANSWER
 from dogubako.outbound.json_answers import decode_json
+from dogubako.packs.n8n.call_headers import without_secrets
 from dogubako.packs.n8n.client import N8nClient
 from dogubako.packs.n8n.formatters.facts import facts_of, milliseconds_between
 from dogubako.packs.n8n.formatters.node import NodeExecutionFormatter, Wanted
@@ -22,6 +23,7 @@ from dogubako.packs.n8n.nodes.ignored import ignored_parameters
 ExecutionId = Annotated[str, Field(min_length=1, max_length=64, description="Execution id, for example '1042'.")]
 Status = Literal["canceled", "crashed", "error", "new", "running", "success", "unknown", "waiting"]
 
+_ERROR: Final = b'"error"'
 # A resume token could resume a waiting execution, and credentials are secret.
 _SECRET_KEYS = ("resumeToken", "credentials")
 _LESS: Final = "Leave out raw: get_execution summarises it, get_execution_by_node shows one node page by page."
@@ -121,6 +123,9 @@ class GetExecution(RawTool[ExecutionSummaryArgs, LoadedExecution, N8nClient]):
             return Json(data=received(data.execution), message=message)
         formatter = ExecutionFormatter(facts_of(data.execution), args.nodeOffset, data.present)
         summary, guidance = formatter.format_summary(), formatter.guidance()
+        # Of all data a summary shows only what errors say.
+        if _ERROR in data.execution.received:
+            summary = without_secrets(data.execution, summary)
         return Json(data=summary, message=message, guidance=guidance)
 
 
@@ -177,7 +182,7 @@ class GetExecutionByNode(RawTool[GetExecutionByNodeArgs, Execution, N8nClient]):
             runs = received(data)["data"]["resultData"]["runData"][args.nodeName]
             return Json(data={"nodeName": args.nodeName, "runs": runs}, message=message)
         shown = formatter.format_node_execution(self.context.responses.max_tokens)
-        return Json(data=shown, message=message, guidance=formatter.guidance())
+        return Json(data=without_secrets(data, shown), message=message, guidance=formatter.guidance())
 
 
 def received(execution: Execution) -> dict[str, Any]:
@@ -196,7 +201,8 @@ def received(execution: Execution) -> dict[str, Any]:
             for key in _SECRET_KEYS:
                 if key in holder:
                     holder[key] = "***"
-    return answer
+    shown: dict[str, Any] = without_secrets(execution, answer)
+    return shown
 
 
 def _filters(args: ListExecutionsArgs) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from dogubako.contract.output import Guidance, Json, Message, example_call
 from dogubako.contract.tool import BaseTool, ToolArgs
 from dogubako.packs.n8n.client import N8nClient
 from dogubako.packs.n8n.formatters import node_type as show
-from dogubako.packs.n8n.nodes.descriptions import NodeDescription, NodeSource
+from dogubako.packs.n8n.nodes.descriptions import NodeDescription, NodeSource, newest_version
 from dogubako.packs.n8n.nodes.mcp_source import McpNodes
 from dogubako.packs.n8n.nodes.problems import near_names, quoted
 from dogubako.packs.n8n.nodes.validation import Validation
@@ -19,10 +19,6 @@ from dogubako.packs.n8n.tools.workflows import WorkflowId
 
 JsonObject = dict[str, Any]
 _BASE = "n8n-nodes-base."
-BETTER_SOURCE = (
-    "An operator can give a better source: N8N_NODE_TYPES (an installation of n8n), or the command "
-    "dogubako n8n-nodes download."
-)
 
 
 class SearchNodesArgs(ToolArgs):
@@ -56,7 +52,9 @@ class SearchNodes(BaseTool[SearchNodesArgs, N8nClient]):
         message = Message(en=f"{len(found)} node types found", ja=f"ノードの種類が{len(found)}件見つかりました")
         data: JsonObject = {"nodes": [show.row(one) for one in found], "source": source.name}
         if not source.complete:
-            data["hint"] = BETTER_SOURCE
+            data["hint"] = self.client.nodes.better_source
+        if not found and not args.query.isascii():
+            data["hint"] = "Node types are described in English: search with English words."
         return Json(data=data, message=message, guidance=guidance, count=len(found))
 
 
@@ -94,7 +92,11 @@ class DescribeNode(BaseTool[DescribeNodeArgs, N8nClient]):
         chosen = {"resource": args.resource, "operation": args.operation}
         formatter = show.NodeTypeFormatter(description, version, {key: one for key, one in chosen.items() if one})
         _check_choice(description, "resource", args.resource)
-        _check_choice(description, "operation", args.operation)
+        if args.resource is None:
+            _check_choice(description, "operation", args.operation)
+        else:
+            of_resource = show.NodeTypeFormatter(description, version, {}).operations(args.resource)
+            _check_choice(description, "operation", args.operation, of_resource)
         if args.parameter is not None:
             data: JsonObject = {
                 "type": description.type,
@@ -156,9 +158,7 @@ def _no_such_type(node_type: str, near: Sequence[str], source: NodeSource) -> No
 def _at_version(
     descriptions: Sequence[NodeDescription], versions: Sequence[float], wanted: float | None
 ) -> tuple[NodeDescription, float]:
-    version = wanted if wanted is not None else max((one.newest for one in descriptions), default=1)
-    if wanted is None and version not in versions and versions:
-        version = versions[-1]
+    version = wanted if wanted is not None else newest_version(descriptions) or 1
     for one in descriptions:
         if version in one.versions or not one.versions:
             return one, version
@@ -166,8 +166,10 @@ def _at_version(
     raise ValidationError.of("version", f"Invalid value for parameter version: there are {listed}")
 
 
-def _check_choice(description: NodeDescription, name: str, value: str | None) -> None:
-    known = description.values_of(name)
+def _check_choice(
+    description: NodeDescription, name: str, value: str | None, among: Sequence[str] | None = None
+) -> None:
+    known = description.values_of(name) if among is None else among
     if value is None or value in known or not description.complete:
         return
     near = near_names(value, known)
@@ -232,10 +234,10 @@ class ValidateWorkflow(BaseTool[ValidateWorkflowArgs, N8nClient]):
         if args.id is not None:
             workflow = await self.client.workflows.get(args.id, "validate workflow")
         validation = await self.client.nodes.validate(workflow)
-        return _validated(validation)
+        return _validated(validation, self.client.nodes.better_source)
 
 
-def _validated(validation: Validation) -> Json:
+def _validated(validation: Validation, better_source: str) -> Json:
     errors, warnings = validation.errors, validation.warnings
     en = f"{len(errors)} errors and {len(warnings)} warnings" if validation.problems else "No problems found"
     ja = f"エラー{len(errors)}件、警告{len(warnings)}件" if validation.problems else "問題は見つかりませんでした"
@@ -246,9 +248,11 @@ def _validated(validation: Validation) -> Json:
         "nodesChecked": validation.nodes,
         "source": validation.source,
     }
+    if validation.unchecked and not validation.problems:
+        en, ja = f"{en} in what could be checked: see parametersNotChecked", f"{ja}（確認できた範囲で）"
     if validation.unchecked:
         data["parametersNotChecked"] = list(validation.unchecked)
-        data["hint"] = BETTER_SOURCE
+        data["hint"] = better_source
     return Json(data=data, message=Message(en=en, ja=ja), count=len(validation.problems))
 
 

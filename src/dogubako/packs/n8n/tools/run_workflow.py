@@ -9,37 +9,48 @@ from pydantic import Field
 
 from dogubako.contract.errors import ApiError, ApiErrorContext, ValidationError
 from dogubako.contract.metadata import Effect, ToolExample
+from dogubako.contract.offload import offload_if_large
 from dogubako.contract.output import Guidance, Json, Message, example_call
 from dogubako.contract.tool import BaseTool, ToolArgs
 from dogubako.outbound.http import Operation, ServiceResponse
-from dogubako.packs.n8n.api.executions import nobody_listens
+from dogubako.packs.n8n.api.executions import is_about_address, nobody_listens, refused_by_n8n
+from dogubako.packs.n8n.api.workflows import archived_hint
+from dogubako.packs.n8n.call_headers import (
+    caller_secrets,
+    can_be_sent,
+    check_headers,
+    header,
+    joined,
+    masked,
+    masked_error,
+)
 from dogubako.packs.n8n.client import N8nClient
+from dogubako.packs.n8n.drafts import has_unpublished_changes
 from dogubako.packs.n8n.formatters.truncation import small_json
 from dogubako.packs.n8n.nodes.ignored import ignored_parameters, told_ignored
 from dogubako.packs.n8n.nodes.problems import near_names
 from dogubako.packs.n8n.tools.workflows import WorkflowId
 from dogubako.packs.n8n.trigger_calls import PAUSE_SECONDS, TriggerCall
-from dogubako.packs.n8n.triggers import CALLABLE, Call, Trigger, request_for, triggers_of
+from dogubako.packs.n8n.trigger_requests import request_for
+from dogubako.packs.n8n.triggers import CALLABLE, Call, Trigger, triggers_of
 
 JsonObject = dict[str, Any]
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]
 
 # Above this an execution is not read again only to compare its parameters.
 _LARGEST_COMPARED: Final = 1_000_000
-_SHORTEST_SECRET: Final = 4
-_MASK: Final = "***"
 _LISTED: Final = 10
 
 
 class RunWorkflowArgs(ToolArgs):
     id: WorkflowId
-    trigger: str | None = Field(None, max_length=200, description="Name of the trigger node, if there are several.")
+    trigger: str | None = Field(None, max_length=200, description="Name of the trigger, if there are several.")
     data: JsonObject = Field(
         default_factory=dict,
         description="Body of a webhook (query of a GET), fields of a form by label, or {chatInput} of a chat.",
     )
-    query: JsonObject = Field(default_factory=dict, description="Query of the webhook's address.")
-    headers: dict[str, str] = Field(default_factory=dict, description="Headers for the webhook. Not shown again.")
+    query: JsonObject = Field(default_factory=dict, description="Query of its address.")
+    headers: dict[str, str] = Field(default_factory=dict, description="Headers for the webhook. Logins are not shown.")
     pathParameters: dict[str, str] = Field(default_factory=dict, description="Values of :parameters in its path.")
     method: Method | None = Field(None, description="If the webhook takes several.")
     authentication: str | None = Field(
@@ -80,26 +91,36 @@ class RunWorkflow(BaseTool[RunWorkflowArgs, N8nClient]):
     async def _call(self, workflow: JsonObject, trigger: Trigger, args: RunWorkflowArgs, operation: Operation) -> Json:
         """Call the published address."""
         until = anyio.current_time() + args.waitSeconds
-        call = Call(data=args.data, query=args.query, path_parameters=args.pathParameters, method=args.method)
+        check_headers(args.headers)
+        call = Call(
+            data=args.data,
+            query=args.query,
+            headers=args.headers,
+            path_parameters=args.pathParameters,
+            method=args.method,
+        )
         request = request_for(trigger, call)
         login = self._login(trigger, args)
-        sent = replace(request, headers={**args.headers, **login, **request.headers})
+        sent = replace(request, headers=joined(request.headers, login))
         called = await TriggerCall(self.client, args.id, trigger, sent).run(
             operation, wait=args.wait, seconds=args.waitSeconds
         )
         answer, execution = called.answer, called.execution
-        if answer is not None and nobody_listens(answer):
+        has_run = execution is not None or bool(called.candidates)
+        if answer is not None and nobody_listens(answer) and not has_run:
             reason = "its webhook is not registered"
             raise _cannot(reason, "Publish it again, and look whether another workflow has its path.")
-        if answer is not None and execution is None and not called.candidates and answer.status in (401, 403):
-            raise _cannot("its webhook refused the login", _LOGIN_HINT)
+        secrets = [*caller_secrets(args.headers, asks_for_login=trigger.asks_for_login is not None), *login.values()]
+        if answer is not None and not has_run and refused_by_n8n(answer):
+            raise masked_error(_refused(trigger, answer), secrets)
         if execution is not None and args.wait:
             execution = await self._ended(str(execution["id"]), max(until - anyio.current_time(), 0))
-        secrets = [*args.headers.values(), *login.values()]
         response = None
         if answer is not None:
             response = {"status": answer.status, "body": masked(await _shown_body(answer), secrets)}
         facts: JsonObject = {"response": response, "trigger": trigger.name}
+        if await offload_if_large(workflow, has_unpublished_changes, workflow):
+            facts["ran"] = "the published version; the draft differs"
         if called.candidates:
             facts["candidates"] = [_listed(one) for one in called.candidates]
         return await self._report(workflow, execution, facts)
@@ -110,7 +131,11 @@ class RunWorkflow(BaseTool[RunWorkflowArgs, N8nClient]):
         known = self.client.webhook_logins
         for name in names:
             if name in known:
-                return known[name].headers()
+                login = _sendable(name, known[name].headers())
+                if args.authentication is not None and any(header(args.headers, one) is not None for one in login):
+                    message = "Invalid value for parameter headers: authentication gives the same header"
+                    raise ValidationError.of("headers", message)
+                return login
         if args.authentication is not None:
             near = near_names(args.authentication, known)
             advice = f" Did you mean {' or '.join(near)}?" if near else ""
@@ -127,11 +152,12 @@ class RunWorkflow(BaseTool[RunWorkflowArgs, N8nClient]):
             raise _not_startable(workflow, trigger)
         arguments: JsonObject = {"workflowId": args.id, "executionMode": "manual", "triggerNodeName": trigger.name}
         inputs = _inputs(trigger, args)
+        secrets = caller_secrets(args.headers, asks_for_login=trigger.asks_for_login is not None)
         try:
             result = await self.client.mcp.call("execute_workflow", arguments | inputs, operation)
         except ApiError as error:
-            raise without_secrets(error, list(args.headers.values())) from None
-        result = masked(result, list(args.headers.values()))
+            raise masked_error(error, secrets) from None
+        result = masked(result, secrets)
         execution_id = _started(result, args.id)
         found = {"id": execution_id, "status": "running"}
         execution = await self._ended(execution_id, args.waitSeconds) if args.wait else found
@@ -165,7 +191,7 @@ class RunWorkflow(BaseTool[RunWorkflowArgs, N8nClient]):
         workflow_id = str(workflow["id"])
         facts = {"workflowId": workflow_id, **facts}
         if execution is None:
-            return _not_found(workflow_id, facts)
+            return _not_found(workflow, facts)
         facts["execution"] = _listed(execution)
         if execution.get("workflowVersionId") not in (None, workflow.get("versionId"), workflow.get("activeVersionId")):
             facts["note"] = "This was another version of the workflow: n8n had not published the newest. Run it again."
@@ -191,6 +217,30 @@ _LOGIN_HINT: Final = (
 )
 
 
+def _sendable(name: str, login: dict[str, str]) -> dict[str, str]:
+    if all(map(can_be_sent, login.values())):
+        return login
+    hint = "An operator has to mend it in dogubako.toml: only letters of ASCII, and no blanks at its ends."
+    raise _cannot(f"the login '{name[:100]}' of the settings has a value that HTTP cannot carry", hint)
+
+
+def _refused(trigger: Trigger, answer: ServiceResponse) -> ApiError:
+    """What n8n said itself when it did not start the workflow, and which of the node's settings may be the reason."""
+    said = " ".join(answer.body.decode("utf-8", "replace").split())[:200]
+    told = f"with status {answer.status}{f' ({said})' if said else ''}"
+    if is_about_address(answer):
+        hint = "Its option ipWhitelist has no address of ours: somebody has to add it there."
+        return _cannot(f"its {trigger.kind} refused the call {told}", hint)
+    options = trigger.parameters.get("options")
+    ignores_bots = isinstance(options, Mapping) and bool(options.get("ignoreBots"))
+    if trigger.asks_for_login is not None and not ignores_bots:
+        return _cannot(f"its {trigger.kind} refused the login {told}", _LOGIN_HINT)
+    # n8n answers a program in the words for a wrong login.
+    bots = "Its option ignoreBots refuses programs: give the header User-Agent of a browser." if ignores_bots else ""
+    login = _LOGIN_HINT if trigger.asks_for_login is not None else ""
+    return _cannot(f"its {trigger.kind} refused the call {told}", " ".join(filter(None, (bots, login))) or None)
+
+
 def _chosen(workflow: Mapping[str, Any], name: str | None, nodes: Sequence[Mapping[str, Any]] | None = None) -> Trigger:
     """The named trigger, or the only one that fits. Published ones count where the workflow is published."""
     published = workflow.get("activeVersion")
@@ -213,9 +263,12 @@ def _chosen(workflow: Mapping[str, Any], name: str | None, nodes: Sequence[Mappi
 
 
 def _not_startable(workflow: Mapping[str, Any], trigger: Trigger) -> ApiError:
+    if workflow.get("isArchived"):
+        return _cannot("it is archived", archived_hint(workflow))
     if trigger.kind not in CALLABLE:
         hint = "Add a Webhook node as its trigger, start it in n8n's editor, or let an operator set N8N_MCP_TOKEN."
-        return _cannot("it has no webhook, and n8n lets nobody start other workflows from outside", hint)
+        reason = f"n8n lets nobody start its trigger '{trigger.name[:100]}' ({trigger.kind}) from outside"
+        return _cannot(reason, hint)
     hint = f"Publish it first: {example_call('activate_workflow', id=str(workflow.get('id')))}"
     return _cannot("it is not published, and only published workflows have webhooks", hint)
 
@@ -224,12 +277,18 @@ def _listed(execution: Mapping[str, Any]) -> JsonObject:
     return {key: execution.get(key) for key in ("id", "status", "startedAt", "stoppedAt")}
 
 
-def _not_found(workflow_id: str, facts: JsonObject) -> Json:
+def _not_found(workflow: Mapping[str, Any], facts: JsonObject) -> Json:
     """Tell that the execution is not known. A workflow may store none, or n8n shows nothing to tell ours by."""
+    workflow_id = str(workflow["id"])
     facts["execution"] = None
     example = example_call("list_executions", workflowId=workflow_id)
     message = Message(en="Called; n8n shows no execution of it", ja="呼び出しましたが、実行記録がありません")
     guidance = Guidance(message="Look again.", example=example)
+    if (workflow.get("settings") or {}).get("saveDataSuccessExecution") == "none":
+        message = Message(
+            en="Called; the workflow stores no successful executions (saveDataSuccessExecution)",
+            ja="呼び出しました（成功した実行は保存しない設定です：saveDataSuccessExecution）",
+        )
     if facts.get("candidates"):
         message = Message(
             en="Called; which of the candidates is its execution cannot be told",
@@ -283,26 +342,6 @@ async def _shown_body(answer: ServiceResponse) -> Any:
     if isinstance(shown, dict):
         shown.pop("stacktrace", None)
     return shown
-
-
-def without_secrets(error: ApiError, secrets: Sequence[str]) -> ApiError:
-    """The same error, without what was sent: n8n's reason may repeat it, in the message and in the log."""
-    context = ApiErrorContext(operation="use n8n", status_code=error.status_code)
-    return ApiError(
-        masked(error.message, secrets), status_code=error.status_code, context=context, hint=masked(error.hint, secrets)
-    )
-
-
-def masked(value: Any, secrets: Sequence[str]) -> Any:
-    """The value without what was sent as a secret: answers may repeat it."""
-    hidden = [one for one in secrets if len(one) >= _SHORTEST_SECRET]
-    if isinstance(value, str):
-        for one in hidden:
-            value = value.replace(one, _MASK)
-        return value
-    if isinstance(value, Mapping):
-        return {key: masked(part, hidden) for key, part in value.items()}
-    return [masked(part, hidden) for part in value] if isinstance(value, list) else value
 
 
 TOOLS = (RunWorkflow,)

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from dogubako.contract.errors import ApiError, ApiErrorContext
+from dogubako.contract.errors import ApiError, ApiErrorContext, ConflictError
 from dogubako.contract.metadata import Effect, ToolExample
 from dogubako.contract.offload import offload_if_large
 from dogubako.contract.output import Guidance, Json, Message, example_call
@@ -142,17 +142,26 @@ class PublishVersion(BaseTool[PublishVersionArgs, N8nClient]):
                 await self.client.backups.discard(backup)
                 raise
             if args.alsoDraft:
-                await WorkflowWriter(self.client).apply_locked(_as_draft(args.id, version, backup))
+                await self._replace_draft(_as_draft(before, version, backup))
             return await state(self.client, before, wanted=True, backup=backup)
 
+    async def _replace_draft(self, change: WorkflowChange) -> None:
+        try:
+            await WorkflowWriter(self.client).apply_locked(change)
+        except ConflictError as error:
+            error.hint = "The version is published. The draft is as somebody saved it meanwhile."
+            raise
 
-def _as_draft(workflow_id: str, version: JsonObject, backup: Backup) -> WorkflowChange:
+
+def _as_draft(before: JsonObject, version: JsonObject, backup: Backup) -> WorkflowChange:
     """An older version as the draft, as it was. The backup is from before it went live."""
     graph: JsonObject = {part: version[part] for part in (*GRAPH, "nodeGroups") if part in version}
     return WorkflowChange(
-        workflow_id=workflow_id,
+        workflow_id=str(before["id"]),
         change=lambda now: {**now, **graph},
         reason=_BEFORE_PUBLISH,
+        # What somebody saves from now on is merged, or is a conflict.
+        expected_version=before.get("versionId"),
         allow_invalid=True,
         backup=backup,
     )
@@ -195,6 +204,8 @@ class ArchiveWorkflow(BaseTool[ArchiveWorkflowArgs, N8nClient]):
             example = example_call("archive_workflow", id=args.id, unarchive=True)
             guidance = Guidance(message="This would bring it back, unpublished.", example=example)
             return Json(data=facts | ({"publishedBefore": was} if was else {}), message=message, guidance=guidance)
+        if not before.get("isArchived"):
+            return Json(data=facts, message=Message(en="It was not archived", ja="アーカイブされていません"))
         return Json(data=facts, message=Message(en="Workflow is back", ja="アーカイブから戻しました"))
 
 

@@ -7,14 +7,16 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from dogubako.contract.errors import ApiError, ApiErrorContext, ValidationError
 from dogubako.contract.metadata import Effect, ToolExample
+from dogubako.contract.offload import offload_if_large
 from dogubako.contract.output import Guidance, Json, Message, example_call
 from dogubako.contract.tool import BaseTool, ToolArgs
 from dogubako.packs.n8n.backups import Backup
 from dogubako.packs.n8n.client import N8nClient
-from dogubako.packs.n8n.drafts import unpublished_draft
+from dogubako.packs.n8n.drafts import has_unpublished_changes, unpublished_draft
+from dogubako.packs.n8n.formatters.workflow import tag_names
 from dogubako.packs.n8n.node_changes import carried_nodes, with_node_changes
 from dogubako.packs.n8n.tools.workflows import GetWorkflowArgs, NodeName, WorkflowId
-from dogubako.packs.n8n.workflow_change import Outcome, WorkflowChange
+from dogubako.packs.n8n.workflow_change import Outcome, WorkflowChange, changed_settings
 from dogubako.packs.n8n.workflow_writer import WorkflowWriter, version_to_publish
 
 JsonObject = dict[str, Any]
@@ -25,7 +27,7 @@ ExpectedVersion = Annotated[
         None,
         min_length=1,
         max_length=64,
-        description="The versionId that you read. If somebody saved since, both are merged or you get a conflict.",
+        description="The versionId that you read. If nodes were saved since, both are merged or you get a conflict.",
     ),
 ]
 Publish = Annotated[bool, Field(False, description="Also publish the result. Without it only the draft changes.")]
@@ -65,7 +67,7 @@ class CreateWorkflow(BaseTool[CreateWorkflowArgs, N8nClient]):
     async def execute(self, args: CreateWorkflowArgs) -> Json:
         content = args.model_dump(exclude={"tags", "allowInvalid"})
         outcome = await WorkflowWriter(self.client).create(content, args.tags, allow_invalid=args.allowInvalid)
-        return created(outcome)
+        return await offload_if_large(outcome.workflow, created, outcome)
 
 
 class NodeChange(BaseModel):
@@ -133,7 +135,9 @@ class UpdateWorkflow(BaseTool[UpdateWorkflowArgs, N8nClient]):
             raise ValidationError.of("updateNodes", message)
         changes: JsonObject = args.model_dump(include={"name", "nodes", "connections", "settings"}, exclude_none=True)
         if not changes and not args.updateNodes:
-            raise ValidationError.of("id", "Nothing to change: name at least one of name, updateNodes, nodes, settings")
+            raise ValidationError.of(
+                "id", "Nothing to change: name at least one of name, updateNodes, nodes, connections, settings"
+            )
         kept: dict[str, list[str]] = {}
         change = WorkflowChange(
             workflow_id=args.id,
@@ -143,7 +147,8 @@ class UpdateWorkflow(BaseTool[UpdateWorkflowArgs, N8nClient]):
             publish=args.publish,
             allow_invalid=args.allowInvalid,
         )
-        return changed(await WorkflowWriter(self.client).apply(change), kept)
+        outcome = await WorkflowWriter(self.client).apply(change)
+        return await offload_if_large(outcome.workflow, changed, outcome, kept)
 
 
 def _changed(
@@ -157,7 +162,7 @@ def _changed(
     if updates:
         meant["nodes"] = with_node_changes(now, [one.model_dump(exclude_none=True) for one in updates])
     if "settings" in changes:
-        meant["settings"] = {**(now.get("settings") or {}), **changes["settings"]}
+        meant["settings"] = changed_settings(now, changes["settings"])
     return meant
 
 
@@ -179,8 +184,14 @@ class ActivateWorkflow(BaseTool[GetWorkflowArgs, N8nClient]):
     async def execute(self, args: GetWorkflowArgs) -> Json:
         async with self.client.locks.hold(args.id):
             before = await self.client.workflows.get(args.id, "activate workflow")
+            draft = await unpublished_draft(self.client, before)
+            changes = not before.get("active") or draft is not None
+            # Else the newest backup is from before an earlier change, and bringing that back undoes more than this.
+            backup = (
+                await self.client.backups.save(before, "before activate_workflow", ["published"]) if changes else None
+            )
             await self.client.workflows.publish(args.id, version_to_publish(before))
-            return await state(self.client, before, wanted=True)
+            return await state(self.client, before, wanted=True, backup=backup, draft=draft)
 
 
 class DeactivateWorkflow(BaseTool[GetWorkflowArgs, N8nClient]):
@@ -202,8 +213,11 @@ class DeactivateWorkflow(BaseTool[GetWorkflowArgs, N8nClient]):
     async def execute(self, args: GetWorkflowArgs) -> Json:
         async with self.client.locks.hold(args.id):
             before = await self.client.workflows.get(args.id, "deactivate workflow")
+            live = await offload_if_large(before, has_unpublished_changes, before)
+            # Nothing but the history holds the published version then, and a deletion takes that away.
+            backup = await self.client.backups.save(before, "before deactivate_workflow") if live else None
             await self.client.workflows.unpublish(args.id)
-            return await state(self.client, before, wanted=False)
+            return await state(self.client, before, wanted=False, backup=backup)
 
 
 class DeleteWorkflow(BaseTool[GetWorkflowArgs, N8nClient]):
@@ -260,11 +274,17 @@ class SetWorkflowTags(BaseTool[SetWorkflowTagsArgs, N8nClient]):
     }
 
     async def execute(self, args: SetWorkflowTagsArgs) -> Json:
-        ids = await WorkflowWriter(self.client).tag_ids(args.tags, create=args.createMissing)
-        async with self.client.locks.hold(args.id):
-            now = await self.client.workflows.set_tags(args.id, ids)
-        names = sorted(str(tag.get("name")) for tag in now)
-        return Json(data={"id": args.id, "tags": names}, message=Message(en="Tags set", ja="タグを設定しました"))
+        writer = WorkflowWriter(self.client)
+        ids = await writer.tag_ids(args.tags, create=args.createMissing)
+        change = WorkflowChange(
+            workflow_id=args.id, change=lambda now: now, reason="before set_workflow_tags", tag_ids=ids
+        )
+        outcome = await writer.apply(change)
+        undo = Guidance(message="This would undo it.", example=outcome.undo) if outcome.undo else None
+        data = {"id": args.id, "tags": sorted(tag_names(outcome.workflow))}
+        if outcome.backup is not None:
+            data["backup"] = outcome.backup.id
+        return Json(data=data, message=Message(en="Tags set", ja="タグを設定しました"), guidance=undo)
 
 
 def created(outcome: Outcome) -> Json:
@@ -277,31 +297,48 @@ def created(outcome: Outcome) -> Json:
 
 
 def changed(outcome: Outcome, kept: Mapping[str, Sequence[str]] | None = None) -> Json:
-    workflow_id = str(outcome.workflow["id"])
     data = outcome.report() | ({"kept": kept} if kept else {})
     if not outcome.written:
         message = Message(en="Nothing to change: the workflow is already so", ja="変更はありません")
         return Json(data=data, message=message)
     as_meant = not outcome.differences and not outcome.unrequested
-    en = "Workflow updated" if as_meant else "Workflow updated, but n8n made something else of it: see the differences"
+    but = "" if as_meant else ", but n8n or somebody else made something else of it: see the differences"
+    en = f"Workflow updated{but}"
     ja = "ワークフローを更新しました" if as_meant else "ワークフローを更新しましたが、差異があります"
+    if outcome.published:
+        en += ". It is published"
+        ja += "（公開しました）"
+    if outcome.published and outcome.draft is not None:
+        en += ", without the draft that somebody saved meanwhile (unpublishedDraft)"
+        ja += "（その間に保存された下書きは公開していません）"
+    if outcome.published_draft is not None:
+        en += ", together with a draft that was saved before (alsoPublished)"
+    if outcome.overwrote is not None:
+        en += ". Somebody saves again and again: n8n's history has their version that is not in it (overwroteVersionId)"
+        ja += "（繰り返し保存されており、含まれない版が履歴にあります：overwroteVersionId）"
     if outcome.saved_since is not None:
         en += ". Somebody saved another version right after (savedSince): see whether your change is in it"
         ja += "（直後に別の版が保存されました：savedSince）"
     elif outcome.live_at_once:
         en += f". {outcome.live_at_once}"
         ja += "（名前と設定は版に含まれないため、すぐに有効です）"
-    elif outcome.draft is not None:
+    elif outcome.draft is not None and not outcome.published:
         en += ". It is a draft: the published version is unchanged"
         ja += "（下書きのみ。公開中の版はそのままです）"
-    backup = {"backup": outcome.backup.id} if outcome.backup else {}
-    example = example_call("restore_workflow", id=workflow_id, **backup)
-    guidance = Guidance(message="This would undo it.", example=example)
+    undo = outcome.undo or example_call("restore_workflow", id=str(outcome.workflow["id"]))
+    guidance = Guidance(message="This would undo it.", example=undo)
     return Json(data=data, message=Message(en=en, ja=ja), guidance=guidance)
 
 
-async def state(client: N8nClient, before: JsonObject, *, wanted: bool, backup: Backup | None = None) -> Json:
-    """The published state as n8n reports it now, and which version was published before."""
+async def state(
+    client: N8nClient,
+    before: JsonObject,
+    *,
+    wanted: bool,
+    backup: Backup | None = None,
+    draft: JsonObject | None = None,
+) -> Json:
+    """The published state as n8n reports it now, and which version was published before; `draft` went live."""
     workflow = await client.workflows.get(str(before["id"]))
     active = bool(workflow.get("active"))
     if active is not wanted:
@@ -316,6 +353,7 @@ async def state(client: N8nClient, before: JsonObject, *, wanted: bool, backup: 
         "active": active,
         "publishedVersionId": workflow.get("activeVersionId"),
         "publishedBefore": before.get("activeVersionId"),
+        "publishedDraft": {key: draft[key] for key in ("savedBy", "savedAt") if key in draft} if draft else None,
         "unpublishedDraft": await unpublished_draft(client, workflow),
         "backup": backup.id if backup else None,
     }

@@ -1,0 +1,195 @@
+"""Save a draft beside people who save at the same moment: merge what does not touch, and overwrite nobody."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from dogubako.contract.errors import ApiError, ConflictError, ValidationError
+from dogubako.contract.offload import offload_if_large
+from dogubako.contract.output import example_call
+from dogubako.packs.n8n.api.workflows import KNOWN_SETTINGS, REMOVED_BY
+from dogubako.packs.n8n.checks import refuse_problems
+from dogubako.packs.n8n.client import N8nClient
+from dogubako.packs.n8n.drafts import GRAPH, recent_versions, same_graph
+from dogubako.packs.n8n.formatters.changes import changed_paths, shown_value
+from dogubako.packs.n8n.merge_renames import merge_renamed
+from dogubako.packs.n8n.merging import CONTENT, Clash
+from dogubako.packs.n8n.workflow_change import Saved, WorkflowChange, keys_of, only, requested_parts, touched_parts
+
+JsonObject = dict[str, Any]
+
+VERSIONED: Final = ("nodes", "connections", "nodeGroups")
+_REQUIRED: Final = ("name", "nodes", "connections", "settings")
+_MOST_CLASHES: Final = 5
+_MOST_ROUNDS: Final = 6
+# So many versions may have been saved while we wrote one.
+_MOST_VERSIONS: Final = 6
+
+
+class DraftSaver:
+    """Writes one draft. n8n has no lock: who saves between our read and our write is looked for before and after."""
+
+    def __init__(self, client: N8nClient, request: WorkflowChange) -> None:
+        self._client = client
+        self._workflow_id = request.workflow_id
+        self._publish = request.publish
+        self._allow_invalid = request.allow_invalid
+        self._warnings: list[JsonObject] = []
+
+    async def save(self, before: JsonObject, meant: JsonObject) -> Saved:
+        """Write what was meant for the version that we have read, and tell what of somebody else is in it.
+
+        What they changed is seen from the version before ours, in every round: who saves over our version has not seen
+        our change, and does not want to take it back.
+        """
+        touched = await offload_if_large(before, touched_parts, before, meant)
+        base, meant, merged_with = await self._caught_up(before, meant)
+        last = replaced = base
+        change, overwrote = meant, None
+        own: JsonObject | None = None
+        for _ in range(_MOST_ROUNDS):
+            written = await self._put(meant, base, touched)
+            ours, theirs = await self._saved_between(last, written, meant)
+            # Somebody may have saved right behind us: what we publish and answer with is our own version.
+            if ours != written.get("versionId"):
+                written = {**written, **only(meant, CONTENT), "versionId": ours}
+            own = own or written
+            if theirs is None:
+                break
+            try:
+                both = await self._merged(base, theirs, change, meant)
+            except (ConflictError, ValidationError):
+                # The other side may be a person who does not know of us: their version stays.
+                await self._put({**written, **only(base, CONTENT), **only(theirs, GRAPH)}, meant, touched)
+                raise
+            paths = await offload_if_large(base, _changed_by_them, base, change, theirs)
+            merged_with = list(dict.fromkeys([*merged_with, *paths]))
+            last, meant, replaced = written, both, {**base, **only(theirs, (*GRAPH, "versionId"))}
+        else:
+            # Somebody saves again and again. What both sides want is written once more, whatever comes next.
+            written = await self._put(meant, base, touched)
+            theirs = (await self._saved_between(last, written, meant))[1]
+            overwrote = None if theirs is None else str(theirs["versionId"])
+        return Saved(
+            meant=meant,
+            written=written,
+            own=own or written,
+            replaced=replaced,
+            merged_with=merged_with,
+            warnings=self._warnings,
+            overwrote=overwrote,
+        )
+
+    async def _merged(self, base: JsonObject, theirs: JsonObject, change: JsonObject, meant: JsonObject) -> JsonObject:
+        """Their version with what was meant in it. Raises if it touches our change, or makes what cannot work.
+
+        `meant` may have what they saved before. Where they have changed that again, theirs counts.
+        """
+        _, clashes = await offload_if_large(base, merge_renamed, base, theirs, change)
+        if clashes:
+            raise conflict(theirs, clashes)
+        both, _ = await offload_if_large(base, merge_renamed, base, theirs, meant)
+        self._warnings += await refuse_problems(self._client, theirs, both, allow_invalid=self._allow_invalid)
+        return both
+
+    async def _caught_up(self, before: JsonObject, meant: JsonObject) -> tuple[JsonObject, JsonObject, list[str]]:
+        """The workflow as it is right before our write, with our change in it, and what somebody changed meanwhile.
+
+        Names, settings and pinned data are in no version, so whoever is overwritten there is lost.
+        """
+        now = await self._client.workflows.get(self._workflow_id, "update workflow")
+        parts = await offload_if_large(before, requested_parts, before, now)
+        if not parts:
+            return before, meant, []
+        if self._publish and set(parts) & set(VERSIONED):
+            message = f"Workflow '{now['id']}' was changed a moment ago, and this would publish that"
+            raise ConflictError(message, hint=read_again(now))
+        both = await self._merged(before, now, meant, meant)
+        changed, _ = await offload_if_large(before, changed_paths, only(before, CONTENT), only(now, CONTENT))
+        return now, both, changed
+
+    async def _put(self, meant: JsonObject, before: JsonObject, touched: Sequence[str]) -> JsonObject:
+        """Send what n8n wants in every write, and of the rest only what was touched: what is left out stays."""
+        pinned = ["pinData"] if keys_of("pinData", touched) else []
+        sent = only(meant, {*_REQUIRED, *touched, *pinned, *(["nodeGroups"] if meant.get("nodeGroups") else [])})
+        names = keys_of("settings", touched)
+        settings, was = meant.get("settings") or {}, before.get("settings") or {}
+        gone = {key: REMOVED_BY[key] for key in names if key not in settings and key in was and key in REMOVED_BY}
+        # Older versions replace all settings.
+        kept = {key: settings[key] for key in settings if key in names or "versionCounter" not in before}
+        sent["settings"] = {**kept, **gone}
+        try:
+            return await self._client.workflows.update(self._workflow_id, sent, names)
+        except ApiError as error:
+            raise naming_settings(error, sent) from error
+
+    async def _saved_between(
+        self, before: JsonObject, written: JsonObject, meant: JsonObject
+    ) -> tuple[Any, JsonObject | None]:
+        """The id of our version, and the version of somebody else that our write has just overwritten.
+
+        n8n's answer to a write may name a version that somebody saved right behind it. That one has overwritten ours
+        and must stay, so versions are told apart by their content.
+        """
+        named = written.get("versionId")
+        if not await offload_if_large(before, _counts_more, before, written, meant):
+            return named, None
+        versions = [str(row["versionId"]) for row in await recent_versions(self._client, self._workflow_id)]
+        if before.get("versionId") not in versions:
+            return named, None
+        newer = versions[: versions.index(str(before["versionId"]))][:_MOST_VERSIONS]
+        found = [await self._client.workflows.version(self._workflow_id, one) for one in newer]
+        place = await offload_if_large(before, _nearest, meant, found)
+        if place + 1 >= len(found):
+            return newer[place] if newer else named, None
+        version = found[place + 1]
+        theirs = {**before, **only(version, (*VERSIONED, "authors", "createdAt"))}
+        return newer[place], {**theirs, "versionId": version["versionId"]}
+
+
+def _changed_by_them(base: JsonObject, change: JsonObject, theirs: JsonObject) -> list[str]:
+    """What they changed. Who has read our version has saved our change along with theirs."""
+    beside_ours = set(changed_paths(only(change, GRAPH), only(theirs, GRAPH))[0])
+    return [path for path in changed_paths(only(base, GRAPH), only(theirs, GRAPH))[0] if path in beside_ours]
+
+
+def _counts_more(before: JsonObject, written: JsonObject, meant: JsonObject) -> bool:
+    """Whether n8n's counter of changes may have counted another change than ours."""
+    was, now = before.get("versionCounter"), written.get("versionCounter")
+    if not isinstance(was, int) or not isinstance(now, int):
+        return True
+    ours = 1 if set(requested_parts(before, meant)) & {*VERSIONED, "settings"} else 0
+    return now - was > ours
+
+
+def _nearest(meant: JsonObject, versions: Sequence[JsonObject]) -> int:
+    """The place of our version. n8n adds to what it saves, such as a webhook's id: then ours differs least."""
+    for place, one in enumerate(versions):
+        if same_graph(one, meant):
+            return place
+    apart = [len(changed_paths(only(meant, GRAPH), only(one, GRAPH))[0]) for one in versions]
+    return apart.index(min(apart)) if apart else 0
+
+
+def naming_settings(error: ApiError, requested: Mapping[str, Any]) -> ApiError:
+    """Name the unknown settings: older versions report an unknown key without its name."""
+    unknown = [key for key in requested.get("settings") or {} if key not in KNOWN_SETTINGS]
+    if error.status_code == 400 and unknown and error.hint is None:
+        error.hint = f"Unknown settings: {', '.join(unknown)}."
+    return error
+
+
+def conflict(theirs: JsonObject, clashes: Sequence[Clash]) -> ConflictError:
+    """Nothing was written, or the other side's version was put back."""
+    shown = "; ".join(
+        f"{one.path} was removed or renamed" if one.gone else f"{one.path} is now {shown_value(one.theirs)!r}"
+        for one in clashes[:_MOST_CLASHES]
+    )
+    more = f"; and {len(clashes) - _MOST_CLASHES} more" if len(clashes) > _MOST_CLASHES else ""
+    who = f" by {theirs['authors']} at {theirs.get('createdAt')}" if theirs.get("authors") else ""
+    message = f"Workflow '{theirs['id']}' was changed{who} in the same place: {shown[:1_000]}{more}"
+    return ConflictError(message, hint=read_again(theirs))
+
+
+def read_again(workflow: JsonObject) -> str:
+    call = example_call("get_workflow", id=str(workflow["id"]))
+    return f"Your change was not saved. Read it again with {call}, and expect versionId '{workflow.get('versionId')}'."

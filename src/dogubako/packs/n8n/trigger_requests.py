@@ -1,0 +1,176 @@
+"""The request that starts a workflow from outside: what a caller, a form's page or a chat would send."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from mimetypes import guess_type
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+from uuid import uuid4
+
+import msgspec
+
+from dogubako.contract.errors import ValidationError
+from dogubako.packs.n8n.call_headers import header, joined
+from dogubako.packs.n8n.form_fields import FormField, fields_of, given_values
+from dogubako.packs.n8n.nodes.display import is_expression
+from dogubako.packs.n8n.triggers import Call, Trigger, TriggerRequest
+
+WITHOUT_BODY: Final = ("GET", "HEAD")
+_JSON: Final = "application/json"
+_BOUNDARY: Final = re.compile(r"(?i)boundary=\"?([0-9a-z'()+_,./:=?-]{1,70})")
+_ENDING: Final = re.compile(r"\.[a-z0-9]{1,10}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Part:
+    """One part of a multipart body: a text, or a file with this text."""
+
+    name: str
+    text: str
+    filename: str | None = None
+
+    def head(self) -> str:
+        named = f'Content-Disposition: form-data; name="{_quoted(self.name)}"'
+        if self.filename is None:
+            return named
+        kind = guess_type(self.filename)[0] or "text/plain"
+        return f'{named}; filename="{_quoted(self.filename)}"\r\nContent-Type: {kind}'
+
+
+def request_for(trigger: Trigger, call: Call) -> TriggerRequest:
+    """The request to the trigger's production address, or a ValidationError that says what is missing."""
+    match trigger.kind:
+        case "form":
+            return _form_request(trigger, call)
+        case "chat":
+            return _chat_request(trigger, call)
+        case _:
+            return _webhook_request(trigger, call)
+
+
+def _webhook_request(trigger: Trigger, call: Call) -> TriggerRequest:
+    method = _method(trigger, call.method)
+    path = _filled(trigger, call.path_parameters)
+    twice = [one for one in call.data if one in call.query] if method in WITHOUT_BODY else []
+    if twice:
+        told = f"a {method} sends it as the query, which has {twice[0][:100]} already"
+        message = f"Invalid value for parameter data: {told}"
+        raise ValidationError.of("data", message)
+    if method in WITHOUT_BODY:
+        query = {**_as_query(call.data), **_as_query(call.query)}
+        return TriggerRequest(method=method, path=path, query=query, headers=dict(call.headers))
+    content, kind = _body(call.data, header(call.headers, "Content-Type") or _JSON)
+    headers = {name: kind if name.lower() == "content-type" else value for name, value in call.headers.items()}
+    headers = joined(headers, {"Content-Type": kind})
+    return TriggerRequest(method=method, path=path, query=_as_query(call.query), content=content, headers=headers)
+
+
+def _body(data: Mapping[str, Any], kind: str) -> tuple[bytes, str]:
+    """The body in the form that its type says, and the type, with the boundary that it may need."""
+    match kind.partition(";")[0].strip().lower():
+        case "application/x-www-form-urlencoded":
+            return urlencode(_as_query(data)).encode(), kind
+        case "multipart/form-data":
+            given = _BOUNDARY.search(kind)
+            boundary = given[1] if given else uuid4().hex
+            parts = [Part(name=name, text=text) for name, text in _as_query(data).items()]
+            return multipart(boundary, parts), kind if given else f"multipart/form-data; boundary={boundary}"
+        case _:
+            return msgspec.json.encode(dict(data)), kind
+
+
+def _method(trigger: Trigger, wanted: str | None) -> str:
+    written = trigger.parameters.get("httpMethod") or ("GET" if not trigger.parameters.get("multipleMethods") else None)
+    methods = [str(one) for one in written] if isinstance(written, list) else [str(written or "GET")]
+    if trigger.parameters.get("multipleMethods") and written is None:
+        methods = ["GET", "POST"]
+    if wanted is not None and wanted not in methods:
+        raise ValidationError.of("method", f"Invalid value for parameter method: it may be {', '.join(methods)}")
+    return wanted or methods[0]
+
+
+def _filled(trigger: Trigger, given: Mapping[str, str]) -> str:
+    """The path with its `:parameters`. n8n puts the webhook's id before a path that has some."""
+    webhook_id = str(trigger.node.get("webhookId") or "")
+    if is_expression(trigger.parameters.get("path")):
+        message = f"Invalid value for parameter trigger: the path of '{trigger.name[:100]}' is an expression"
+        raise ValidationError.of("trigger", f"{message}, and only n8n knows what it is. Give it a fixed path")
+    parts = str(trigger.parameters.get("path") or webhook_id).strip("/").split("/")
+    names = [part[1:] for part in parts if part.startswith(":")]
+    missing, unknown = [one for one in names if one not in given], [one for one in given if one not in names]
+    if missing or unknown:
+        surplus = f"; it has no {', '.join(one[:100] for one in unknown)}" if unknown else ""
+        wanted = f"the path needs {', '.join(names)}{surplus}" if names else "the path has no parameters"
+        raise ValidationError.of("pathParameters", f"Invalid value for parameter pathParameters: {wanted}")
+    if any("/" in one or one in ("", ".", "..") for one in given.values()):
+        # n8n decodes the path before it splits it, and dots lead to the address of another workflow.
+        message = "Invalid value for parameter pathParameters: no value may be empty, have a slash, or be . or .."
+        raise ValidationError.of("pathParameters", message)
+    filled = [quote(given[part[1:]] if part.startswith(":") else part, safe="") for part in parts]
+    return "/webhook/" + "/".join([webhook_id, *filled] if names else filled)
+
+
+def _form_request(trigger: Trigger, call: Call) -> TriggerRequest:
+    """What the form's page sends: every field by its number. Callers name fields by label or name."""
+    options = trigger.parameters.get("options")
+    own = options.get("path") if isinstance(options, Mapping) else None
+    path = str(own or trigger.parameters.get("path") or trigger.node.get("webhookId") or "").strip("/")
+    query, fields = _as_query(call.query), fields_of(trigger.parameters, trigger.version)
+    given = given_values(fields, call.data)
+    parts: list[Part] = []
+    shown: dict[str, Any] = {}
+    for field in fields:
+        is_given = field.number in given
+        sent = field.filled(given[field.number]) if is_given else field.untouched(query)
+        field.check_required(sent)
+        parts += _form_parts(field, sent)
+        if is_given and field.kind not in ("file", "html"):
+            shown[field.identifier] = field.shown(sent)
+    if header(call.headers, "Content-Type") is not None:
+        message = "Invalid value for parameter headers: a form has a Content-Type of its own. Leave it out"
+        raise ValidationError.of("headers", message)
+    boundary = uuid4().hex
+    headers = {**call.headers, "Content-Type": f"multipart/form-data; boundary={boundary}"}
+    content, place = multipart(boundary, parts), "/form/" + quote(path, safe="/")
+    return TriggerRequest(method="POST", path=place, query=query, content=content, headers=headers, shown=shown)
+
+
+def _form_parts(field: FormField, sent: str | list[str]) -> list[Part]:
+    if field.kind != "file":
+        return [Part(name=field.key, text=sent if isinstance(sent, str) else msgspec.json.encode(sent).decode())]
+    accepted = str(field.row.get("acceptFileTypes") or "").split(",")[0].strip()
+    ending = accepted if _ENDING.fullmatch(accepted) else ".txt"
+    return [Part(name=field.key, text=one, filename=f"file{ending}") for one in sent]
+
+
+def _chat_request(trigger: Trigger, call: Call) -> TriggerRequest:
+    if not trigger.parameters.get("public"):
+        message = f"Invalid value for parameter trigger: the chat of '{trigger.name[:100]}' is not public"
+        raise ValidationError.of("trigger", message)
+    if not isinstance(call.data.get("chatInput"), str):
+        raise ValidationError.of("data", "Invalid value for parameter data: a chat needs chatInput, a text")
+    body = {"action": "sendMessage", "sessionId": uuid4().hex, **call.data}
+    path = f"/webhook/{quote(str(trigger.node.get('webhookId') or ''), safe='')}/chat"
+    shown = {name: body[name] for name in ("sessionId", "chatInput")}
+    unique = "sessionId" not in call.data
+    headers = joined(call.headers, {"Content-Type": _JSON})
+    content, query = msgspec.json.encode(body), _as_query(call.query)
+    return TriggerRequest(
+        method="POST", path=path, query=query, content=content, headers=headers, shown=shown, unique=unique
+    )
+
+
+def _as_query(data: Mapping[str, Any]) -> dict[str, str]:
+    """Values of a query are texts; objects and lists are written as JSON."""
+    return {name: one if isinstance(one, str) else msgspec.json.encode(one).decode() for name, one in data.items()}
+
+
+def multipart(boundary: str, parts: Sequence[Part]) -> bytes:
+    written = "".join(f"--{boundary}\r\n{one.head()}\r\n\r\n{one.text}\r\n" for one in parts)
+    return f"{written}--{boundary}--\r\n".encode()
+
+
+def _quoted(name: str) -> str:
+    """As browsers write it."""
+    return name.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
