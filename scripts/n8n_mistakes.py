@@ -56,7 +56,15 @@ user = "orders"
 password = "..."           # or header and value, or token
 ```
 
-Secrets of the settings, and headers and credentials that a caller gives, never appear in logs, errors or answers.
+A form is sent as its page sends it: fields that nobody names have their default or hidden value, choices have to be
+options, and the text for a file field arrives as a file. The `Content-Type` that a caller gives decides how the body is
+written. Headers of the connection (`Host`, `Content-Length`) and values that HTTP cannot carry are refused.
+
+Secrets of the settings, and credentials that a caller gives, never appear in logs, errors or answers. Headers that a
+caller gives never appear in logs. Those whose names say that they hold a secret (`Authorization`, `Cookie`,
+`X-API-Key`, `…-Token`) are masked in every answer, also later, when their execution is looked at, whoever sent them. In
+the answer to the call itself, so are values that look like keys, and all headers for a webhook that asks for a login,
+but for those such as `Accept` that never hold one. An everyday word is masked in its header and nowhere else.
 `read_data_table`, `write_data_table`, `delete_data_table_rows`, `create_credential`, `test_credential`, `rename_tag`,
 `delete_tag` and `get_instance_report` reach what else the public API has without a licence.
 """

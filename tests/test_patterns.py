@@ -13,8 +13,10 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
+from dogubako.packs.n8n.javascript_names import of_names
+
 SOURCE: Final = Path(__file__).parents[1] / "src"
-COMPILERS: Final = {"re.compile", "_pattern"}
+COMPILERS: Final = {"re.compile", "_pattern", "of_names"}
 FROM_THE_START: Final = {"match", "fullmatch"}
 ANYWHERE: Final = {"search", "split", "sub", "subn", "findall", "finditer"}
 # Made of what an author of tools or the sandbox's own data says, once it is known.
@@ -22,6 +24,15 @@ MADE_LATER: Final = {
     # Made of the name of a node, quoted; nothing in them repeats but blanks.
     r"dogubako/packs/n8n/edits/expressions.py: f'([$_]node)\\.{re.escape(old)}(?![\\w$])'",
     r"dogubako/packs/n8n/edits/expressions.py: f'((?:[$_]\\(|[$_]items\\(|[$_]node\\[)\\s*)({quoted})'",
+    # Made of the other patterns, each of which is looked at.
+    r"dogubako/packs/n8n/javascript_names.py: pattern.replace('[\\w', _LETTERS)",
+    # Made of a name in a message or a field, quoted; what repeats is bounded and possessive.
+    r"dogubako/packs/n8n/diagnosis/code_lines.py: f'[{{,]\\s*+{re.escape(name)}\\s*+[,}}]'",
+    r"dogubako/packs/n8n/diagnosis/code_rules.py: f'\\.([\\w$]{{1,100}}+)\\??\\.{re.escape(message[1])}\\b'",
+    r"dogubako/packs/n8n/diagnosis/code_rules.py: f'(?<![\\w$\\])])([\\w$\\])]{{1,100}}+)"
+    r"\\s*+\\??\\.{re.escape(message[1])}\\b'",
+    # Made of the tokens of a date format, each of which takes a fixed number of digits, or one or two.
+    "dogubako/packs/n8n/diagnosis/replay/luxon.py: ''.join(parts)",
     # Made of a name in the code of a node, quoted; the code is at most 12,000 characters long.
     r"dogubako/packs/n8n/diagnosis/code_rules.py: f'(?:const|let|var)\\s++{name}\\b'",
     r"dogubako/packs/n8n/diagnosis/guards.py: f'(?<![\\w$.]){re.escape(block.text)}\\s*+\\('",
@@ -125,7 +136,8 @@ def _compiled(call: ast.Call, names: dict[str, Any]) -> Pattern:
     flags = [one.value for one in call.keywords if one.arg == "flags"]
     if ast.unparse(call.func) in COMPILERS:
         flags += call.args[1:]
-    return re.compile(*(eval(ast.unparse(one), names) for one in (call.args[0], *flags)))
+    compiler = of_names if ast.unparse(call.func) == "of_names" else re.compile
+    return compiler(*(eval(ast.unparse(one), names) for one in (call.args[0], *flags)))
 
 
 @cache
@@ -133,7 +145,7 @@ def every_pattern() -> Sequence[Found | str]:
     found: list[Found | str] = []
     for path in sorted(SOURCE.rglob("*.py")):
         source = path.read_text(encoding="utf-8")
-        if re.search(r"^(import re|from re import .*)$", source, re.MULTILINE):
+        if re.search(r"^(import re|from re import .*|from .*\.javascript_names import .*)$", source, re.MULTILINE):
             module = path.relative_to(SOURCE).with_suffix("")
             names = vars(import_module(".".join(module.parts).removesuffix(".__init__")))
             found += patterns_in(source, names, path.relative_to(SOURCE).as_posix())
