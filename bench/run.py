@@ -40,6 +40,8 @@ def main() -> int:
         effort = replace(effort, rounds=options.rounds)
     peers, wrk = _peers_there(results), _wrk_there(results)
     node = None if options.only else _node(results)
+    for missing in results.missing:
+        say(f"Missing: {missing}")
     with prepared() as machine:
         measure(Contests(machine, effort, results, node), options.only or ALL, peers=peers, wrk=wrk)
         pinned = machine.cores is not None
@@ -71,7 +73,7 @@ def _peers_there(results: Results) -> bool:
 def _wrk_there(results: Results) -> bool:
     if shutil.which("wrk") is not None:
         return True
-    results.missing.append("wrk (Debian: apt-get install wrk). Nothing over HTTP was measured.")
+    results.missing.append("wrk (Debian: apt-get install wrk). Nothing over HTTP is measured.")
     return False
 
 
