@@ -12,7 +12,7 @@ from dogubako.response.builder import ToolResponseBuilder
 from dogubako_sandbox.n8n.store import recordings
 from scripts.large_execution import ITEMS, large_execution
 from scripts.n8n_mistakes import mistakes_section
-from tests.n8n_faults.recordings import HALVES, Judged, Verdict, judged
+from tests.n8n_faults.recordings import CASE_SETS, Judged, Verdict, judged
 from tests.real_tokenizers import claude_tokens, mistral_tokens
 
 _PAGE: Final = """# n8n
@@ -163,13 +163,13 @@ class Size(NamedTuple):
 
 
 def n8n_page(note: str) -> str:
-    results = {half: list(judged(half)) for half in HALVES}
+    results = {one: list(judged(one)) for one in CASE_SETS}
     return _PAGE.format(
         note=note,
         mistakes=mistakes_section(),
         table=_table(_COLUMNS, map(_row, sizes()), texts=2),
         kinds=len({one.case.kind for one in results["tuning"]}),
-        scores=_table(_SCORE_COLUMNS, (_score(half, found) for half, found in results.items())),
+        scores=_table(_SCORE_COLUMNS, (_score(name, found) for name, found in results.items())),
         per_kind=_table(_KIND_COLUMNS, _per_kind(results["tuning"], results["checking"])),
     )
 
@@ -180,14 +180,14 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], texts: int = 1
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _score(half: str, found: Sequence[Judged]) -> Sequence[str]:
+def _score(name: str, found: Sequence[Judged]) -> Sequence[str]:
     counts = Counter(one.verdict for one in found)
     numbers = [str(counts[verdict]) for verdict in get_args(Verdict)]
-    right, unhelpful, misleading = _FIRST_CONTACT.get(half, (0, 0, 0))
+    right, unhelpful, misleading = _FIRST_CONTACT.get(name, (0, 0, 0))
     total = right + unhelpful + misleading
     first = f"{right} of {total} right ({right / total:.0%}), {misleading} misleading" if total else "–"
     claimed = sum("origin" in one.report for one in found)
-    return [half, str(len(found)), *numbers, str(claimed), first]
+    return [name, str(len(found)), *numbers, str(claimed), first]
 
 
 def _per_kind(tuning: Sequence[Judged], checking: Sequence[Judged]) -> Iterator[Sequence[str]]:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 # Run as a file, Python looks beside it, not where `scripts` is.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -20,8 +20,8 @@ from scripts.n8n_install import install
 from scripts.real_n8n import running
 from scripts.real_server import say
 from scripts.record_n8n import ENDED, Api
-from tests.n8n_faults.fault import SERVICE, START, Half
-from tests.n8n_faults.recordings import HALVES, TAKEN, cases_of, judged, save
+from tests.n8n_faults.fault import SERVICE, START, CaseSet
+from tests.n8n_faults.recordings import CASE_SETS, cases_of, is_recorded_elsewhere, judged, save
 from tests.n8n_faults.service import broken_service
 from tests.n8n_faults.shapes import CHILD, GRANDCHILD, Case
 
@@ -93,33 +93,33 @@ def _children(execution: Json) -> Iterator[str]:
             yield from (str(one["executionId"]) for one in places if one and one.get("executionId"))
 
 
-def record(halves: Sequence[Half]) -> None:
+def record(case_sets: Sequence[CaseSet]) -> None:
     with running(install(say)) as n8n, broken_service() as service:
         runner = CaseRunner(Api(n8n), service)
-        for half in [one for one in halves if one not in TAKEN]:
+        for case_set in [one for one in case_sets if not is_recorded_elsewhere(one)]:
             with ThreadPoolExecutor(THREADS) as pool:
-                recorded = list(pool.map(runner.run, cases_of(half)))
+                recorded = list(pool.map(runner.run, cases_of(case_set)))
             # The ports differ from run to run, and say nothing.
             text = json.dumps(recorded).replace(service, SERVICE)
-            save(half, json.loads(re.sub(r"127\.0\.0\.1:\d{4,5}", "127.0.0.1:5678", text)))
-            say(f"{half}: {len(recorded)} executions are recorded.")
+            save(case_set, json.loads(re.sub(r"127\.0\.0\.1:\d{4,5}", "127.0.0.1:5678", text)))
+            say(f"{case_set}: {len(recorded)} executions are recorded.")
 
 
-def score(halves: Sequence[Half]) -> None:
-    for half in halves:
-        results = list(judged(half))
+def score(case_sets: Sequence[CaseSet]) -> None:
+    for case_set in case_sets:
+        results = list(judged(case_set))
         for one in results:
             if one.verdict != "right":
                 print(f"{one.verdict}: {one.case.key}: {one.case.truth}\n    {one.report['explanation']}")
-        print(half, dict(Counter(one.verdict for one in results)))
+        print(case_set, dict(Counter(one.verdict for one in results)))
 
 
 def main() -> int:
     action, *named = sys.argv[1:] or ["score"]
-    halves = [half for half in get_args(Half) if half in named] or HALVES
+    case_sets = [one for one in CASE_SETS if one in named] or CASE_SETS
     if action == "record":
-        record(halves)
-    score(halves)
+        record(case_sets)
+    score(case_sets)
     return 0
 
 

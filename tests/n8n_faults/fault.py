@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 from dogubako_sandbox.n8n.workflow_parts import JsonObject, node, stable_id
 
-Half = Literal[
+CaseSet = Literal[
     "tuning",
     "checking",
     "fresh",
@@ -69,9 +69,9 @@ class Truth:
 
 @dataclass(frozen=True, kw_only=True)
 class Words:
-    """The names in one half of the cases. The rules were tuned on one half only."""
+    """The names in one half of the generated cases. The rules were tuned on one half only."""
 
-    half: Half
+    case_set: CaseSet
     nodes: Mapping[Role, str]
     steps: Sequence[str]
     field: str
@@ -82,14 +82,14 @@ class Words:
 
     @property
     def checking(self) -> bool:
-        return self.half == "checking"
+        return self.case_set == "checking"
 
     def name(self, role: Role) -> str:
         return self.nodes[role]
 
 
 TUNING: Final = Words(
-    half="tuning",
+    case_set="tuning",
     nodes={"source": "Read orders", "culprit": "Map fields", "victim": "Write letter", "merge": "Join"},
     steps=("Add subject", "Mark", "Report"),
     field="customer",
@@ -99,7 +99,7 @@ TUNING: Final = Words(
     text="Aiko Sato",
 )
 CHECKING: Final = Words(
-    half="checking",
+    case_set="checking",
     nodes={"source": "伝票を読む", "culprit": "顧客を調べる", "victim": "宛名を書く", "merge": "まとめる"},
     steps=("件名を足す", "印を付ける", "報告する"),
     field="請求先",

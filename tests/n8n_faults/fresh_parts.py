@@ -54,20 +54,7 @@ def case(
     main = body(key, key, [hook, *nodes], [Wire(START, nodes[0]["name"]), *(_row(nodes) if wires is None else wires)])
     inner = _called(f"{key}/child", child) if child else None
     inmost = _called(f"{key}/grandchild", grandchild) if grandchild else None
-    return Case(kind=kind, shape="hand", half="fresh", workflow=main, truth=truth, child=inner, grandchild=inmost)
-
-
-def taken(
-    kind: str,
-    cause: str | None,
-    failing: str | None,
-    *says: str,
-    also: Sequence[str] = (),
-    short: Sequence[str] = (),
-) -> Case:
-    """A case whose workflow is only in its recording."""
-    known = truth(cause, failing, *says, also=also, short=short)
-    return Case(kind=kind, shape="hand", half="strange", workflow={"nodes": []}, truth=known)
+    return Case(kind=kind, shape="hand", case_set="fresh", workflow=main, truth=truth, child=inner, grandchild=inmost)
 
 
 def by_hand(made: Case, pins: Mapping[str, Sequence[Mapping[str, Any]]]) -> Case:

@@ -17,7 +17,7 @@ from dogubako_sandbox.n8n.workflow_parts import (
 )
 
 from .failing_kinds import FAILING
-from .fault import CHECKING, START, TUNING, Fault, Half, Truth, Words, expression_set
+from .fault import CHECKING, START, TUNING, CaseSet, Fault, Truth, Words, expression_set
 from .own_kinds import OWN
 from .quiet_kinds import QUIET
 from .whole_kinds import WHOLE
@@ -33,7 +33,7 @@ class Case:
 
     kind: str
     shape: str
-    half: Half
+    case_set: CaseSet
     workflow: JsonObject
     truth: Truth
     child: JsonObject | None = None
@@ -41,7 +41,7 @@ class Case:
 
     @property
     def key(self) -> str:
-        return f"{self.half}/{self.shape}/{self.kind}"
+        return f"{self.case_set}/{self.shape}/{self.kind}"
 
     @property
     def path(self) -> str | None:
@@ -113,9 +113,9 @@ SHAPES: Final[Mapping[str, Callable[[Fault, Words], Drawing]]] = {
 }
 
 
-def cases(half: Half) -> Iterator[Case]:
+def cases(case_set: CaseSet) -> Iterator[Case]:
     """Every kind of fault in every shape in which it can happen."""
-    words = TUNING if half == "tuning" else CHECKING
+    words = TUNING if case_set == "tuning" else CHECKING
     for make in (*FAILING, *OWN, *QUIET):
         for shape in SHAPES:
             fault = make(words)
@@ -149,13 +149,13 @@ def finished(
     truth: Truth,
 ) -> Case:
     """The case with its triggers; in a sub-workflow, if the shape says so."""
-    key = f"{w.half}/{shape}/{kind}"
+    key = f"{w.case_set}/{shape}/{kind}"
     begun = [Wire(START, nodes[0]["name"]), *wires]
     path = stable_id(key)
     trigger = _webhook(path)
     if shape != "sub-workflow":
         main = body(key, key, [trigger, *nodes], begun)
-        return Case(kind=kind, shape=shape, half=w.half, workflow=main, truth=truth)
+        return Case(kind=kind, shape=shape, case_set=w.case_set, workflow=main, truth=truth)
     called = node(START, "executeWorkflowTrigger", 1.1, {"inputSource": "passthrough"})
     child = body(f"{key}/child", f"{key} (child)", [called, *nodes], begun)
     call_name = "下請けを呼ぶ" if w.checking else "Call helper"
@@ -164,7 +164,7 @@ def finished(
     )
     parent = [trigger, code("Prepare", "return [{ json: { order: 1, note: null } }];"), call, pass_on("Thanks")]
     main = body(key, key, parent, chain(START, "Prepare", call_name, "Thanks"))
-    return Case(kind=kind, shape=shape, half=w.half, workflow=main, truth=truth, child=child)
+    return Case(kind=kind, shape=shape, case_set=w.case_set, workflow=main, truth=truth, child=child)
 
 
 def _webhook(path: str) -> JsonObject:

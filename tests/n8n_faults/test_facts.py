@@ -6,15 +6,15 @@ from typing import Final
 import pytest
 
 from .fact_auditor import audit
-from .fault import Half
-from .recordings import HALVES, Json, diagnosed, load
+from .fault import CaseSet
+from .recordings import CASE_SETS, Json, diagnosed, load
 
 _LEAST_CHECKED: Final = 0.9
 
 
-@pytest.mark.parametrize("half", HALVES)
-def test_every_fact_of_a_report_is_in_the_recorded_data(half: Half) -> None:
-    found = {key: audit(diagnosed(one), one) for key, one in load(half).items()}
+@pytest.mark.parametrize("case_set", CASE_SETS)
+def test_every_fact_of_a_report_is_in_the_recorded_data(case_set: CaseSet) -> None:
+    found = {key: audit(diagnosed(one), one) for key, one in load(case_set).items()}
     checked = sum(len(one.checked) for one in found.values())
     unchecked = sum(len(one.unchecked) for one in found.values())
 
@@ -54,7 +54,7 @@ def test_every_fact_of_a_report_is_in_the_recorded_data(half: Half) -> None:
     ],
 )
 def test_a_false_fact_is_found(key: str, said: str, false: str) -> None:
-    recording = load(_half_of(key))[key]
+    recording = load(_set_of(key))[key]
     report = diagnosed(recording)
     told = json.dumps(report, ensure_ascii=False)
     tampered: Json = json.loads(told.replace(said, false))
@@ -64,5 +64,5 @@ def test_a_false_fact_is_found(key: str, said: str, false: str) -> None:
     assert audit(tampered, recording).violations != []
 
 
-def _half_of(key: str) -> Half:
-    return next(half for half in HALVES if key.startswith(f"{half}/"))
+def _set_of(key: str) -> CaseSet:
+    return next(case_set for case_set in CASE_SETS if key.startswith(f"{case_set}/"))

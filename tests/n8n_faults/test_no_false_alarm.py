@@ -16,7 +16,7 @@ from dogubako.packs.n8n.nodes.problems import Problem
 from dogubako.packs.n8n.nodes.validation import Validator
 from scripts.n8n_install import install
 
-from .recordings import HALVES, load
+from .recordings import CASE_SETS, load
 
 Json = dict[str, Any]
 FOLDER: Final = Path(dogubako_sandbox.__file__).parent / "n8n" / "node_types"
@@ -79,8 +79,8 @@ def recorded() -> list[tuple[str, Json]]:
             key,
             one,
         )
-        for half in HALVES
-        for key, recording in load(half).items()
+        for case_set in CASE_SETS
+        for key, recording in load(case_set).items()
         for one in executions(recording)
     }
     return list(found.values())

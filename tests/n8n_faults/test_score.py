@@ -7,13 +7,13 @@ from dogubako.packs.n8n.diagnosis.noticing import LIKELY_RULES
 from dogubako.packs.n8n.diagnosis.scene import Scene
 from dogubako.packs.n8n.models import read_execution
 
-from .fault import Half
-from .recordings import HALVES, cases_of, judged, load
+from .fault import CaseSet
+from .recordings import CASE_SETS, cases_of, judged, load
 
 
-@pytest.mark.parametrize("half", HALVES)
-def test_diagnoses_of_real_executions_are_right_and_never_misleading(half: Half) -> None:
-    results = list(judged(half))
+@pytest.mark.parametrize("case_set", CASE_SETS)
+def test_diagnoses_of_real_executions_are_right_and_never_misleading(case_set: CaseSet) -> None:
+    results = list(judged(case_set))
     misleading = [f"{one.case.key}: {one.report['explanation']}" for one in results if one.verdict == "misleading"]
     right = [one for one in results if one.verdict == "right"]
 
@@ -21,18 +21,18 @@ def test_diagnoses_of_real_executions_are_right_and_never_misleading(half: Half)
     assert len(right) >= 0.8 * len(results)
 
 
-@pytest.mark.parametrize("half", HALVES)
-def test_every_case_is_recorded_and_no_machine_shows_in_it(half: Half) -> None:
-    recorded = load(half)
+@pytest.mark.parametrize("case_set", CASE_SETS)
+def test_every_case_is_recorded_and_no_machine_shows_in_it(case_set: CaseSet) -> None:
+    recorded = load(case_set)
 
-    assert [one.key for one in cases_of(half) if one.key not in recorded] == []
+    assert [one.key for one in cases_of(case_set) if one.key not in recorded] == []
     assert "/node_modules/" not in str(recorded)
 
 
-@pytest.mark.parametrize("half", HALVES)
-def test_what_is_said_to_be_likely_is_said_of_no_good_execution(half: Half) -> None:
-    recorded = load(half)
-    good = [one for one in cases_of(half) if one.truth.cause is None and one.truth.failing is None]
+@pytest.mark.parametrize("case_set", CASE_SETS)
+def test_what_is_said_to_be_likely_is_said_of_no_good_execution(case_set: CaseSet) -> None:
+    recorded = load(case_set)
+    good = [one for one in cases_of(case_set) if one.truth.cause is None and one.truth.failing is None]
     scenes = {one.key: Scene(read_execution(msgspec.json.encode(recorded[one.key]["execution"]))) for one in good}
 
     spoken = [f"{key}: {rule.__name__}" for key, scene in scenes.items() for rule in LIKELY_RULES if rule(scene)]

@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from .fault import Half
+from .fault import CaseSet
 from .recordings import Json, diagnosed, load
 
 # The case, what has to be said, and what must not.
@@ -47,18 +47,18 @@ SENTENCES: Final = (
     ("qc-codigo-numero", "codigo is 12 (number), from 'Tipos', which has no padStart()", "gives nothing or fails"),
     ("qc-ok-cuarentena", "Of the error itself, look at what 'carga' gave out", "itself. Look"),
 )
-HALVES_BY_HAND: Final[dict[str, Half]] = {"qa": "twentyfifth", "qb": "twentyfifth", "qc": "twentysixth"}
+SETS_BY_PREFIX: Final[dict[str, CaseSet]] = {"qa": "twentyfifth", "qb": "twentyfifth", "qc": "twentysixth"}
 
 
 @cache
-def recorded(half: Half) -> dict[str, Json]:
-    return load(half)
+def recorded(case_set: CaseSet) -> dict[str, Json]:
+    return load(case_set)
 
 
 @pytest.mark.parametrize(("case", "said", "unsaid"), SENTENCES, ids=[one[0] for one in SENTENCES])
 def test_a_report_says_what_is_so(case: str, said: str, unsaid: str) -> None:
-    half = HALVES_BY_HAND[case[:2]]
-    report = diagnosed(recorded(half)[f"{half}/hand/{case}"])
+    case_set = SETS_BY_PREFIX[case[:2]]
+    report = diagnosed(recorded(case_set)[f"{case_set}/hand/{case}"])
     # The item that is shown may have any of the values.
     told = "\n".join([report["explanation"], *report.get("values", ()), *(f'"{key}"' for key in report)])
 
