@@ -100,6 +100,8 @@ _MISTAKES: Final[Mapping[str, JsonObject]] = {
     ),
     "A node that is not there": _node(_SET, 3.4, **_fields("={{ $('Webhok').item.json.total }}")),
     "Braces that are not closed": _node(_SET, 3.4, **_fields("={{ $json.total")),
+    "Two values side by side": _node(_SET, 3.4, **_fields("={{ $json.first $json.last }}")),
+    "A statement in an expression": _node(_SET, 3.4, **_fields("={{ return $json.total }}")),
     "An object in braces": _node(_SET, 3.4, **_fields("={{ {a: {b: 1}} }}")),
     "No `=` before an expression": _node(_SET, 3.4, **_fields("{{ $json.total }}")),
     "An output that the node does not have": _node(_SET, 3.4, **_fields("3")),

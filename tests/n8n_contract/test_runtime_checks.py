@@ -33,18 +33,20 @@ def links(*pairs: str) -> JsonObject:
 def workflows(path: str) -> dict[str, tuple[list[JsonObject], JsonObject]]:
     respond, code = node("R", "respondToWebhook", 1.1), node("C", "code", 2, jsCode="const a = [1, 2;\nreturn a;")
     then = node("N", "noOp")
+    early = node("C", "code", 2, jsCode="return $('N').all();")
     return {
         "noResponse": ([hook("H", path, "responseNode"), then], links("H>N")),
         "noResponse behind it": ([hook("H", path, "responseNode"), then, respond], links("H>N")),
         "unusedResponse": ([hook("H", path), then, respond], links("H>N", "N>R")),
         "sameWebhook": ([hook("H", path), hook("H2", path), then], links("H>N", "H2>N")),
         "brokenCode": ([hook("H", path, "lastNode"), code], links("H>C")),
+        "laterNode": ([hook("H", path, "lastNode"), early, then], links("H>C", "C>N")),
         "missingModel": ([hook("H", path), node("A", AGENT, 2, promptType="define", text="hi")], links("H>A")),
         "": ([hook("H", path, "responseNode"), then, respond], links("H>N", "N>R")),
     }
 
 
-FAILING: Final = ("noResponse", "noResponse behind it", "unusedResponse", "brokenCode")
+FAILING: Final = ("noResponse", "noResponse behind it", "unusedResponse", "brokenCode", "laterNode")
 
 
 @pytest.mark.parametrize("kind", workflows(""))
@@ -68,6 +70,46 @@ async def test_n8n_publishes_it_and_fails_at_the_call(place: Place, kind: str) -
     status, _ = await eventually(lambda: place.n8n.ask("POST", f"/webhook/{path}", {}), lambda answer: answer[0] != 404)
 
     assert status == (500 if kind else 200)
+
+
+# Whether an expression is one value. Of each the real n8n was asked, which says "invalid syntax" to what is none.
+EXPRESSIONS: Final = {
+    "={{ $json.body.a $json.body.b }}": False,
+    "={{ 'a'.trim() 'b' }}": False,
+    "={{ $json.body.a and $json.body.b }}": False,
+    "={{ not $json.body.a }}": False,
+    "={{ return $json.body.a }}": False,
+    "={{ const x = 1; x }}": False,
+    "={{ if (true) { 1 } else { 2 } }}": False,
+    "={{ 1\n2 }}": True,
+    "={{ 1; 2 }}": True,
+    "={{ [1].map(x => { if (x) return 'a'; return 'b' })[0] }}": True,
+    "={{ (function f() { return 1 })() }}": True,
+    "={{ String.raw`a` + typeof 1 + ('a' in {a: 1}) }}": True,
+}
+
+
+@only_where_there_is("any-trigger")
+async def test_expressions_that_n8n_cannot_read_are_errors(place: Place) -> None:
+    path, names = uuid4().hex, [f"N{number}" for number in range(len(EXPRESSIONS))]
+    rows = [[{"id": "v", "name": "v", "value": one, "type": "string"}] for one in EXPRESSIONS]
+    sets = [
+        node(name, "set", 3.4, assignments={"assignments": row}, options={}) | {"onError": "continueRegularOutput"}
+        for name, row in zip(names, rows, strict=True)
+    ]
+    nodes = [hook("H", path, "lastNode"), *sets]
+    connections = {"H": {"main": [[{"node": name, "type": "main", "index": 0} for name in names]]}}
+    made = await place.call("create_workflow", name="Texts", nodes=nodes, connections=connections, allowInvalid=True)
+
+    found = await place.call("validate_workflow", id=made["id"])
+    await place.call("activate_workflow", id=made["id"])
+    ran = await place.call("run_workflow", id=made["id"])
+    execution = await place.n8n.told("GET", f"executions/{ran['execution']['id']}?includeData=true")
+
+    data = execution["data"]["resultData"]["runData"]
+    readable = {name: "error" not in data[name][0]["data"]["main"][0][0]["json"] for name in names}
+    assert readable == dict(zip(names, EXPRESSIONS.values(), strict=True))
+    assert {one["node"] for one in found["errors"]} == {name for name in names if not readable[name]}
 
 
 @only_where_there_is("any-trigger")

@@ -74,6 +74,16 @@ def broken(text: str) -> list[tuple[str, bool]]:
         pytest.param("={{ $json.名前 + $json.ключ }}", id="names in other scripts"),
         pytest.param("={{ (() => { switch (1) { case 1: } return 3 })() }}", id="colon before a brace"),
         pytest.param("={{ `${ { a: `}` }.a }` }}", id="template in a template"),
+        pytest.param("={{ 1\n2 }} {{ 'a'\n'b' }} {{ 1; 2 }}", id="values in lines of their own"),
+        pytest.param(
+            "={{ String.raw`a${1}b` }} {{ 'a' in {a: 1} }} {{ typeof 1 }} {{ new Map }}", id="words and values"
+        ),
+        pytest.param(
+            "={{ [1].map(async x => { if (x) return 'a'; else throw x })[0] }}", id="statements of a function"
+        ),
+        pytest.param(
+            "={{ (function f() { for (const a of [1]) a })() }} {{ $json.in.return }}", id="loop of a function"
+        ),
     ],
 )
 def test_a_good_expression_is_left_alone(text: str) -> None:
@@ -99,6 +109,17 @@ def test_a_good_expression_is_left_alone(text: str) -> None:
         pytest.param("={{ $json[‘a’] }}", ("brokenExpression", True), id="single typographic marks"),
         pytest.param("={{ $（'Webhook'）.item }}", ("brokenExpression", True), id="wide brackets"),
         pytest.param("={{ }}", ("brokenExpression", True), id="nothing"),
+        pytest.param("={{ $json.first $json.last }}", ("brokenExpression", True), id="two fields"),
+        pytest.param("={{ $json['a'] 'b' }}", ("brokenExpression", True), id="text behind a field"),
+        pytest.param("={{ f($json.a 2) }}", ("brokenExpression", True), id="two arguments without a comma"),
+        pytest.param("={{ 'a'.trim() 'b' }}", ("brokenExpression", True), id="text behind a call"),
+        pytest.param("={{ `${1}` $json.a }}", ("brokenExpression", True), id="field behind a template"),
+        pytest.param("={{ $json.a and $json.b }}", ("brokenExpression", True), id="operator as a word"),
+        pytest.param("={{ not $json.a }}", ("brokenExpression", True), id="not as a word"),
+        pytest.param("={{ {a: 1 b: 2} }}", ("brokenExpression", True), id="members without a comma"),
+        pytest.param("={{ return $json.a }}", ("brokenExpression", True), id="return"),
+        pytest.param("={{ if ($json.a) { 1 } else { 2 } }}", ("brokenExpression", True), id="if"),
+        pytest.param("={{ const x = 1; x }}", ("brokenExpression", True), id="const"),
         pytest.param("={{ `${$('Ghost').item.json.a}` }}", ("unknownNode", True), id="node in a template"),
         pytest.param("={{ $('Ghost').item.json.a }}", ("unknownNode", True), id="node"),
         pytest.param("={{ $node['Webhok'].json.a }}", ("unknownNode", True), id="old form"),

@@ -26,6 +26,7 @@ _VARIABLES: Final = frozenset(
     """.split()  # noqa: SIM905 - a list of names reads best so
 )
 _CODE_PARAMETERS: Final = ("jsCode", "pythonCode", "functionCode")
+_ASKS_FIRST: Final = "isExecuted"
 _DEEPEST: Final = 60
 _NOTES: Final = "n8n-nodes-base.stickyNote"
 # Parameters in which a node replaces `{{ … }}` itself, for sources that do not tell them.
@@ -43,7 +44,7 @@ def check_expressions(
         top = re.split(r"[.\[]", path, maxsplit=1)[0]
         if is_expression(text):
             yield from _check_braces(text[1:], path)
-            scripts = [read(body) for body in _bodies(text[1:])]
+            scripts = [read(body, expression=True) for body in _bodies(text[1:])]
             yield from _check_references(scripts, names, path, certain=True)
             yield from _check_variables(scripts, path)
         elif top in _CODE_PARAMETERS:
@@ -55,6 +56,16 @@ def check_expressions(
         elif top not in written_as_text and top != _TEMPLATES.get(kind) and _LOOKS_LIKE.search(text):
             message = f"{quoted(path)} is plain text: an expression has to begin with '='."
             yield Problem(kind="brokenExpression", path=path, message=message, certain=False)
+
+
+def looked_up(node: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Which nodes a node looks up, and in which parameter. A text that asks whether a node ran is left out."""
+    parameters = node.get("parameters")
+    for path, text in _texts(parameters if isinstance(parameters, Mapping) else {}, ""):
+        if _ASKS_FIRST in text or not (is_expression(text) or re.split(r"[.\[]", path, maxsplit=1)[0] == "jsCode"):
+            continue
+        for script in [read(body) for body in _bodies(text[1:])] if is_expression(text) else [read(text)]:
+            yield from ((path, name) for name in (*script.names, *_NODE_ATTRIBUTE.findall(script.code)))
 
 
 def _texts(value: Any, path: str, depth: int = 0) -> Iterator[tuple[str, str]]:
@@ -114,7 +125,7 @@ def _check_braces(text: str, path: str) -> Iterator[Problem]:
             message = f"{quoted(path)} has '{{{{' without '}}}}', so n8n does not evaluate it as it is meant."
             yield Problem(kind="brokenExpression", path=path, message=message)
             return
-        script = read(_body(text, start, end))
+        script = read(_body(text, start, end), expression=True)
         reason = script.fault if script.code.strip() else "nothing"
         if reason is not None:
             closing = " n8n ends an expression at the first '}}': put a space between two braces."

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from dogubako.packs.n8n.formatters.workflow import connections
 from dogubako.packs.n8n.nodes.descriptions import NodeDescription
+from dogubako.packs.n8n.nodes.expressions import looked_up
 from dogubako.packs.n8n.nodes.problems import Problem, near_names, quoted
 from dogubako.packs.n8n.nodes.runtime_checks import check_running, reached_from
 from dogubako.packs.n8n.nodes.wiring import check_wiring
@@ -89,3 +90,22 @@ def _loose_ends(
         if starts and name not in known | serving and not node.get("disabled"):
             message = f"Only nodes that never run lead to {quoted(str(name))}."
             yield Problem(kind="unconnectedNode", node=str(name), message=message, certain=False)
+    yield from _looked_up_too_early(working, links, starts, serving)
+
+
+def _looked_up_too_early(
+    working: Sequence[JsonObject], links: Sequence[JsonObject], starts: Sequence[Any], serving: set[Any]
+) -> Iterator[Problem]:
+    """Nodes whose data are read before any can be there: every way to them leads through the node that reads them."""
+    for node in working:
+        name = node.get("name")
+        read = dict.fromkeys(looked_up(node))
+        if not read or name in serving or node.get("disabled"):
+            continue
+        behind = reached_from([link["to"] for link in links if link["from"] == name], links)
+        before = reached_from((one for one in starts if one != name), [link for link in links if link["from"] != name])
+        # In a loop it reads the round before.
+        for path, other in read if name not in behind else ():
+            if other in behind and other not in before:
+                message = f"{quoted(path)} reads node {quoted(other)}, which runs only after this one."
+                yield Problem(kind="laterNode", node=str(name), path=path, message=message, certain=False)

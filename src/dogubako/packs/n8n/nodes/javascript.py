@@ -12,8 +12,10 @@ from dogubako.packs.n8n.diagnosis.replay.tokens import unescaped
 from dogubako.packs.n8n.javascript_names import NAME
 
 _PAIRS: Final = {")": ("(",), "]": ("[",), "}": ("{", "${")}
-# What stands for a text, a template or a regular expression in the code that is left.
+# What stands for a text or a regular expression in the code that is left, and what for a template: behind a value, a
+# template is the argument of a call.
 _TEXT: Final = " T "
+_TEMPLATE: Final = " Q "
 # `$('Name')`, `$items("Name")` and `$node["Name"]`, before the name.
 _LOOKS_UP: Final = re.compile(r"(?<![\w$])\$(?:\(|items\(|node\[)$")
 _BEHIND_NAME: Final = re.compile(r"\s*+[,)\]]")
@@ -36,6 +38,15 @@ _BETWEEN: Final = frozenset(
 )
 _BEFORE_END: Final = _BETWEEN | {"+", "-", "!", "~", "..."}
 _ENDS: Final = frozenset({")", "]", "}", ";", ""})
+_STATEMENTS: Final = frozenset(
+    "class const debugger do for function if let return switch throw try var while".split()  # noqa: SIM905 - as above
+)
+# Words with which no value ends.
+_BEFORE_VALUE: Final = (
+    _STATEMENTS | _BEFORE_REGEX | {"async", "await", "yield", "extends", "instanceof", "get", "set", "static", "catch"}
+)
+_BEHIND_VALUE: Final = frozenset({"in", "instanceof", "of"})
+_OPERATORS: Final = {"and": "&&", "or": "||", "not": "!", "AND": "&&", "OR": "||", "NOT": "!"}
 # Signs of Japanese and Chinese keyboards that look like those of JavaScript.
 _WIDE: Final = frozenset("，；：！？．＂＇＋－＊／＝＜＞｜＆")
 
@@ -48,13 +59,15 @@ class Script(NamedTuple):
     fault: str | None
 
 
-def read(code: str) -> Script:
+def read(code: str, *, expression: bool = False) -> Script:
+    """`expression`: n8n takes one value there, and no statements."""
     reader = _Reader(code)
     reader.read()
     left = "".join(reader.kept)
     fault = reader.fault
     if fault is None and reader.sure:
         fault = f"'{reader.stack[-1]}' that is not closed" if reader.stack else _misplaced(left)
+        fault = fault or (_no_expression(left) if expression else None)
     return Script(left, reader.names, fault)
 
 
@@ -140,7 +153,7 @@ class _Reader:
             if self._code.startswith("${", at):
                 self._at = at + 2
                 self.stack.append("${")
-                self.kept += [_TEXT, " ( "]
+                self.kept += [_TEMPLATE, " ( "]
                 return
             at += 2 if self._code[at] == "\\" else 1
         if at >= len(self._code):
@@ -148,7 +161,7 @@ class _Reader:
         self._at = min(at + 1, len(self._code))
         if start is not None:
             self._named(self._code[first:at])
-            self.kept.append(_TEXT)
+            self.kept.append(_TEMPLATE)
 
     def _named(self, text: str) -> None:
         """Remember a text that is the name of a node. One that is put together is known only at run time."""
@@ -173,3 +186,31 @@ def _misplaced(code: str) -> str | None:
         if (sign in _BEFORE_END and behind in _ENDS) or (sign in (",", ":") and next_kind == "end"):
             return f"'{sign}' with nothing behind it"
     return None
+
+
+def _no_expression(code: str) -> str | None:
+    """A statement, or two values side by side. A line break between them ends the first."""
+    first = _TOKEN.search(code)
+    if first is not None and first[0] in _STATEMENTS:
+        return f"a statement ('{first[0]}'), and n8n takes only a value"
+    before, in_braces = "", 0
+    for line in code.split("\n"):
+        ends_value = False
+        for token in _TOKEN.finditer(line):
+            kind, sign = token.lastgroup, token[0]
+            is_member = before in _MEMBER
+            if ends_value and kind != "sign" and sign not in _BEHIND_VALUE and sign != _TEMPLATE.strip():
+                return _no_operator(before, sign)
+            in_braces += (sign == "{") - (sign == "}")
+            word = kind == "name" and (is_member or sign not in _BEFORE_VALUE | _BEHIND_VALUE)
+            # Behind the round bracket of an `if` or a `for` begins something new.
+            ends_value = word or kind == "number" or sign == "]" or (sign == ")" and not in_braces)
+            before = sign
+    return None
+
+
+def _no_operator(before: str, behind: str) -> str:
+    word = next((one for one in (before, behind) if one in _OPERATORS), None)
+    if word is not None:
+        return f"'{word}', for which JavaScript writes {_OPERATORS[word]},"
+    return "two values with no operator between them"

@@ -15,6 +15,7 @@ Kind = Literal[
     "wrongShape",
     "unknownNode",
     "brokenExpression",
+    "laterNode",
     "unconnectedNode",
     "unknownCredential",
     "wrongCredential",
