@@ -254,3 +254,14 @@ async def test_publishing_says_whose_draft_went_live(place: Place) -> None:
 
     assert published["publishedVersionId"] == before["versionId"]
     assert "savedAt" in published["publishedDraft"]
+
+
+async def test_a_draft_that_nobody_expects_is_not_published(place: Place) -> None:
+    workflow_id, before = await with_draft(place)
+
+    refused = await place.refused("activate_workflow", id=workflow_id, expectedVersionId=before["activeVersionId"])
+
+    assert refused.code == "CONFLICT"
+    assert (await place.workflow(workflow_id))["activeVersionId"] == before["activeVersionId"]
+    published = await place.call("activate_workflow", id=workflow_id, expectedVersionId=before["versionId"])
+    assert published["publishedVersionId"] == before["versionId"]

@@ -54,13 +54,13 @@ class RunWorkflowArgs(ToolArgs):
     pathParameters: dict[str, str] = Field(default_factory=dict, description="Values of :parameters in its path.")
     method: Method | None = Field(None, description="If the webhook takes several.")
     authentication: str | None = Field(
-        None, max_length=200, description="Name of a login in the settings. Without it: that of the node's credential."
+        None, max_length=200, description="Name of a login in the settings; else that of the node's credential."
     )
     pinData: dict[str, list[JsonObject]] | None = Field(
         None, description="Test the draft with these items as the output of nodes, by name. Needs N8N_MCP_TOKEN."
     )
     wait: bool = Field(True, description="Wait until it has ended; the webhook's answer needs it.")
-    waitSeconds: int = Field(60, ge=1, le=100, description="How long to wait at most. It runs on.")
+    waitSeconds: int = Field(60, ge=1, le=100, description="How long to wait at most; it runs on.")
 
 
 class RunWorkflow(BaseTool[RunWorkflowArgs, N8nClient]):

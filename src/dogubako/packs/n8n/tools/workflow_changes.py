@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from dogubako.contract.errors import ApiError, ApiErrorContext, ValidationError
+from dogubako.contract.errors import ApiError, ApiErrorContext, ConflictError, ValidationError
 from dogubako.contract.metadata import Effect, ToolExample
 from dogubako.contract.offload import offload_if_large
 from dogubako.contract.output import Guidance, Json, Message, example_call
@@ -27,7 +27,7 @@ ExpectedVersion = Annotated[
         None,
         min_length=1,
         max_length=64,
-        description="The versionId that you read. If nodes were saved since, both are merged or you get a conflict.",
+        description="The versionId that you read: what was saved since is merged, or a conflict.",
     ),
 ]
 Publish = Annotated[bool, Field(False, description="Also publish the result. Without it only the draft changes.")]
@@ -166,7 +166,11 @@ def _changed(
     return meant
 
 
-class ActivateWorkflow(BaseTool[GetWorkflowArgs, N8nClient]):
+class ActivateWorkflowArgs(GetWorkflowArgs):
+    expectedVersionId: str | None = Field(None, description="Else it is a conflict.")
+
+
+class ActivateWorkflow(BaseTool[ActivateWorkflowArgs, N8nClient]):
     """Publish the draft of a workflow: from now on its triggers and webhooks start it."""
 
     name = "activate_workflow"
@@ -181,9 +185,13 @@ class ActivateWorkflow(BaseTool[GetWorkflowArgs, N8nClient]):
         "動くようにする 有効化 公開",
     }
 
-    async def execute(self, args: GetWorkflowArgs) -> Json:
+    async def execute(self, args: ActivateWorkflowArgs) -> Json:
         async with self.client.locks.hold(args.id):
             before = await self.client.workflows.get(args.id, "activate workflow")
+            if args.expectedVersionId not in (None, before.get("versionId")):
+                message = f"Workflow '{args.id}' was changed since the expected version"
+                call = example_call("get_workflow", id=args.id)
+                raise ConflictError(message, hint=f"Nothing was published. See with {call} what would go live.")
             draft = await unpublished_draft(self.client, before)
             changes = not before.get("active") or draft is not None
             # Else the newest backup is from before an earlier change, and bringing that back undoes more than this.
