@@ -1,18 +1,23 @@
 """Nothing is lost: several agents, and a person in the editor, change one workflow at the same moment."""
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from typing import Any, Final
 
 import anyio
 import pytest
 
 from dogubako.contract.errors import ConflictError
 from dogubako.packs.n8n.api.workflows import WorkflowsApi
-from dogubako_sandbox.n8n.workflow_parts import pass_on
+from dogubako.packs.n8n.client import WorkflowLocks
+from dogubako_sandbox.n8n.workflow_parts import JsonObject, pass_on
 from tests.n8n_contract.facts import proves
 from tests.n8n_contract.place import Place, eventually
 from tests.n8n_contract.test_workflow_changes import node_of, writable
 
 AGENTS = 36
+# Of each of two processes.
+EDITS = 12
 
 
 async def many_nodes(place: Place, count: int) -> str:
@@ -71,6 +76,57 @@ async def test_of_36_parallel_edits_none_is_lost(place: Place, expecting: bool) 
     assert len({answer["backup"] for answer in answers}) == AGENTS
 
 
+def connected(number: int) -> JsonObject:
+    return {"op": "addConnection", "from": f"Node {number}", "to": f"Node {number + 1}"}
+
+
+OPERATIONS: Final[Mapping[str, Callable[[int], JsonObject]]] = {
+    "connections": connected,
+    "parameters": lambda number: {"op": "setParameter", "node": f"Node {number}", "path": "x", "value": number},
+    "nodes": lambda number: {"op": "addNode", "name": f"New {number}", "type": "noOp"},
+    "connections beside nodes": lambda number: (
+        connected(number) if number % 2 else {"op": "addNode", "name": f"New {number}", "type": "noOp"}
+    ),
+}
+
+
+@proves("counter")
+@pytest.mark.parametrize("kind", OPERATIONS)
+async def test_of_the_edits_of_two_processes_none_is_lost(
+    place: Place, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Processes that share nothing have no lock in common: each finds in n8n's history what the other has saved."""
+    monkeypatch.setattr(WorkflowLocks, "hold", lambda *_: nullcontext())
+    workflow_id = await many_nodes(place, 2 * EDITS + 1)
+    answers: list[JsonObject] = []
+
+    async def edit(numbers: range) -> None:
+        for number in numbers:
+            change = {"id": workflow_id, "operations": [OPERATIONS[kind](number)], "allowInvalid": True}
+            answers.append(await place.call("edit_workflow", **change))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(edit, range(EDITS))
+        tasks.start_soon(edit, range(EDITS, 2 * EDITS))
+
+    again = [OPERATIONS[kind](number) for number in range(2 * EDITS)]
+    missing = [one for one in again if not await is_there(place, workflow_id, one)]
+    assert missing == []
+    assert [answer["differences"] for answer in answers if answer.get("differences")] == []
+    assert len(answers) == 2 * EDITS
+
+
+async def is_there(place: Place, workflow_id: str, operation: JsonObject) -> bool:
+    """Whether the workflow has what an operation makes."""
+    now = await place.workflow(workflow_id)
+    if operation["op"] == "addConnection":
+        targets = now["connections"].get(operation["from"], {}).get("main", [[]])[0]
+        return any(one["node"] == operation["to"] for one in targets)
+    if operation["op"] == "addNode":
+        return any(one["name"] == operation["name"] for one in now["nodes"])
+    return bool(node_of(now, operation["node"])["parameters"].get("x") == operation["value"])
+
+
 @proves("history")
 async def test_an_expected_version_is_merged_where_the_changes_do_not_touch(place: Place) -> None:
     workflow_id = await many_nodes(place, 3)
@@ -125,18 +181,19 @@ async def test_a_node_that_we_add_is_not_taken_for_a_conflict_with_ourselves(
 
     after = await place.workflow(workflow_id)
     assert node_of(after, "Node 0")["notes"] == "by a person"
-    assert outcome["savedSince"] == after["versionId"] != outcome["versionId"]
-    assert "mergedWith" not in outcome
+    assert node_of(after, "New")["type"] == f"n8n-nodes-base.{kind}"
+    assert outcome["mergedWith"] == ["nodes.Node 0.notes"]
+    assert "savedSince" not in outcome
+
+
+NOTES = {"op": "setNodeSettings", "node": "Node 0", "settings": {"notes": "by us"}}
 
 
 @pytest.mark.parametrize(
     ("tool", "change"),
     [
-        (
-            "edit_workflow",
-            {"operations": [{"op": "setName", "name": "Ours"}, {"op": "addNode", "name": "New", "type": "noOp"}]},
-        ),
-        ("update_workflow", {"name": "Ours", "updateNodes": note("Node 1", "by us")}),
+        ("edit_workflow", {"operations": [{"op": "setName", "name": "Ours"}, NOTES]}),
+        ("update_workflow", {"name": "Ours", "updateNodes": note("Node 0", "by us")}),
     ],
 )
 async def test_the_message_says_that_somebody_saved_right_behind_us(
@@ -211,10 +268,27 @@ async def save_behind(place: Place, monkeypatch: pytest.MonkeyPatch, workflow_id
 
 
 async def test_what_somebody_saved_right_behind_our_write_stays(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The version of the other was taken for ours and overwritten."""
+    """The version of the other was taken for ours and overwritten. Theirs lacked our change, which was lost then."""
     workflow_id = await many_nodes(place, 2)
+    before = (await place.workflow(workflow_id))["nodes"]
     await save_behind(place, monkeypatch, workflow_id)
     outcome = await place.call("update_workflow", id=workflow_id, updateNodes=note("Node 1", "by us"))
+
+    after = await place.workflow(workflow_id)
+    assert [node.get("notes") for node in after["nodes"]] == ["by a person", "by us"]
+    assert outcome["mergedWith"] == ["nodes.Node 0.notes"]
+    assert (outcome["differences"], outcome["unrequested"]) == ([], [])
+    await place.call("restore_workflow", id=workflow_id)
+    undone = (await place.workflow(workflow_id))["nodes"]
+    assert undone == [{**before[0], "notes": "by a person"}, before[1]]
+
+
+async def test_a_place_that_somebody_changes_right_behind_us_is_theirs(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workflow_id = await many_nodes(place, 2)
+    await save_behind(place, monkeypatch, workflow_id)
+    outcome = await place.call("update_workflow", id=workflow_id, updateNodes=note("Node 0", "by us"))
 
     after = await place.workflow(workflow_id)
     assert node_of(after, "Node 0")["notes"] == "by a person"

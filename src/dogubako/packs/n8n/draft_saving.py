@@ -1,7 +1,7 @@
 """Save a draft beside people who save at the same moment: merge what does not touch, and overwrite nobody."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from dogubako.contract.errors import ApiError, ConflictError, ValidationError
 from dogubako.contract.offload import offload_if_large
@@ -38,8 +38,8 @@ class DraftSaver:
     async def save(self, before: JsonObject, meant: JsonObject) -> Saved:
         """Write what was meant for the version that we have read, and tell what of somebody else is in it.
 
-        What they changed is seen from the version before ours, in every round: who saves over our version has not seen
-        our change, and does not want to take it back.
+        What they changed is seen from the version before ours, in every round: who saves at the same moment has not
+        seen our change, and does not want to take it back.
         """
         touched = await offload_if_large(before, touched_parts, before, meant)
         base, meant, merged_with = await self._caught_up(before, meant)
@@ -48,27 +48,35 @@ class DraftSaver:
         own: JsonObject | None = None
         for _ in range(_MOST_ROUNDS):
             written = await self._put(meant, base, touched)
-            ours, theirs = await self._saved_between(last, written, meant)
-            # Somebody may have saved right behind us: what we publish and answer with is our own version.
-            if ours != written.get("versionId"):
-                written = {**written, **only(meant, CONTENT), "versionId": ours}
+            beside = await self._saved_beside(last, written, meant)
+            # The answer to our write may name a version that somebody saved right behind it.
+            if beside.ours != written.get("versionId"):
+                written = {**written, **only(meant, CONTENT), "versionId": beside.ours}
             own = own or written
+            theirs = beside.theirs
             if theirs is None:
                 break
             try:
                 both = await self._merged(base, theirs, change, meant)
             except (ConflictError, ValidationError):
+                if beside.newer:
+                    # Theirs stands, and our answer tells that it was saved since.
+                    break
                 # The other side may be a person who does not know of us: their version stays.
                 await self._put({**written, **only(base, CONTENT), **only(theirs, GRAPH)}, meant, touched)
                 raise
+            if beside.newer and await offload_if_large(base, same_graph, theirs, both):
+                # They have read ours, and saved it along with their change.
+                break
             paths = await offload_if_large(base, _changed_by_them, base, change, theirs)
             merged_with = list(dict.fromkeys([*merged_with, *paths]))
-            last, meant, replaced = written, both, {**base, **only(theirs, (*GRAPH, "versionId"))}
+            replaced = {**base, **only(theirs, (*GRAPH, "versionId"))}
+            last, meant = theirs if beside.newer else written, both
         else:
             # Somebody saves again and again. What both sides want is written once more, whatever comes next.
             written = await self._put(meant, base, touched)
-            theirs = (await self._saved_between(last, written, meant))[1]
-            overwrote = None if theirs is None else str(theirs["versionId"])
+            beside = await self._saved_beside(last, written, meant)
+            overwrote = None if beside.theirs is None or beside.newer else str(beside.theirs["versionId"])
         return Saved(
             meant=meant,
             written=written,
@@ -122,43 +130,42 @@ class DraftSaver:
         except ApiError as error:
             raise naming_settings(error, sent) from error
 
-    async def _saved_between(
-        self, before: JsonObject, written: JsonObject, meant: JsonObject
-    ) -> tuple[Any, JsonObject | None]:
-        """The id of our version, and the version of somebody else that our write has just overwritten.
+    async def _saved_beside(self, before: JsonObject, written: JsonObject, meant: JsonObject) -> "_Beside":
+        """Look in n8n's history for what somebody else has saved since the version before ours.
 
-        n8n's answer to a write may name a version that somebody saved right behind it. That one has overwritten ours
-        and must stay, so versions are told apart by their content.
+        Only the history tells: n8n's counter of changes does not count connections, and two writes at once may end in
+        another order than their versions. Versions are told apart by their content.
         """
-        named = written.get("versionId")
-        if not await offload_if_large(before, _counts_more, before, written, meant):
-            return named, None
+        alone = _Beside(written.get("versionId"))
         versions = [str(row["versionId"]) for row in await recent_versions(self._client, self._workflow_id)]
         if before.get("versionId") not in versions:
-            return named, None
+            return alone
         newer = versions[: versions.index(str(before["versionId"]))][:_MOST_VERSIONS]
+        if newer in ([], [alone.ours]):
+            return alone
         found = [await self._client.workflows.version(self._workflow_id, one) for one in newer]
         place = await offload_if_large(before, _nearest, meant, found)
-        if place + 1 >= len(found):
-            return newer[place] if newer else named, None
-        version = found[place + 1]
-        theirs = {**before, **only(version, (*VERSIONED, "authors", "createdAt"))}
-        return newer[place], {**theirs, "versionId": version["versionId"]}
+        # Ours has overwritten the version below it, and the newest one has overwritten ours.
+        other = place + 1 if place + 1 < len(found) else 0
+        if other == place:
+            return _Beside(newer[place])
+        theirs = {**before, **only(found[other], (*VERSIONED, "authors", "createdAt")), "versionId": newer[other]}
+        return _Beside(newer[place], theirs, newer=other < place)
+
+
+class _Beside(NamedTuple):
+    """The id of our version, and one that somebody else saved at the same moment, if any."""
+
+    ours: Any
+    theirs: JsonObject | None = None
+    # Whether theirs came after ours, and not before it.
+    newer: bool = False
 
 
 def _changed_by_them(base: JsonObject, change: JsonObject, theirs: JsonObject) -> list[str]:
     """What they changed. Who has read our version has saved our change along with theirs."""
     beside_ours = set(changed_paths(only(change, GRAPH), only(theirs, GRAPH))[0])
     return [path for path in changed_paths(only(base, GRAPH), only(theirs, GRAPH))[0] if path in beside_ours]
-
-
-def _counts_more(before: JsonObject, written: JsonObject, meant: JsonObject) -> bool:
-    """Whether n8n's counter of changes may have counted another change than ours."""
-    was, now = before.get("versionCounter"), written.get("versionCounter")
-    if not isinstance(was, int) or not isinstance(now, int):
-        return True
-    ours = 1 if set(requested_parts(before, meant)) & {*VERSIONED, "settings"} else 0
-    return now - was > ours
 
 
 def _nearest(meant: JsonObject, versions: Sequence[JsonObject]) -> int:
