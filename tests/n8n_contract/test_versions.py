@@ -151,7 +151,11 @@ async def test_a_workflow_is_archived_and_taken_out_again(place: Place) -> None:
     assert (archived["archived"], archived["active"]) == (again["archived"], again["active"]) == (True, False)
     assert refused.message == "Failed to update workflow: Cannot update an archived workflow."
     assert (back["archived"], (await place.workflow(workflow_id))["isArchived"]) == (False, False)
-    assert (await place.call("list_workflow_backups", id=workflow_id))["backups"] == []
+    backups = (await place.call("list_workflow_backups", id=workflow_id))["backups"]
+    assert [one["backup"] for one in backups] == [archived["backup"]]
+    assert "backup" not in again
+    await place.call("restore_workflow", id=workflow_id)
+    assert (await place.workflow(workflow_id))["active"] is True
     assert nobody.message == "Workflow 'nobody' not found"
 
 

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from dogubako.contract.errors import ApiError
+from dogubako.contract.errors import ApiError, ConflictError
 from dogubako.contract.offload import offload_if_large
+from dogubako.contract.output import example_call
 from dogubako.packs.n8n.merging import is_same, normal_form
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 JsonObject = dict[str, Any]
 
 GRAPH: Final = ("nodes", "connections")
+_PUBLISHED: Final = ("active", "activeVersionId")
 _RECENT: Final = 20
 
 
@@ -35,6 +37,20 @@ def has_unpublished_changes(workflow: Mapping[str, Any]) -> bool:
         return False
     published = published_graph(workflow)
     return published is not None and not same_graph(workflow, published)
+
+
+async def publish_unless_changed(client: "N8nClient", before: Mapping[str, Any], version_id: str | None) -> None:
+    """Publish a version, if what is published is still what we have read: else it would take that off unasked."""
+    refuse_other_live(before, await client.workflows.get(str(before["id"]), "activate workflow"))
+    await client.workflows.publish(str(before["id"]), version_id)
+
+
+def refuse_other_live(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Raise if somebody published or unpublished since `before`."""
+    if any(now.get(key) != before.get(key) for key in _PUBLISHED):
+        message = f"What is published of workflow '{before['id']}' was changed a moment ago"
+        call = example_call("workflow_history", id=str(before["id"]))
+        raise ConflictError(message, hint=f"Nothing was published. See with {call} what is published now.")
 
 
 async def unpublished_draft(client: "N8nClient", workflow: Mapping[str, Any]) -> JsonObject | None:

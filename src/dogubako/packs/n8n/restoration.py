@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from dogubako.contract.errors import ApiError, ConflictError, NotFoundError
+from dogubako.contract.errors import ApiError, ConflictError, NotFoundError, ValidationError
 from dogubako.contract.offload import offload_if_large
 from dogubako.packs.n8n.backups import Backup
 from dogubako.packs.n8n.client import N8nClient
-from dogubako.packs.n8n.drafts import published_graph, same_graph
+from dogubako.packs.n8n.drafts import publish_unless_changed, published_graph, refuse_other_live, same_graph
 from dogubako.packs.n8n.formatters.changes import changed_paths, differences
 from dogubako.packs.n8n.workflow_change import KEYED, WorkflowChange, keys_of, state_of
-from dogubako.packs.n8n.workflow_writer import WorkflowWriter, published_version_runs
+from dogubako.packs.n8n.workflow_writer import WorkflowWriter, leaves_it_as_it_was, published_version_runs
 
 JsonObject = dict[str, Any]
 
@@ -67,7 +67,7 @@ class Restoration:
         if self._restores_live:
             try:
                 await self._publish(workflow_id)
-            except ApiError as error:
+            except (ApiError, ConflictError) as error:
                 before = f" It was as in backup '{self._replaced.id}' before." if self._replaced is not None else ""
                 done = f"The draft is restored as workflow '{workflow_id}'; only publishing failed.{before}"
                 error.hint = f"{error.hint or ''} {done}".strip()
@@ -95,7 +95,12 @@ class Restoration:
         self._replaced = await self._client.backups.save(now, _REASON)
         # What somebody saves from now on is merged, or is a conflict.
         change = self._change(self._backup.workflow_id, self._wanted, expected_version=now.get("versionId"))
-        outcome = await self._writer.apply_locked(change)
+        try:
+            outcome = await self._writer.apply_locked(change)
+        except (ApiError, ConflictError, ValidationError) as error:
+            if leaves_it_as_it_was(error):
+                await self._client.backups.discard(self._replaced)
+            raise
         self._warnings = list(outcome.warnings)
         return self._backup.workflow_id
 
@@ -125,6 +130,9 @@ class Restoration:
 
     async def _publish(self, workflow_id: str) -> None:
         now = await self._client.workflows.get(workflow_id, "restore workflow")
+        if self._replaced is not None:
+            # Who publishes or unpublishes at the same moment wants that to stay.
+            refuse_other_live(self._replaced.workflow, now)
         live = published_graph(now)
         if self._published is None:
             if live is not None:
@@ -136,15 +144,15 @@ class Restoration:
     async def _bring_live(self, workflow_id: str, now: JsonObject, published: JsonObject) -> None:
         """Publish the draft if it is the one, else the version that n8n still has, else a copy of it."""
         if await offload_if_large(now, same_graph, now, published):
-            await self._client.workflows.publish(workflow_id, now.get("versionId"))
+            await publish_unless_changed(self._client, now, now.get("versionId"))
             return
         try:
-            await self._client.workflows.publish(workflow_id, self._wanted.get("activeVersionId"))
+            await publish_unless_changed(self._client, now, self._wanted.get("activeVersionId"))
         except (NotFoundError, ApiError) as error:
             if isinstance(error, ApiError) and error.status_code != 404:
                 raise
             await self._writer.apply_locked(self._change(workflow_id, {**self._wanted, **published}))
-            await self._client.workflows.publish(workflow_id)
+            await publish_unless_changed(self._client, now, None)
             await self._writer.apply_locked(self._change(workflow_id, self._wanted))
 
     async def _set_tags(self, workflow_id: str) -> None:

@@ -60,6 +60,11 @@ class Outcome:
     published_draft: JsonObject | None = None
 
     @property
+    def off_again(self) -> bool:
+        """Whether it was published, and somebody unpublished it since."""
+        return self.published and not self.workflow.get("active")
+
+    @property
     def live_at_once(self) -> str:
         """A sentence about what was changed of a published workflow and belongs to no version; empty without it."""
         parts = requested_parts(self.before, self.meant) if self.written and self.workflow.get("active") else []

@@ -14,7 +14,7 @@ from dogubako.packs.n8n.backups import Backup
 from dogubako.packs.n8n.checks import refuse_problems
 from dogubako.packs.n8n.client import N8nClient
 from dogubako.packs.n8n.draft_saving import VERSIONED, DraftSaver, conflict, naming_settings, read_again
-from dogubako.packs.n8n.drafts import has_unpublished_changes, same_graph, unpublished_draft
+from dogubako.packs.n8n.drafts import has_unpublished_changes, publish_unless_changed, same_graph, unpublished_draft
 from dogubako.packs.n8n.formatters.changes import changed_paths, differences, unrequested
 from dogubako.packs.n8n.merge_renames import merge_renamed
 from dogubako.packs.n8n.merging import CONTENT
@@ -84,7 +84,7 @@ class WorkflowWriter:
                 saver = DraftSaver(self._client, request)
                 saved = await saver.save(before, meant)
             except (ApiError, ConflictError, ValidationError) as error:
-                if request.backup is None and _refused(error):
+                if request.backup is None and leaves_it_as_it_was(error):
                     await self._client.backups.discard(backup)
                 raise
         if saved.replaced is not before and request.backup is None:
@@ -160,10 +160,11 @@ class WorkflowWriter:
     async def _publish(self, written: JsonObject, before: JsonObject, backup: Backup) -> None:
         """Publish the version that we wrote, and no other that somebody may have saved since."""
         try:
-            await self._client.workflows.publish(backup.workflow_id, version_to_publish(written))
-        except ApiError as error:
+            await publish_unless_changed(self._client, before, version_to_publish(written))
+        except (ApiError, ConflictError) as error:
             undo = example_call("restore_workflow", id=backup.workflow_id, backup=backup.id)
             live = "the published version is still the one before" if before.get("active") else "nothing is published"
+            live = live if isinstance(error, ApiError) else "and what is published stays as it is"
             message = f"The change was saved as a draft, {live}. This undoes it: {undo}"
             error.hint = f"{error.hint or ''} {message}".strip()
             raise
@@ -224,7 +225,7 @@ def _differences(before: JsonObject, meant: JsonObject, got: JsonObject) -> list
     return differences(sent, only(got, sent))
 
 
-def _refused(error: ApiError | ConflictError | ValidationError) -> bool:
+def leaves_it_as_it_was(error: ApiError | ConflictError | ValidationError) -> bool:
     """Whether n8n has the workflow as it was before, so that its backup is of no use."""
     status = error.status_code if isinstance(error, ApiError) else None
     return not isinstance(error, ApiError) or (status is not None and 400 <= status < 500)

@@ -147,6 +147,11 @@ def _message(outcome: Outcome, args: EditWorkflowArgs, differs: bool) -> Message
         return Message(en="Preview: nothing was saved", ja="プレビュー：保存していません")
     if not outcome.written:
         return Message(en="Nothing to change: the workflow is already so", ja="変更はありません")
+    if outcome.off_again:
+        return Message(
+            en="Saved and published, but somebody unpublished it right after",
+            ja="保存して公開しましたが、直後に非公開にされました",
+        )
     if outcome.published_draft is not None:
         return Message(
             en="Published, together with a draft that was saved before (alsoPublished)",
@@ -177,7 +182,7 @@ def _message(outcome: Outcome, args: EditWorkflowArgs, differs: bool) -> Message
         return Message(en="Workflow edited and published", ja="ワークフローを編集し、公開しました")
     if not differs and not outcome.retagged:
         return Message(
-            en="Saved, but only empty values differ, which n8n takes alike", ja="保存しました（空の値のみの違いです）"
+            en="Saved, but only empty values differ: [] or {} beside nothing", ja="保存しました（空の値のみの違いです）"
         )
     if outcome.live_at_once:
         ja = "保存しました（名前と設定は版に含まれないため、すぐに有効です）"

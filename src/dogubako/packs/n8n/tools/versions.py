@@ -11,7 +11,7 @@ from dogubako.contract.output import Guidance, Json, Message, example_call
 from dogubako.contract.tool import BaseTool, ToolArgs
 from dogubako.packs.n8n.backups import Backup, is_backup_id
 from dogubako.packs.n8n.client import N8nClient
-from dogubako.packs.n8n.drafts import GRAPH, published_graph
+from dogubako.packs.n8n.drafts import GRAPH, publish_unless_changed, published_graph
 from dogubako.packs.n8n.formatters.diff import workflow_diff
 from dogubako.packs.n8n.tools.workflow_changes import state
 from dogubako.packs.n8n.tools.workflows import WorkflowId
@@ -137,13 +137,13 @@ class PublishVersion(BaseTool[PublishVersionArgs, N8nClient]):
             version = await self.client.workflows.version(args.id, args.versionId)
             backup = await self.client.backups.save(before, _BEFORE_PUBLISH)
             try:
-                await self.client.workflows.publish(args.id, args.versionId)
-            except ApiError:
+                await publish_unless_changed(self.client, before, args.versionId)
+            except (ApiError, ConflictError):
                 await self.client.backups.discard(backup)
                 raise
             if args.alsoDraft:
                 await self._replace_draft(_as_draft(before, version, backup))
-            return await state(self.client, before, wanted=True, backup=backup)
+            return await state(self.client, before, wanted=True, backup=backup, version=args.versionId)
 
     async def _replace_draft(self, change: WorkflowChange) -> None:
         try:
@@ -189,6 +189,12 @@ class ArchiveWorkflow(BaseTool[ArchiveWorkflowArgs, N8nClient]):
         wanted = not args.unarchive
         async with self.client.locks.hold(args.id):
             before = await self.client.workflows.get(args.id, "archive workflow")
+            # To archive it unpublishes it. Without a backup, bringing back the newest would undo an earlier change.
+            backup = (
+                await self.client.backups.save(before, "before archive_workflow", ["published"])
+                if wanted and before.get("active")
+                else None
+            )
             if bool(before.get("isArchived")) is not wanted:
                 await self.client.workflows.archive(args.id, archived=wanted)
             now = await self.client.workflows.get(args.id, "archive workflow")
@@ -198,6 +204,7 @@ class ArchiveWorkflow(BaseTool[ArchiveWorkflowArgs, N8nClient]):
                 f"n8n took the request, but workflow '{args.id}' is {'still' if archived else 'not'} archived"
             )
         facts = {"id": args.id, "name": now.get("name"), "archived": archived, "active": bool(now.get("active"))}
+        facts |= {"backup": backup.id} if backup is not None else {}
         was = before.get("activeVersionId")
         if archived:
             message = Message(en="Workflow archived", ja="ワークフローをアーカイブしました")

@@ -12,7 +12,7 @@ from dogubako.contract.output import Guidance, Json, Message, example_call
 from dogubako.contract.tool import BaseTool, ToolArgs
 from dogubako.packs.n8n.backups import Backup
 from dogubako.packs.n8n.client import N8nClient
-from dogubako.packs.n8n.drafts import has_unpublished_changes, unpublished_draft
+from dogubako.packs.n8n.drafts import has_unpublished_changes, publish_unless_changed, unpublished_draft
 from dogubako.packs.n8n.formatters.workflow import tag_names
 from dogubako.packs.n8n.node_changes import carried_nodes, with_node_changes
 from dogubako.packs.n8n.tools.workflows import GetWorkflowArgs, NodeName, WorkflowId
@@ -198,8 +198,14 @@ class ActivateWorkflow(BaseTool[ActivateWorkflowArgs, N8nClient]):
             backup = (
                 await self.client.backups.save(before, "before activate_workflow", ["published"]) if changes else None
             )
-            await self.client.workflows.publish(args.id, version_to_publish(before))
-            return await state(self.client, before, wanted=True, backup=backup, draft=draft)
+            version = version_to_publish(before)
+            try:
+                await publish_unless_changed(self.client, before, version)
+            except (ApiError, ConflictError):
+                if backup is not None:
+                    await self.client.backups.discard(backup)
+                raise
+            return await state(self.client, before, wanted=True, backup=backup, draft=draft, version=version)
 
 
 class DeactivateWorkflow(BaseTool[GetWorkflowArgs, N8nClient]):
@@ -289,10 +295,16 @@ class SetWorkflowTags(BaseTool[SetWorkflowTagsArgs, N8nClient]):
         )
         outcome = await writer.apply(change)
         undo = Guidance(message="This would undo it.", example=outcome.undo) if outcome.undo else None
-        data = {"id": args.id, "tags": sorted(tag_names(outcome.workflow))}
-        if outcome.backup is not None:
-            data["backup"] = outcome.backup.id
-        return Json(data=data, message=Message(en="Tags set", ja="タグを設定しました"), guidance=undo)
+        facts = {
+            "id": args.id,
+            "tags": sorted(tag_names(outcome.workflow)),
+            "unpublishedDraft": outcome.draft,
+            "backup": outcome.backup.id if outcome.backup is not None else None,
+        }
+        message = Message(en="Tags set", ja="タグを設定しました")
+        if outcome.written and {str(one.get("id")) for one in outcome.workflow.get("tags") or ()} != set(ids):
+            message = Message(en="Somebody set other tags right after", ja="直後に別のタグが設定されました")
+        return Json(data={key: one for key, one in facts.items() if one is not None}, message=message, guidance=undo)
 
 
 def created(outcome: Outcome) -> Json:
@@ -313,7 +325,10 @@ def changed(outcome: Outcome, kept: Mapping[str, Sequence[str]] | None = None) -
     but = "" if as_meant else ", but n8n or somebody else made something else of it: see the differences"
     en = f"Workflow updated{but}"
     ja = "ワークフローを更新しました" if as_meant else "ワークフローを更新しましたが、差異があります"
-    if outcome.published:
+    if outcome.off_again:
+        en += ". It was published, and somebody unpublished it right after"
+        ja += "（公開しましたが、直後に非公開にされました）"
+    elif outcome.published:
         en += ". It is published"
         ja += "（公開しました）"
     if outcome.published and outcome.draft is not None:
@@ -345,8 +360,12 @@ async def state(
     wanted: bool,
     backup: Backup | None = None,
     draft: JsonObject | None = None,
+    version: str | None = None,
 ) -> Json:
-    """The published state as n8n reports it now, and which version was published before; `draft` went live."""
+    """The published state as n8n reports it now, and which version was published before; `draft` went live.
+
+    `version` was published by us: somebody may have published another one since.
+    """
     workflow = await client.workflows.get(str(before["id"]))
     active = bool(workflow.get("active"))
     if active is not wanted:
@@ -354,6 +373,11 @@ async def state(
             f"n8n took the request, but workflow '{before['id']}' is {'still' if active else 'not'} published"
         )
     published = Message(en="Workflow published", ja="ワークフローを公開しました")
+    if active and version not in (None, workflow.get("activeVersionId")):
+        published = Message(
+            en="It was published, and somebody published another version right after (publishedVersionId)",
+            ja="公開しましたが、直後に別の版が公開されました（publishedVersionId）",
+        )
     unpublished = Message(en="Workflow unpublished", ja="ワークフローを非公開にしました")
     facts = {
         "id": workflow["id"],
