@@ -254,6 +254,8 @@ def test_nodes_that_are_added_do_not_lie_on_each_other() -> None:
         ("A.*", "B", "={{ $('A.*') + $('Abc') }}", "={{ $('B') + $('Abc') }}"),
         ("A", "B", "={{ $('AA') + $json['A'] + 'A' }}", "={{ $('AA') + $json['A'] + 'A' }}"),
         ("A", "B", "plain $('A')", "plain $('A')"),
+        ("A", "B", "={{ $ ('A').a + $node ['A'].b }}", "={{ $ ('B').a + $node ['B'].b }}"),
+        ("A", "B", "={{ $node . A.json }}", '={{ $node["B"].json }}'),
     ],
 )
 def test_references_are_renamed_exactly(old: str, new: str, text: str, renamed: str) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from dogubako.packs.n8n.merge_renames import merge_renamed
 from dogubako.packs.n8n.merging import edges, merge, normal_form, wired
 
 
@@ -120,3 +121,22 @@ def test_connections_are_read_and_written_back() -> None:
 @pytest.mark.parametrize("odd", [{"A": None}, {"A": {"main": None}}, {"A": {"main": [None, ["x", {"node": 5}]]}}, {}])
 def test_connections_of_an_odd_shape_are_no_connections(odd: dict[str, Any]) -> None:
     assert list(edges(odd)) == []
+
+
+def test_a_node_that_has_taken_over_a_name_does_not_get_our_change() -> None:
+    ours = with_node(1, notes="o")
+    another = changed(nodes=[BASE["nodes"][0], {**node("B"), "id": "another"}, BASE["nodes"][2]])
+    swapped = changed(nodes=[{**node("B"), "id": "id of A"}, {**node("A"), "id": "id of B"}, BASE["nodes"][2]])
+
+    assert [one.path for one in merge(BASE, another, ours)[1]] == ["nodes.B"]
+    assert [one.path for one in merge_renamed(BASE, swapped, ours)[1]] == ["nodes.B"]
+    assert merge(BASE, another, with_node(0, notes="o"))[1] == []
+
+
+def test_a_connection_with_a_node_that_we_remove_is_shown() -> None:
+    theirs = changed(connections={"A": {"main": [[link("B"), link("顧客")]]}})
+    ours = changed(nodes=BASE["nodes"][:2])
+
+    _, clashes = merge(BASE, theirs, ours)
+
+    assert [(one.path, one.theirs, one.gone) for one in clashes] == [("connections.A → 顧客", "connected", False)]

@@ -125,4 +125,4 @@ async def test_the_instance_is_asked_where_there_are_no_node_types(tmp_path: Pat
         told = await n8n.data("edit_workflow", id=workflow_id, operations=[misspelt], dryRun=True)
 
     assert [one["typeVersion"] for one in answer["diff"]["nodes"]["added"]] == [2.1, 2.2]
-    assert "xyz: There is no node type 'n8n-nodes-base.xyz' in this instance." in told["warnings"]
+    assert "xyz: There is no node type 'n8n-nodes-base.xyz' in this instance." in told["wouldBeRefused"]

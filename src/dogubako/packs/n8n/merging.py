@@ -50,11 +50,15 @@ def is_same(one: Any, other: Any) -> bool:
 
 def merge(base: JsonObject, theirs: JsonObject, ours: JsonObject) -> tuple[JsonObject, list[Clash]]:
     """Both sides' changes in one content, and the places where they touch."""
-    clashes = [*_renamed_apart(base, theirs, ours), *_rewired_apart(base, theirs, ours)]
+    clashes = [
+        *_renamed_apart(base, theirs, ours),
+        *_replaced_below(base, theirs, ours),
+        *_rewired_apart(base, theirs, ours),
+    ]
     both = _merge("", normal_form(base), normal_form(theirs), normal_form(ours), clashes)
     content = _content(both)
     if not clashes:
-        clashes += _loose_ends(content)
+        clashes += _loose_ends(content, base, theirs)
     return {**theirs, **content}, clashes
 
 
@@ -67,11 +71,25 @@ def _renamed_apart(base: JsonObject, theirs: JsonObject, ours: JsonObject) -> It
             yield Clash(f"nodes.{name}", None, gone=True) if left is None else Clash(f"nodes.{name}.name", left)
 
 
+def _replaced_below(base: JsonObject, theirs: JsonObject, ours: JsonObject) -> Iterator[Clash]:
+    """Nodes that we changed, and whose name another node has now: the change would be made to that one."""
+    was, other, own = ({str(one.get("name")): one for one in _nodes(side)} for side in (base, theirs, ours))
+    for name, node in was.items():
+        there = other.get(name)
+        if there is None or there.get("id") == node.get("id") or not (there.get("id") and node.get("id")):
+            continue
+        if not is_same(own.get(name), node):
+            yield Clash(f"nodes.{name}", None, gone=True)
+
+
+def _nodes(workflow: Mapping[str, Any]) -> list[JsonObject]:
+    nodes = workflow.get("nodes")
+    return nodes if is_list_of_objects(nodes) else []
+
+
 def names_by_id(workflow: Mapping[str, Any]) -> dict[str, str]:
     """The names of the nodes that have an id."""
-    nodes = workflow.get("nodes")
-    listed = nodes if is_list_of_objects(nodes) else []
-    return {one["id"]: str(one.get("name")) for one in listed if isinstance(one.get("id"), str)}
+    return {one["id"]: str(one.get("name")) for one in _nodes(workflow) if isinstance(one.get("id"), str)}
 
 
 def _rewired_apart(base: JsonObject, theirs: JsonObject, ours: JsonObject) -> Iterator[Clash]:
@@ -91,11 +109,19 @@ def _connections(workflow: Mapping[str, Any]) -> Mapping[str, Any]:
     return held if isinstance(held, Mapping) else {}
 
 
-def _loose_ends(content: JsonObject) -> Iterator[Clash]:
+def _loose_ends(content: JsonObject, base: JsonObject, theirs: JsonObject) -> Iterator[Clash]:
     """Connections of one side with nodes that the other side removed."""
     names = {str(one.get("name")) for one in content.get("nodes") or ()}
+    there = {str(one.get("name")) for one in _nodes(theirs)}
+    new = set(edges(_connections(theirs))) - set(edges(_connections(base)))
     ends = {end for edge in edges(_connections(content)) for end in (edge.source, edge.target)}
-    return (Clash(f"nodes.{name}", None, gone=True) for name in sorted(ends - names))
+    for name in sorted(ends - names):
+        if name not in there:
+            yield Clash(f"nodes.{name}", None, gone=True)
+            continue
+        # We removed the node, and they have connected it.
+        for edge in sorted(one for one in new if name in (one.source, one.target)):
+            yield Clash(f"connections.{_name(edge)}", "connected")
 
 
 def normal_form(workflow: Mapping[str, Any]) -> JsonObject:

@@ -58,6 +58,8 @@ class Outcome:
     retagged: bool = False
     # A draft of somebody else that publishing puts live together with this change.
     published_draft: JsonObject | None = None
+    # Of a preview: why the change would be refused.
+    refused: Sequence[str] = ()
 
     @property
     def off_again(self) -> bool:
@@ -93,6 +95,7 @@ class Outcome:
             "changed": changed if self.before else [],
             "removed": removed,
             "mergedWith": list(self.merged_with),
+            "wouldBeRefused": list(self.refused),
             "warnings": list(self.warnings),
             "differences": self.differences,
             "unrequested": self.unrequested,
@@ -114,6 +117,7 @@ class Plan:
     meant: JsonObject
     merged_with: Sequence[str]
     warnings: Sequence[JsonObject]
+    refused: Sequence[str]
     changes: bool
     retags: bool
     publishes: bool
@@ -135,6 +139,7 @@ class Plan:
             draft=draft,
             warnings=self.warnings,
             published_draft=self.going_live,
+            refused=self.refused,
         )
 
 

@@ -35,6 +35,7 @@ _CREATED: Final = ("name", "nodes", "connections", "settings", "pinData", "stati
 # An unknown name is compared and repeated up to this length.
 _LONGEST_SHOWN: Final = 100
 _LONGEST_TAG: Final = 24
+_ARCHIVED: Final = "The workflow is archived. archive_workflow with unarchive: true takes it out."
 
 
 class WorkflowWriter:
@@ -104,16 +105,30 @@ class WorkflowWriter:
         if request.publish and merged_with:
             message = f"Workflow '{before['id']}' was changed since the expected version, and this would publish that"
             raise ConflictError(message, hint=read_again(before))
+        warnings, refused = await self._checked(request, before, meant)
         return Plan(
             before=before,
             meant=meant,
             merged_with=merged_with,
-            warnings=await refuse_problems(self._client, before, meant, allow_invalid=request.allow_invalid),
+            warnings=warnings,
+            refused=refused,
             changes=bool(await offload_if_large(before, requested_parts, before, meant)),
             retags=request.tag_ids is not None and set(request.tag_ids) != _tag_ids(before),
             publishes=request.publish and await offload_if_large(before, _can_be_published, before),
             going_live=await unpublished_draft(self._client, before) if request.publish else None,
         )
+
+    async def _checked(
+        self, request: WorkflowChange, before: JsonObject, meant: JsonObject
+    ) -> tuple[list[JsonObject], list[str]]:
+        """The doubts about a change, and for a preview why it would be refused. Else what is certain is raised."""
+        refused = [_ARCHIVED] if request.dry_run and before.get("isArchived") else []
+        try:
+            return await refuse_problems(self._client, before, meant, allow_invalid=request.allow_invalid), refused
+        except ValidationError as error:
+            if not request.dry_run:
+                raise
+            return [], [*refused, *(one.message for one in error.errors)]
 
     async def _outcome(self, request: WorkflowChange, plan: Plan, saved: Saved, backup: Backup) -> Outcome:
         """Read the workflow back, and compare it with what was meant."""

@@ -267,7 +267,7 @@ class WorkflowEditor:
         self._whole["name"] = operation.name
 
     def set_tags(self, operation: Operation) -> None:
-        self._whole["tags"] = [{"name": name} for name in operation.tags or ()]
+        self._whole["tags"] = [{"name": name} for name in dict.fromkeys(operation.tags or ())]
 
 
 _APPLY: Final[Mapping[str, Callable[[WorkflowEditor, Operation], None]]] = {

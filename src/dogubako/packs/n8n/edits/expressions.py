@@ -10,7 +10,7 @@ from dogubako.packs.n8n.javascript_names import NAME, of_names
 _CODE: Final = frozenset({"jsCode", "pythonCode", "functionCode", "code", "html"})
 _IDENTIFIER = re.compile(NAME)
 # `$(name)`, `$node[name]`, and a name that is put together.
-_COMPUTED = re.compile(r"(?:[$_]\(|[$_]items\(|[$_]node\[)\s*+(?:[^\s'\"`)\]]|`[^`\n]{0,200}?\$\{)")
+_COMPUTED = re.compile(r"(?:[$_](?:items)?+\s*+\(|[$_]node\s*+\[)\s*+(?:[^\s'\"`)\]]|`[^`\n]{0,200}?\$\{)")
 _DEEPEST: Final = 60
 
 
@@ -21,10 +21,12 @@ class Renaming:
         self._new = new
         self._spellings = {_escaped(old, quote) for quote in "'\"`"}
         quoted = "|".join(f"{quote}{re.escape(_escaped(old, quote))}{quote}" for quote in "'\"`")
-        self._quoted = re.compile(rf"((?:[$_]\(|[$_]items\(|[$_]node\[)\s*)({quoted})")
+        self._quoted = re.compile(rf"((?:[$_](?:items)?+\s*+\(|[$_]node\s*+\[)\s*+)({quoted})")
         self._anywhere = re.compile(quoted)
         # `$node.Old` can be written for names that are identifiers only.
-        self._dotted = of_names(rf"([$_]node)\.{re.escape(old)}(?![\w$])") if _IDENTIFIER.fullmatch(old) else None
+        self._dotted = (
+            of_names(rf"([$_]node)\s*+\.\s*+{re.escape(old)}(?![\w$])") if _IDENTIFIER.fullmatch(old) else None
+        )
 
     def finds(self, text: str) -> bool:
         """Whether a text of `evaluated_text` refers to the name."""

@@ -11,7 +11,7 @@ JsonObject = dict[str, Any]
 
 # Entries of each kind; the number of the others is named.
 _MOST: Final = 30
-_BESIDE_THE_GRAPH: Final = ("settings", "pinData", "nodeGroups", "description")
+_BESIDE_THE_GRAPH: Final = ("settings", "nodeGroups", "description")
 _MADE_BY_N8N: Final = ("id", "webhookId")
 
 
@@ -22,6 +22,7 @@ def workflow_diff(before: Mapping[str, Any], after: Mapping[str, Any]) -> JsonOb
         "nodes": _nodes(before, after),
         "connections": _connections(before, after),
         **{part: _values(before.get(part) or {}, after.get(part) or {}) for part in _BESIDE_THE_GRAPH},
+        "pinData": _pins(before.get("pinData") or {}, after.get("pinData") or {}),
         "tags": _tags(before, after),
     }
     return {part: value for part, value in parts.items() if value}
@@ -87,6 +88,15 @@ def _line(edge: Edge) -> str:
 
 def _values(before: Any, after: Any) -> list[Any]:
     return _first([{"path": path, **_sides(old, new)} for path, old, new in compare("", before, after)])
+
+
+def _pins(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Any]:
+    """Pinned items by node. A node that is pinned to no items gives out none, which is not the same as no pin."""
+    found = [(path, old, new) for path, old, new in compare("", before, after)]
+    empty = [name for name in {**before, **after} if (name in before) is not (name in after)]
+    told = {path for path, _, _ in found}
+    found += [(name, before.get(name), after.get(name)) for name in empty if name not in told]
+    return _first([{"path": path, **_sides(old, new)} for path, old, new in found])
 
 
 def _sides(old: Any, new: Any) -> JsonObject:

@@ -1,7 +1,7 @@
 """Change a workflow by operations, with a preview."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from pydantic import Field
 
@@ -97,7 +97,7 @@ class EditWorkflow(BaseTool[EditWorkflowArgs, N8nClient]):
             expected_version=args.expectedVersionId,
             publish=args.publish,
             dry_run=args.dryRun,
-            allow_invalid=args.allowInvalid or args.dryRun,
+            allow_invalid=args.allowInvalid,
             tag_ids=await self._tag_ids(args, writer),
         )
         return await self._report(await writer.apply(change), args, warnings)
@@ -124,6 +124,7 @@ class EditWorkflow(BaseTool[EditWorkflowArgs, N8nClient]):
             "savedSince",
             "overwroteVersionId",
             "unpublishedDraft",
+            "wouldBeRefused",
             *_GOING_LIVE,
             "backup",
         )
@@ -142,9 +143,16 @@ def _types_without_version(operations: Sequence[Operation]) -> set[str]:
     return {full_type(str(one.type)) for one in added}
 
 
+_PREVIEW: Final = Message(en="Preview: nothing was saved", ja="プレビュー：保存していません")
+_REFUSED_PREVIEW: Final = Message(
+    en="Preview: this change would be refused (wouldBeRefused)",
+    ja="プレビュー：この変更は拒否されます（wouldBeRefused）",
+)
+
+
 def _message(outcome: Outcome, args: EditWorkflowArgs, differs: bool) -> Message:
     if args.dryRun:
-        return Message(en="Preview: nothing was saved", ja="プレビュー：保存していません")
+        return _REFUSED_PREVIEW if outcome.refused else _PREVIEW
     if not outcome.written:
         return Message(en="Nothing to change: the workflow is already so", ja="変更はありません")
     if outcome.off_again:

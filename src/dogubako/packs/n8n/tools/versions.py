@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from dogubako.contract.errors import ApiError, ApiErrorContext, ConflictError
+from dogubako.contract.errors import ApiError, ApiErrorContext, ConflictError, NotFoundError, NotFoundErrorContext
 from dogubako.contract.metadata import Effect, ToolExample
 from dogubako.contract.offload import offload_if_large
 from dogubako.contract.output import Guidance, Json, Message, example_call
@@ -100,11 +100,11 @@ class DiffWorkflow(BaseTool[DiffWorkflowArgs, N8nClient]):
         if side == "published":
             graph = published_graph(workflow)
             if graph is None:
-                context = ApiErrorContext(
-                    operation="compare workflow", resource_type="Workflow", resource_id=workflow_id
+                context = NotFoundErrorContext(
+                    operation="compare workflow", resource_type="Version", resource_id=workflow_id
                 )
                 hint = "Compare the draft with a version of workflow_history or with a backup."
-                raise ApiError("Failed to compare: nothing is published", status_code=409, context=context, hint=hint)
+                raise NotFoundError("Failed to compare: nothing is published", context=context, hint=hint)
             return graph
         if is_backup_id(side):
             return (await self.client.backups.get(workflow_id, side)).workflow
