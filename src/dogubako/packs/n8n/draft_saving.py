@@ -70,7 +70,8 @@ class DraftSaver:
                 break
             paths = await offload_if_large(base, _changed_by_them, base, change, theirs)
             merged_with = list(dict.fromkeys([*merged_with, *paths]))
-            replaced = {**base, **only(theirs, (*GRAPH, "versionId"))}
+            alone = await offload_if_large(base, _without, change, theirs, base)
+            replaced = {**base, **only(alone, GRAPH), "versionId": theirs.get("versionId")}
             last, meant = theirs if beside.newer else written, both
         else:
             # Somebody saves again and again. What both sides want is written once more, whatever comes next.
@@ -160,6 +161,12 @@ class _Beside(NamedTuple):
     theirs: JsonObject | None = None
     # Whether theirs came after ours, and not before it.
     newer: bool = False
+
+
+def _without(change: JsonObject, theirs: JsonObject, base: JsonObject) -> JsonObject:
+    """Their version without our change: another process that found ours may have saved it along with its own."""
+    alone, clashes = merge_renamed(change, theirs, base)
+    return theirs if clashes else alone
 
 
 def _changed_by_them(base: JsonObject, change: JsonObject, theirs: JsonObject) -> list[str]:
