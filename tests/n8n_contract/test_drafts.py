@@ -265,3 +265,13 @@ async def test_a_draft_that_nobody_expects_is_not_published(place: Place) -> Non
     assert (await place.workflow(workflow_id))["activeVersionId"] == before["activeVersionId"]
     published = await place.call("activate_workflow", id=workflow_id, expectedVersionId=before["versionId"])
     assert published["publishedVersionId"] == before["versionId"]
+
+
+async def test_the_raw_view_says_that_it_leaves_out_the_published_nodes(place: Place) -> None:
+    workflow_id, before = await with_draft(place)
+
+    raw = await place.call("get_workflow", id=workflow_id, raw=True)
+
+    left = f"nodes and connections; diff_workflow(id: '{workflow_id}') compares them"
+    assert raw["activeVersion"]["leftOut"] == left
+    assert {one["name"] for one in raw["nodes"]} == {one["name"] for one in before["nodes"]}

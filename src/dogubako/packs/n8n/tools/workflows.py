@@ -109,7 +109,9 @@ def _without_copy(workflow: JsonObject) -> JsonObject:
     published = workflow.get("activeVersion")
     if not isinstance(published, dict):
         return workflow
-    return {**workflow, "activeVersion": {key: value for key, value in published.items() if key not in GRAPH}}
+    kept = {key: value for key, value in published.items() if key not in GRAPH}
+    call = example_call("diff_workflow", id=str(workflow.get("id")))
+    return {**workflow, "activeVersion": {**kept, "leftOut": f"{' and '.join(GRAPH)}; {call} compares them"}}
 
 
 def _node_page(args: GetWorkflowArgs) -> NextPage:
