@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.references import references_in
+from dogubako.packs.n8n.diagnosis.replay.expressions import is_mixed
 from dogubako.packs.n8n.diagnosis.scene import Scene
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.models import Run
 
 _LONGEST_RAW: Final = 20_000
+_RAW_NAME = re.compile(r'"([^"\\\n]{1,100})"\s*+:')
 _IN_RAW_JSON = re.compile(r'"([^"\\]{1,100})"\s*+:\s*+("?)\{\{([^{}]{1,500})\}\}\2\s*+[,}]')
 
 
@@ -38,6 +40,25 @@ def expressions(scene: Scene, node: str) -> dict[str, str]:
         for one in entries
         if isinstance(one.get("value"), str) and one["value"].startswith("=")
     }
+
+
+def set_names(scene: Scene, node: str) -> list[str]:
+    """The fields that a Set node sets, by an expression or by a value that is written out."""
+    settings = scene.settings.get(node, {})
+    if settings.get("mode") == "raw":
+        written = settings.get("jsonOutput")
+        return _RAW_NAME.findall(written[:_LONGEST_RAW]) if isinstance(written, str) else []
+    values = settings.get("values")
+    kinds = [one for one in values.values() if isinstance(one, list)] if isinstance(values, Mapping) else []
+    older = [str(one.get("name")) for kind in kinds for one in kind if isinstance(one, Mapping)]
+    return [*declared(scene, node), *older]
+
+
+def sets_texts(scene: Scene, node: str) -> bool:
+    """Whether a Set node has fields of its own or a JSON text, and not one expression that gives an object."""
+    settings = scene.settings.get(node, {})
+    written = settings.get("jsonOutput")
+    return settings.get("mode") != "raw" or not isinstance(written, str) or is_mixed(written)
 
 
 def declared(scene: Scene, node: str) -> dict[str, str]:

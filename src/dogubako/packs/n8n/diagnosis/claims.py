@@ -8,8 +8,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.elements import plain_paths
 from dogubako.packs.n8n.diagnosis.failures import Failure
-from dogubako.packs.n8n.diagnosis.lineage import plain_paths
 from dogubako.packs.n8n.diagnosis.references import references, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene, conditions_of
 from dogubako.packs.n8n.diagnosis.shown import shown_value, type_name

@@ -1,7 +1,7 @@
 """The line of code that gives a field its value."""
 
 import re
-from typing import Final
+from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.declarations import value_end
 from dogubako.packs.n8n.diagnosis.references import texts
@@ -19,6 +19,10 @@ _MAKES = of_names(
     r"|(?<![\w$])[\w$]{0,60}+\.([\w$]++)\s*+[-+*/]?=(?!=)"
 )
 _GIVES = of_names(r"(?<![\w$.])([\w$]++)\s*+[-+*/]?=(?![=>])")
+_STORES = re.compile(r"\[\s*+(?:'([^'\n]{1,100}+)'|\"([^\"\n]{1,100}+)\")\s*+\]\s*+[-+*/]?=(?!=)")
+# Code that takes its values from elsewhere than from the items.
+_ASKS = of_names(r"helpers\.\w|(?<![\w$.])(?:fetch|axios|require)\b|\$getWorkflowStaticData|JSON\.parse|json\.loads")
+_SHORTEST: Final = 2
 _BEGINS = re.compile(r"\s*+(?:0|''|\"\"|\[\]|\{\}|null)\s*+(?:;|$)")
 _ALONE = of_names(r"\s*+([\w$]{1,60}+)\s*+[,}\]);]")
 
@@ -54,3 +58,38 @@ def _assigned_in(lines: list[str], name: str) -> str | None:
     found = [(line, match) for line in lines for match in _GIVES.finditer(line) if match[1] == name]
     made = [(line, one) for line, one in found if len(found) == 1 or not _BEGINS.match(line, one.end())]
     return _cut(*made[0]) if len(made) == 1 else None
+
+
+def sets_field(scene: Scene, node: str, name: str) -> bool:
+    """Whether the text of a node's code gives a field of this name a value, as far as it writes the name."""
+    written = _code_of(scene, node)
+    return any(name in one.groups() for one in _MAKES.finditer(written)) or any(
+        name in (one[1], one[2]) for one in _STORES.finditer(written)
+    )
+
+
+def writes(scene: Scene, node: str, text: str) -> bool:
+    """Whether this text may be one that the code itself writes out."""
+    return len(text) < _SHORTEST or text in _code_of(scene, node)
+
+
+def may_hand_on(scene: Scene, node: str, name: str, value: Any) -> bool:
+    """Whether code that cannot be run again leaves this field as it was: it does not set it, or copies it plainly."""
+    written = _code_of(scene, node)
+    if _ASKS.search(written) is not None:
+        return False
+    if not sets_field(scene, node, name):
+        return True
+    quoted = re.escape(name)
+    makes = rf"(?:(?<![\w$.])['\"]?{quoted}['\"]?\s*+:|\.{quoted}\s*+=(?!=))([^\n]{{0,200}})"
+    made = [one[1] for one in of_names(makes).finditer(written)]
+    # A value that is easily the same by chance has to be that of the item itself.
+    by_chance = value is None or isinstance(value, (bool, int, float)) or len(str(value)) < _SHORTEST
+    root = r"(?:[\w$]{1,60}+\??\.){0,3}json\??" if by_chance else r"[\w$.?]{1,80}?"
+    copies = of_names(rf"\s*+{root}\.{quoted}(?![\w$])")
+    return bool(made) and all(copies.match(one) for one in made)
+
+
+def _code_of(scene: Scene, node: str) -> str:
+    held = scene.settings.get(node, {})
+    return "\n".join(texts({key: held.get(key) for key in ("jsCode", "functionCode", "pythonCode")}))[:_LONGEST_CODE]

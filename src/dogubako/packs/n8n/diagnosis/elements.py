@@ -1,6 +1,7 @@
 """Which element of a list an item was made from, where several elements have the value that is looked for."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from dogubako.packs.n8n.diagnosis.lost_fields import is_same
@@ -10,6 +11,8 @@ from dogubako.packs.n8n.formatters.truncation import value_at
 
 _MOST_RANKED: Final = 500
 _MOST_FIELDS: Final = 50
+_MOST_PATHS: Final = 200
+_DEEPEST_PATH: Final = 5
 _SPLITS: Final = ("splitOut", "itemLists")
 
 Path = tuple[str, ...]
@@ -63,3 +66,13 @@ def _shared(data: Any, element: Any) -> int:
     if not isinstance(data, Mapping) or not isinstance(element, Mapping):
         return 0
     return sum(key in element and is_same(element[key], data[key]) for key in list(data)[:_MOST_FIELDS])
+
+
+def plain_paths(data: Any, before: Path = ()) -> Iterator[Path]:
+    """The paths of all plain values."""
+    if isinstance(data, (dict, list)):
+        parts = data.items() if isinstance(data, dict) else enumerate(data)
+        for key, value in islice(parts, _MOST_PATHS) if len(before) < _DEEPEST_PATH else ():
+            yield from plain_paths(value, (*before, str(key)))
+    elif before:
+        yield before

@@ -1,6 +1,8 @@
 """The fields by which a node joins or compares two lists of items."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final
 from unicodedata import combining, normalize
 
@@ -11,6 +13,7 @@ from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
 ONLY_FORM: Final = "they differ only in"
 _MOST_KEYS: Final = 3
+_PREFERS = re.compile(r"preferInput(\d{1,2})")
 _MOST_ITEMS: Final = 200
 
 
@@ -31,6 +34,15 @@ def _bare(text: str) -> str:
     """The text without accents, spaces and characters that do not show."""
     signs = normalize("NFKD", text)
     return "".join(sign for sign in signs if not combining(sign) and sign.isprintable() and not sign.isspace())
+
+
+def keys_told(sought: tuple[Any, tuple[Any, ...]] | None) -> str:
+    """What was looked for in vain, and what there is that is nearest to it."""
+    wanted, keys = sought or (None, ())
+    if not keys or not isinstance(wanted, (str, int, float)):
+        return ""
+    difference = small_difference(wanted, keys[0])
+    return f"; it looks for {shown_value(wanted)}, among keys such as {shown_value(keys[0])}{difference}"
 
 
 def unpaired_keys(scene: Scene, at: RunPlace) -> str:
@@ -104,3 +116,39 @@ def pairs_vaguely(scene: Scene, place: Place, path: tuple[str, ...] = ()) -> boo
     nodes = [one.node for one in scene.parents(place)] if vague else []
     given = not path or any(not is_absent(scene.value(one, path)) for one in scene.siblings(place))
     return len(nodes) > len(set(nodes)) and given
+
+
+def preferred_first(scene: Scene, place: Place) -> list[Place]:
+    """The items that a merge joined, the one first whose fields it takes where several have them."""
+    run, settings = scene.run_of(place), scene.settings.get(place.node, {})
+    parents = list(dict.fromkeys(scene.parents(place)))
+    inputs = scene.inputs(run) if run is not None else []
+    number = {(one.node, one.run, one.output): one.number for one in inputs}
+    sides = [number.get((one.node, one.run, one.output)) for one in parents]
+    if len(parents) < 2 or None in sides or len(set(sides)) < len(sides):
+        return []
+    # Of several that have a field, the last input wins.
+    ordered = [one for _, one in sorted(zip(sides, parents, strict=True), key=lambda one: -(one[0] or 0))]
+    options = settings.get("options")
+    handling = options.get("clashHandling") if isinstance(options, Mapping) else None
+    clash = handling.get("values") if isinstance(handling, Mapping) else None
+    wanted = clash.get("resolveClash") if isinstance(clash, Mapping) else None
+    if wanted is None and settings.get("joinMode") == "enrichInput2":
+        wanted = "preferInput1"
+    told = _PREFERS.fullmatch(str(wanted))
+    first = [one for one, side in zip(parents, sides, strict=True) if told and side == int(told[1]) - 1]
+    return [*first, *(one for one in ordered if one not in first)]
+
+
+def overruled(scene: Scene, walk: Sequence[Place], path: tuple[str, ...]) -> str:
+    """The value of another side in whose place a merge took this null."""
+    for merged, taken in pairwise(walk):
+        others = [one for one in preferred_first(scene, merged) if one != taken]
+        held = next(((one, scene.value(one, path)) for one in others if _is_there(scene.value(one, path))), None)
+        if held is not None:
+            return f"; '{merged.node}' took that over {shown_value(held[1])} of '{held[0].node}'"
+    return ""
+
+
+def _is_there(value: Any) -> bool:
+    return value is not None and not is_absent(value)

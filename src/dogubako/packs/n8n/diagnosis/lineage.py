@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.absence import is_plain
 from dogubako.packs.n8n.diagnosis.assignments import assigned
-from dogubako.packs.n8n.diagnosis.code_lines import line_of
-from dogubako.packs.n8n.diagnosis.elements import Spot, spot_of
-from dogubako.packs.n8n.diagnosis.intended_makers import renamed_to
+from dogubako.packs.n8n.diagnosis.code_lines import line_of, sets_field
+from dogubako.packs.n8n.diagnosis.elements import Spot
+from dogubako.packs.n8n.diagnosis.handovers import answers_inside, value_before, value_made_by_code
 from dogubako.packs.n8n.diagnosis.lost_fields import is_same
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references, references_in
 from dogubako.packs.n8n.diagnosis.scene import Scene
@@ -50,6 +50,9 @@ def lineage(scene: Scene, place: Place, path: Path, depth: int = 0, *, of_severa
         shown = shortened(written.removeprefix("=").strip(), _LONGEST_WRITTEN)
         beside = f"{_parts(scene, made, written, depth)}{_zero(scene, made, path, written)}"
         return f"made in '{made.node}'{called} by {shown}{beside}"
+    inside = next(iter(answers_inside(scene, made)), None)
+    if inside is not None:
+        return f"{lineage(*inside, path, depth)}, in the sub-workflow of '{made.node}'"
     line = line_of(scene, made.node, path)
     if line is None and _is_copied(scene, made, path):
         return f"given out by '{made.node}'{called}"
@@ -73,61 +76,31 @@ def _zero(scene: Scene, made: Place, path: Path, written: str) -> str:
 
 
 def _maker(scene: Scene, place: Place, path: Path) -> tuple[Place, Spot]:
-    """Where this value first was, also if nodes put it under another path on the way, as lists are made and split."""
+    """Where this value first was, also if nodes put it under another path on the way, as lists are made and split.
+
+    An expression of a Set node is where it ends: what that read is told beside it.
+    """
     spot = Spot(path, True)
     for _ in range(_MOST_MOVES):
         made = value_walk(scene, place, spot.path)[-1]
-        value = scene.value(made, spot.path)
-        if assigned(scene, made.node).get(spot.path[0]) is not None:
+        before = value_before(scene, made, spot.path)
+        if before is None or assigned(scene, made.node).get(spot.path[0]) is not None:
             return made, spot
-        split = scene.kind(made.node) == "splitOut"
-        if isinstance(value, (dict, list, bool)) and not split:
+        if _is_chosen(scene, made, spot.path, before) and line_of(scene, made.node, spot.path) is not None:
             return made, spot
-        found = _split_from(scene, made, spot.path, value) if split else None
-        if found is None and not isinstance(value, (dict, list, bool)):
-            found = _moved_from(scene, made, spot.path, value) or _renamed_from(scene, made, spot.path, value)
-        if found is None:
-            return made, spot
-        place, spot = found[0], Spot(found[1].path, found[1].sure and spot.sure)
+        place, spot = before[0], Spot(before[1].path, before[1].sure and spot.sure)
     return place, spot
 
 
-def _moved_from(scene: Scene, made: Place, path: Path, value: Any) -> tuple[Place, Spot] | None:
-    """The item before that has this value under this name, somewhere else in it."""
-    for parent in (scene.parents(made) or scene.possible_parents(made))[:_MOST_PARENTS]:
-        paths = islice(plain_paths(scene.json(parent)), _MOST_PATHS)
-        same = [one for one in paths if one[-1] == path[-1] and is_same(scene.value(parent, one), value)]
-        if (spot := spot_of(scene, made, parent, same)) is not None:
-            return parent, spot
-    return None
-
-
-def _split_from(scene: Scene, made: Place, path: Path, value: Any) -> tuple[Place, Spot] | None:
-    """The element of the list from which a Split Out node made this item."""
-    parent, field = next(iter(scene.parents(made)), None), scene.settings.get(made.node, {}).get("fieldToSplitOut")
-    if parent is None or not isinstance(field, str):
-        return None
-    listed = tuple(field.split("."))
-    held = scene.value(parent, listed)
-    numbers = range(min(len(held), _MOST_PATHS)) if isinstance(held, list) else ()
-    inside = () if path in ((field,), listed[-1:]) else path
-    paths = [(*listed, str(number), *inside) for number in numbers]
-    spot = spot_of(scene, made, parent, [one for one in paths if is_same(scene.value(parent, one), value)])
-    return None if spot is None else (parent, spot)
-
-
-def _renamed_from(scene: Scene, made: Place, path: Path, value: Any) -> tuple[Place, Spot] | None:
-    """The item before that has this value under the name that a Rename Keys node took it from."""
-    parent = next(iter(scene.parents(made)), None)
-    olds = renamed_to(scene, made.node, path[0]) if scene.kind(made.node) == "renameKeys" else []
-    names = [(*one, *path[1:]) for old in olds for one in ((old,), tuple(old.split(".")))]
-    same = (one for one in names if parent is not None and is_same(scene.value(parent, one), value))
-    old = next(same, None)
-    return (parent, Spot(old, True)) if parent is not None and old is not None else None
+def _is_chosen(scene: Scene, made: Place, path: Path, before: tuple[Place, Spot]) -> bool:
+    """Whether code gave the value another name, or took it from another item: the line that did it says more."""
+    return before[1].path[-1] != path[-1] or before[0] not in scene.walk(made)
 
 
 def _is_copied(scene: Scene, made: Place, path: Path) -> bool:
     """Whether code was given the value, in another item than n8n pairs: it has chosen it, and not made it."""
+    if value_made_by_code(scene, made, path) is not None or sets_field(scene, made.node, path[-1]):
+        return False
     value, given = scene.value(made, path), scene.possible_parents(made)[:_MOST_PARENTS]
     return scene.kind(made.node) == "code" and any(is_same(scene.value(one, path), value) for one in given)
 
@@ -167,13 +140,3 @@ def _read_by(scene: Scene, read: Sequence[Reference], source: Place | None, run:
                     yield f"{shown_path(names)} is not there"
             else:
                 yield f"{shown_path(names)} is {shown_value(value)}, {lineage(scene, where, names, depth + 1)}"
-
-
-def plain_paths(data: Any, before: Path = ()) -> Iterator[Path]:
-    """The paths of all plain values."""
-    if isinstance(data, (dict, list)):
-        parts = data.items() if isinstance(data, dict) else enumerate(data)
-        for key, value in islice(parts, _MOST_PATHS) if len(before) < _DEEPEST_PATH else ():
-            yield from plain_paths(value, (*before, str(key)))
-    elif before:
-        yield before

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from dogubako.packs.n8n.diagnosis.lineage import plain_paths
+from dogubako.packs.n8n.diagnosis.elements import plain_paths
 from dogubako.packs.n8n.diagnosis.references import texts
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.shown import shown_path, shown_value

@@ -10,9 +10,10 @@ from typing import Any, Final
 from dogubako.packs.n8n.diagnosis.absence import is_plain
 from dogubako.packs.n8n.diagnosis.complaints import answers, rows, sends_item
 from dogubako.packs.n8n.diagnosis.declarations import Step
+from dogubako.packs.n8n.diagnosis.elements import Path, plain_paths
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.flow_rules import FORKS, way_of
-from dogubako.packs.n8n.diagnosis.lineage import DEEPEST, Path, lineage, plain_paths
+from dogubako.packs.n8n.diagnosis.lineage import DEEPEST, lineage
 from dogubako.packs.n8n.diagnosis.references import ELEMENT, Reference, references, references_in, texts
 from dogubako.packs.n8n.diagnosis.scene import Scene, conditions_of
 from dogubako.packs.n8n.diagnosis.shown import shown_path, shown_value

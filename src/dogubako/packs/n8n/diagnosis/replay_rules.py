@@ -13,7 +13,7 @@ from dogubako.packs.n8n.diagnosis.failures import OF_NOTHING, Failure
 from dogubako.packs.n8n.diagnosis.file_rules import file_misread
 from dogubako.packs.n8n.diagnosis.format_rules import JSON_FAILED, parsed_already
 from dogubako.packs.n8n.diagnosis.javascript import LONGEST_CODE_FOLLOWED
-from dogubako.packs.n8n.diagnosis.join_keys import small_difference
+from dogubako.packs.n8n.diagnosis.join_keys import keys_told
 from dogubako.packs.n8n.diagnosis.lineage import lineage
 from dogubako.packs.n8n.diagnosis.methods import METHODS, without_method
 from dogubako.packs.n8n.diagnosis.references import Reference
@@ -75,16 +75,7 @@ def failed_again(failure: Failure) -> Cause | None:
         # The date itself, or one that was calculated from it.
         return _not_taken(failure, thrown, reads[0])
     cause = _explained(failure, thrown, thrown.culprit)
-    return cause.with_problem(cause.problem + _keys_told(thrown.culprit)) if cause is not None else None
-
-
-def _keys_told(culprit: Val) -> str:
-    """What was looked for in a Map in vain, and which keys it has."""
-    wanted, keys = culprit.sought or (None, ())
-    if not keys or not isinstance(wanted, (str, int, float)):
-        return ""
-    nearest = small_difference(wanted, keys[0])
-    return f"; it looks for {shown_value(wanted)}, among keys such as {shown_value(keys[0])}{nearest}"
+    return cause.with_problem(cause.problem + keys_told(thrown.culprit.sought)) if cause is not None else None
 
 
 def thrown_again(failure: Failure) -> Cause | None:

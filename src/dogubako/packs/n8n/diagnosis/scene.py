@@ -82,6 +82,8 @@ class Scene:
         self.family: list[Scene] = [self]
         # Names that were looked for in the whole family, by who reads them.
         self.set_nowhere: dict[tuple[str, str], bool] = {}
+        # What the code of a run returns in the replay.
+        self.replayed: dict[tuple[str, int], Any] = {}
         self._items: dict[Place, dict[str, Any]] = {}
 
     @cached_property

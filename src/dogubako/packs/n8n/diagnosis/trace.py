@@ -2,16 +2,16 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.answers import what_it_says
 from dogubako.packs.n8n.diagnosis.assignments import assigned, declared, passed_on
-from dogubako.packs.n8n.diagnosis.elements import spot_of
 from dogubako.packs.n8n.diagnosis.gaps import lies_deeper, missing_in
-from dogubako.packs.n8n.diagnosis.intended_makers import NO_FIELD_HINT, Path
-from dogubako.packs.n8n.diagnosis.join_keys import pairs_vaguely
+from dogubako.packs.n8n.diagnosis.handovers import put_over, value_before, value_made_by_code
+from dogubako.packs.n8n.diagnosis.intended_makers import NO_FIELD_HINT, Path, set_to_nothing
+from dogubako.packs.n8n.diagnosis.join_keys import keys_told, overruled, pairs_vaguely
 from dogubako.packs.n8n.diagnosis.lost_fields import is_same, lost_here, without_partner, without_side
 from dogubako.packs.n8n.diagnosis.names import never_set
 from dogubako.packs.n8n.diagnosis.references import (
@@ -32,7 +32,6 @@ _LONGEST_WALK: Final = 200
 _DEEPEST_FOLLOW: Final = 6
 _LONGEST_VALUE: Final = 80
 _LONGEST_HINT: Final = 160
-_MOST_ELEMENTS: Final = 500
 # Python reads `nan`, `inf` and `1_000` as numbers; JavaScript does not.
 _NO_DIGIT = re.compile(r"[a-df-zA-DF-Z_]")
 _OF_TEXTS: Final = frozenset({"length"})
@@ -71,7 +70,8 @@ def _trace_missing(scene: Scene, reader: str, reference: Reference, place: Place
         known = parents or scene.possible_parents(here)
         having = next((one for one in known if not is_absent(scene.value(one, path))), None)
         if having is not None and scene.value(having, path) is None:
-            return trace_value(scene, having, path, "null", depth)
+            emptied = set_to_nothing(scene, path, [here])
+            return replace(emptied, walk=tuple(walk)) if emptied else trace_value(scene, having, path, "null", depth)
         if having is not None and (pairs_vaguely(scene, here, path) or _takes_apart(scene, here, path)):
             break
         if having is not None:
@@ -122,23 +122,39 @@ def _trace_value(scene: Scene, place: Place, path: Path, described: str, depth: 
         # A Set node that declares a text makes one of a number, too.
         texts = (at for at, one in enumerate(walk) if declared(scene, one.node).get(path[0]) == "string")
         walk = walk[: next(texts, len(walk)) + 1]
+    # Code that put a null over a value is to be told, wherever the null came from.
+    over = (at for at, one in enumerate(walk) if value is None and put_over(scene, one, path) is not None)
+    walk = walk[: next(over, len(walk)) + 1]
     made_at = walk[-1]
     followed = _through_expression(scene, made_at, path, value, described, walk, depth)
-    followed = followed or _through_split(scene, made_at, path, value, described, walk, depth)
+    followed = followed or _through_move(scene, made_at, path, value, described, walk, depth)
     if followed is not None:
         return followed
     if value is None and depth < _DEEPEST_FOLLOW and (emptied := _from_empty(scene, made_at, path, depth)) is not None:
         return _extended(emptied, walk)
     name = ".".join(path)
+    sought, among_items = _looked_up(scene, made_at, path) if value is None else ("", False)
+    why = f"{sought}{overruled(scene, walk, path)}"
     problem = (
-        f"{name} is null{what_it_says(scene, made_at)}"
+        f"{name} is null{what_it_says(scene, made_at)}{why}"
         if value is None
         else f"{name} is {shown_value(value)}, {described}"
     )
     run = scene.run_of(made_at)
     missed = next((one for one in run.hints if NO_FIELD_HINT.search(one)), None) if run is not None else None
     told = f"{problem}; n8n says of this node: {shortened(missed, _LONGEST_HINT)}" if missed else problem
-    return Cause(node=made_at.node, problem=told, place=made_at, walk=tuple(walk), path=path)
+    return Cause(node=made_at.node, problem=told, place=made_at, walk=tuple(walk), path=path, certain=not among_items)
+
+
+def _looked_up(scene: Scene, place: Place, path: Path) -> tuple[str, bool]:
+    """What the code looked for that made this null, and whether it did so among items, which may be wrong as well."""
+    made = value_made_by_code(scene, place, path) if scene.kind(place.node) in CODE_TYPES else None
+    if made is None:
+        return "", False
+    held = put_over(scene, place, path)
+    if held is not None:
+        return f"; its code put that over {shown_value(held)}", True
+    return (keys_told(made.missed[:2]), made.missed.of_items) if made.missed is not None else ("", False)
 
 
 def _from_empty(scene: Scene, place: Place, path: Path, depth: int) -> Cause | None:
@@ -231,22 +247,15 @@ def is_number_text(value: Any) -> bool:
     return isinstance(value, str) and value.strip() != "" and is_numeric(value)
 
 
-def _walk_while(scene: Scene, place: Place, holds: Callable[[Place], bool]) -> list[Place]:
-    """This item and its ancestors for as long as they have the value too."""
+def value_walk(scene: Scene, place: Place, path: Path) -> list[Place]:
+    """This item and those before it, for as long as this value was handed on in the same field."""
     walk = [place]
     while len(walk) < _LONGEST_WALK:
-        parents = scene.parents(walk[-1]) or scene.possible_parents(walk[-1])
-        further = next((one for one in parents if holds(one) and one not in walk), None)
-        if further is None:
+        before = value_before(scene, walk[-1], path)
+        if before is None or before[1].path != path or before[0] in walk:
             break
-        walk.append(further)
+        walk.append(before[0])
     return walk
-
-
-def value_walk(scene: Scene, place: Place, path: Path) -> list[Place]:
-    """This item and its ancestors for as long as they have the same value there."""
-    value = scene.value(place, path)
-    return _walk_while(scene, place, lambda one: is_same(scene.value(one, path), value))
 
 
 def _through_expression(
@@ -314,20 +323,18 @@ def _firmly(reference: Reference) -> Reference:
     return replace(reference, path=tuple(step._replace(optional=False) for step in reference.path))
 
 
-def _through_split(
+def _through_move(
     scene: Scene, place: Place, path: Path, value: Any, described: str, walk: list[Place], depth: int
 ) -> Cause | None:
-    """The list from which a Split Out node took this item."""
-    field = scene.settings.get(place.node, {}).get("fieldToSplitOut")
-    source = next(iter(scene.parents(place)), None)
-    if scene.kind(place.node) not in ("splitOut", "itemLists") or source is None or not isinstance(field, str):
+    """The field of an item before from which a node took this value: out of a list, or under another name."""
+    before = value_before(scene, place, path) if depth < _DEEPEST_FOLLOW else None
+    if before is None or before[1].path == path or (value is None and put_over(scene, place, path) is not None):
         return None
-    names = tuple(field.split("."))
-    elements = scene.value(source, names)
-    count = min(len(elements), _MOST_ELEMENTS) if isinstance(elements, list) and depth < _DEEPEST_FOLLOW else 0
-    paths = [(*names, str(index), *path) for index in range(count)]
-    spot = spot_of(scene, place, source, [one for one in paths if is_same(scene.value(source, one), value)])
-    return None if spot is None else _extended(trace_value(scene, source, spot.path, described, depth + 1), walk)
+    listed = scene.kind(place.node) in ("splitOut", "itemLists")
+    if value is not None and not listed and before[1].path[-1] != path[-1]:
+        # Another field may have been meant.
+        return None
+    return _extended(trace_value(scene, before[0], before[1].path, described, depth + 1), walk)
 
 
 def _follow(

@@ -13,11 +13,13 @@ from dogubako.packs.n8n.diagnosis.replay.values import (
     Arr,
     Class,
     Func,
+    Missed,
     Native,
     Obj,
     Thrown,
     Val,
     made_of,
+    nearest,
     text_of,
 )
 from dogubako.packs.n8n.formatters.truncation import is_absent
@@ -114,7 +116,7 @@ class Caller(Evaluator):
         try:
             return self._evaluate(tree.parts[0], scope)
         except Nothing as end:
-            return Val(ABSENT, end.value.at, end.value.made)
+            return Val(ABSENT, end.value.at, end.value.made, missed=end.value.missed)
 
     def _eval_member(self, tree: Tree, scope: Scope) -> Val:
         held = self._evaluate(tree.parts[0], scope)
@@ -140,8 +142,9 @@ class Caller(Evaluator):
         if not isinstance(key.value, (str, int, float)) and not key.is_nothing:
             raise Unknowable
         found = member_of(held, str(text_of(key.value)), tree.line, self)
-        if key.spots and found.is_nothing:
-            return Val(found.value, found.at, (*key.spots, *found.made), found.beyond)
+        missed = _missed(held, key, found)
+        if (key.spots or missed) and found.is_nothing:
+            return Val(found.value, found.at, (*key.spots, *found.made), found.beyond, missed=missed)
         return found
 
     def _eval_call(self, tree: Tree, scope: Scope) -> Val:
@@ -271,3 +274,10 @@ def _written(tree: Tree | None) -> str:
     if tree.kind == "chain" or not before:
         return before
     return f"{before}(…)" if tree.kind == "call" else f"{before}.{tree.value[0]}"
+
+
+def _missed(held: Val, key: Val, found: Val) -> Missed | None:
+    """The key that an object does not have, and some that it has."""
+    if not isinstance(held.value, Obj) or held.value.kind != "object" or not is_absent(found.value):
+        return None
+    return Missed(key.value, nearest(key.value, held.value.names())) if isinstance(key.value, (str, int)) else None

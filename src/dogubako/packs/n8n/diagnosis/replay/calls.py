@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import Any, Final, Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from dogubako.packs.n8n.diagnosis.dates import looks_like_date
 from dogubako.packs.n8n.diagnosis.evaluation import Unknowable
@@ -21,6 +21,7 @@ from dogubako.packs.n8n.diagnosis.replay.values import (
     Thrown,
     Val,
     made_of,
+    nearest,
     tested,
     text_of,
 )
@@ -199,7 +200,7 @@ def _store_call(held: Val, value: Obj, name: str, given: list[Val], line: int, r
             return listed.elements[place].value.get(1) if value.kind == "map" else Val(UNKNOWN)
         answer = made_of(place is not None if name == "has" else ABSENT, first)
         if name == "get" and value.kind == "map":
-            answer.sought = first.value, _nearest(first.value, [one.value for one in keys if one.is_known])
+            answer.sought = first.value, nearest(first.value, [one.value for one in keys if one.is_known])
         return answer
     if name in ("set", "add"):
         made = Val(Arr([first, given[1] if len(given) > 1 else Val(ABSENT)])) if value.kind == "map" else first
@@ -214,12 +215,6 @@ def _store_call(held: Val, value: Obj, name: str, given: list[Val], line: int, r
             return Val(Arr([*listed.elements]))
         return Val(Arr([one.value.get(index) for one in listed.elements]))
     raise Unknowable
-
-
-def _nearest(wanted: Any, keys: list[Any]) -> tuple[Any, ...]:
-    """Some keys, those first that differ from the wanted one in nothing but their form."""
-    plain = [one for one in keys if isinstance(one, (str, int, float)) and not isinstance(one, bool)]
-    return tuple(sorted(plain, key=lambda one: str(one).strip().casefold() != str(wanted).strip().casefold())[:3])
 
 
 def _same(one: Val, other: Val) -> bool:

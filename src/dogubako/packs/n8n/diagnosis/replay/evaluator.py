@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.evaluation import Unknowable
@@ -166,6 +167,7 @@ class Evaluator:
         if operator in ("===", "=="):
             sides = ((left, right), (right, left))
             result.against = next(((one.at, two.value) for one, two in sides if one.at and not two.spots), None)
+            result.sides = (left.value, right.value)
         result.unfound = result.unfound or any(side.is_nothing and side.at is None for side in guilty)
         return result
 
@@ -173,16 +175,20 @@ class Evaluator:
         if not left.is_known:
             raise Unknowable
         if operator == "??":
-            return self._evaluate(second, scope) if left.is_nothing else left
+            return _in_place_of(left, self._evaluate(second, scope)) if left.is_nothing else left
         if operator == "&&":
             self.ask(left)
         if self._decided(left) is (operator == "||"):
             return left
         right = self._evaluate(second, scope)
+        if operator == "||":
+            right = _in_place_of(left, right)
         if truth(right.value) is (operator == "||") or right.value is UNKNOWN:
             return right
         # Both sides decided it together.
-        return made_of(right.value, left, right) if left.spots else right
+        both = made_of(right.value, left, right) if left.spots else right
+        both.missed = right.missed
+        return both
 
     def _eval_unary(self, tree: Tree, scope: Scope) -> Val:
         if tree.value == "delete":
@@ -264,6 +270,13 @@ class Evaluator:
         if not isinstance(key, (str, int, float)):
             raise Unknowable
         return str(text_of(key))
+
+
+def _in_place_of(left: Val, right: Val) -> Val:
+    """The null that stands in the place of what was not there, with what is known of that."""
+    if right.value is not None or right.at is not None:
+        return right
+    return replace(right, instead=left.at or left.instead, missed=left.missed)
 
 
 def _is_sum(one: Val, other: Val) -> bool:

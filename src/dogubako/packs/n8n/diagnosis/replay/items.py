@@ -19,7 +19,10 @@ def returned_item(scene: Scene, place: Place) -> Obj | None:
     run = scene.run_of(place)
     if run is None or scene.kind(place.node) != "code" or place.output:
         return None
-    made = returned_items(scene, RunPlace(node=place.node, index=place.run, run=run))
+    key = (place.node, place.run)
+    if key not in scene.replayed:
+        scene.replayed[key] = returned_items(scene, RunPlace(node=place.node, index=place.run, run=run))
+    made: list[Obj] = scene.replayed[key]
     count = len(run.outputs[0] or ()) if run.outputs else 0
     if len(made) != count or place.item >= count:
         return None

@@ -9,12 +9,14 @@ from dogubako.packs.n8n.diagnosis.replay.values import (
     Arr,
     Class,
     Func,
+    Missed,
     Native,
     Obj,
     Sifted,
     Thrown,
     Val,
     made_of,
+    nearest,
     text_of,
     truth,
 )
@@ -170,7 +172,23 @@ def _find(listed: Val, given: list[Val], line: int, call: Call) -> Val:
         if _holds(answer):
             return one
         tested.append(answer)
-    return Val(ABSENT, None, made_of(None, Val(None, None, arr.made or listed.spots)).made)
+    return Val(ABSENT, None, made_of(None, Val(None, None, arr.made or listed.spots)).made, missed=_missed(tested, arr))
+
+
+def _missed(tested: list[Val], arr: Arr) -> Missed | None:
+    """The value that every element was compared with, and some of what the elements have."""
+    sides = [one.sides for one in tested[:_MOST_TESTS] if one.sides is not None]
+    if not sides or len(sides) < len(tested):
+        return None
+    alike = [all(type(one[at]) is type(sides[0][at]) and one[at] == sides[0][at] for one in sides) for at in (0, 1)]
+    if alike[0] is alike[1]:
+        # Which of the two is looked for is not known.
+        return None
+    sought, other = sides[0][alike.index(True)], alike.index(False)
+    if not isinstance(sought, (str, int, float)):
+        return None
+    of_items = arr.counted is not None or bool(arr.spot or arr.made)
+    return Missed(sought, nearest(sought, (one[other] for one in sides)), of_items)
 
 
 def _find_index(listed: Val, given: list[Val], line: int, call: Call) -> Val:

@@ -1,9 +1,9 @@
 """The values of a replay. Each remembers the field of an item that it is, or the fields that it was made from."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT, UNKNOWN, is_true
 from dogubako.packs.n8n.formatters.flow import Place
@@ -13,8 +13,18 @@ from dogubako.packs.n8n.formatters.truncation import is_absent
 FILES: Final = "·files"
 Spot = tuple[Place, tuple[str, ...]]
 _MOST_SPOTS: Final = 6
+_MOST_NEAREST: Final = 3
 _MOST_LISTED: Final = 5_000
 _LONGEST_TEXT: Final = 20_000
+
+
+class Missed(NamedTuple):
+    """What was looked for in vain in an object or a list, and some of what is there."""
+
+    wanted: Any
+    keys: tuple[Any, ...]
+    of_items: bool = False
+    """Whether the list holds items: then they may be wrong as well."""
 
 
 @dataclass(slots=True)
@@ -36,10 +46,16 @@ class Val:
     """What was looked for in a Map in vain, and some of its keys, the nearest first."""
     against: tuple[Spot, Any] | None = None
     """The field that was tested for equality, and the value with which, where this is the outcome."""
+    sides: tuple[Any, Any] | None = None
+    """The two values that were tested for equality, where this is the outcome."""
     unmatched: str = ""
     """The pattern that found nothing in a text, where this is the null that came of it."""
     unread: str = ""
     """How a text was read that is no date there: `fromFormat with 'yyyy-MM-dd'`. Luxon makes null of that."""
+    instead: Spot | None = None
+    """The field that was nothing, where this is what `??` or `||` puts in its place."""
+    missed: "Missed | None" = None
+    """What was looked for in vain, where this came of it."""
     unfound: bool = False
     """Whether it is no number because the code made undefined of a field: a look-up that found nothing."""
 
@@ -204,6 +220,16 @@ def plain_value(value: Any) -> Any:
     if isinstance(value, Obj):
         return dict.fromkeys(value.names())
     return value
+
+
+def nearest(wanted: Any, keys: Iterable[Any]) -> tuple[Any, ...]:
+    """Some keys, those first that differ from the wanted one in nothing but their form."""
+    plain = [one for one in keys if isinstance(one, (str, int, float)) and not isinstance(one, bool)]
+    return tuple(sorted(plain, key=lambda one: _bare(one) != _bare(wanted))[:_MOST_NEAREST])
+
+
+def _bare(key: Any) -> str:
+    return "".join(sign for sign in str(key) if sign.isalnum()).casefold()
 
 
 def short_text(text: str) -> Any:
