@@ -10,6 +10,7 @@ from dogubako.packs.n8n.diagnosis.declarations import Step
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.flow_rules import conditions_read
 from dogubako.packs.n8n.diagnosis.gaps import missing_in
+from dogubako.packs.n8n.diagnosis.handovers import called_execution
 from dogubako.packs.n8n.diagnosis.lineage import lineage
 from dogubako.packs.n8n.diagnosis.names import PASSES
 from dogubako.packs.n8n.diagnosis.references import Reference, references_in
@@ -129,16 +130,16 @@ def _unproven(cause: Cause) -> Cause:
 def given_back(parent: Scene, child: Scene, cause: Cause) -> Cause | None:
     """Who in the child made, or lost, the field that its caller gave out."""
     place = cause.place
-    run = parent.run_of(place) if place is not None else None
-    called = run.sub_execution if run is not None else None
-    if place is None or not cause.path or called is None or parent.kind(place.node) not in _CALLS:
+    if place is None or not cause.path or parent.kind(place.node) not in _CALLS:
         return None
-    if str(called.get("executionId")) != str(child.execution.id):
+    if called_execution(parent, place) != str(child.execution.id):
         return None
     wanted = parent.json(place)
     last = child.execution.result.last_node_executed
     for at in reversed(child.runs):
         same = [one for one in child.outputs(at) if at.node == last and child.json(one) == wanted]
+        if same and (lacking := _part_given(child, same[0], cause.path)) is not None:
+            return lacking
         if same:
             traced = _traced(child, place.node, same[0], cause.path)
             return (
@@ -147,6 +148,15 @@ def given_back(parent: Scene, child: Scene, cause: Cause) -> Cause | None:
                 else _unproven(traced)
             )
     return None
+
+
+def _part_given(child: Scene, place: Place, path: tuple[str, ...]) -> Cause | None:
+    """Who in the child made the object that lacks a field which its caller reads."""
+    holder = child.value(place, path[:-1]) if path[1:] else None
+    if not isinstance(holder, Mapping) or not holder or path[-1] in holder:
+        return None
+    made = trace_value(child, place, path[:-1], f"without {path[-1]}")
+    return None if child.kind(made.node) in _CALLED else _unproven(replace(made, certain=False))
 
 
 def _triggers(scene: Scene) -> list[str]:

@@ -183,6 +183,21 @@ def _gathered(scene: Scene, given: list[Place], settings: Mapping[str, Any], pat
     return []
 
 
+def item_gathered(scene: Scene, place: Place, path: Path) -> tuple[Place, Path] | None:
+    """The item that an Aggregate node put into its list as it was, where the path leads into that; with the rest."""
+    for size in range(2, len(path)):
+        if not path[size - 1].isdecimal():
+            continue
+        end, spot = value_maker(scene, place, path[:size])
+        run, settings = scene.run_of(end), scene.settings.get(end.node, {})
+        whole = settings.get("aggregate") == "aggregateAllItemData" and len(spot.path) == 2
+        given = scene.input_places(run) if run is not None and whole else []
+        number = int(spot.path[-1]) if spot.path[-1].isdecimal() else len(given)
+        if number < len(given) and scene.json(given[number]) == scene.value(end, spot.path):
+            return given[number], path[size:]
+    return None
+
+
 def _from_groups(scene: Scene, place: Place, path: Path, _: Any) -> Before | None:
     """The fields by which a Summarize node groups are those of the items."""
     split = scene.settings.get(place.node, {}).get("fieldsToSplitBy")

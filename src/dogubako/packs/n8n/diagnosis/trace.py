@@ -9,7 +9,7 @@ from typing import Any, Final
 from dogubako.packs.n8n.diagnosis.answers import what_it_says
 from dogubako.packs.n8n.diagnosis.assignments import assigned, declared, passed_on
 from dogubako.packs.n8n.diagnosis.gaps import lies_deeper, missing_in
-from dogubako.packs.n8n.diagnosis.handovers import put_over, value_before, value_made_by_code
+from dogubako.packs.n8n.diagnosis.handovers import item_gathered, put_over, value_before, value_made_by_code
 from dogubako.packs.n8n.diagnosis.intended_makers import NO_FIELD_HINT, Path, set_to_nothing
 from dogubako.packs.n8n.diagnosis.join_keys import keys_told, overruled, pairs_vaguely
 from dogubako.packs.n8n.diagnosis.lost_fields import is_same, lost_here, without_partner, without_side
@@ -63,6 +63,10 @@ def _trace_missing(scene: Scene, reader: str, reference: Reference, place: Place
         listed = "a list, " if isinstance(holder, list) else ""
         told = f"whose elements have {path[-1]}" if lies_deeper(holder, path[-1]) else f"{_NOT_IN_IT}{path[-1]} in it"
         return trace_value(scene, place, path[:-1], f"{listed}{told}", depth)
+    if (gathered := item_gathered(scene, place, path)) is not None and depth < _DEEPEST_FOLLOW:
+        item, rest = gathered
+        emptied = set_to_nothing(scene, rest, scene.walk(item))
+        return _extended(emptied or trace_missing(scene, reader, reference, item, rest, depth + 1), [place])
     walk = [place]
     while len(walk) < _LONGEST_WALK:
         here = walk[-1]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _DEEPEST: Final = 3
 _MOST_CHILDREN: Final = 3
 _LOOKED_AT: Final = 10
+_MOST_ITEMS: Final = 200
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -125,7 +126,26 @@ def _child_ids(execution: Execution) -> list[str]:
     called = [run.sub_execution for run in runs]
     holders = [one for one in (*failed, *called, *_calls_passed_on(execution)) if isinstance(one, Mapping)]
     numbers = [str(one["executionId"]) for one in holders if isinstance(one.get("executionId"), (str, int))]
-    return list(dict.fromkeys(numbers))[:_MOST_CHILDREN]
+    own = list(dict.fromkeys(numbers))[:_MOST_CHILDREN]
+    return list(dict.fromkeys([*own, *_calls_for_each(execution)]))[:_LOOKED_AT]
+
+
+def _calls_for_each(execution: Execution) -> list[str]:
+    """Executions of a sub-workflow that was called once for each item: first those that gave an item with a null."""
+    found = []
+    for name, runs in execution.runs.items():
+        node = execution.workflow.node(name)
+        if node is None or not node.type.endswith(".executeWorkflow"):
+            continue
+        for index, run in enumerate(runs[:_LOOKED_AT]):
+            for number in range(min(len(run.outputs[0] or ()) if run.outputs else 0, _MOST_ITEMS)):
+                item = item_at(execution, Place(node=name, run=index, output=0, item=number)) or {}
+                told, data = item.get("metadata"), item.get("json")
+                called = told.get("subExecution") if isinstance(told, Mapping) else None
+                if isinstance(called, Mapping) and isinstance(called.get("executionId"), (str, int)):
+                    has_null = isinstance(data, Mapping) and None in data.values()
+                    found.append((not has_null, str(called["executionId"])))
+    return [number for _, number in sorted(found, key=lambda one: one[0])]
 
 
 def _calls_passed_on(execution: Execution) -> Iterator[Any]:

@@ -25,6 +25,7 @@ from dogubako.packs.n8n.diagnosis.replay.values import (
 from dogubako.packs.n8n.formatters.truncation import is_absent
 
 _MOST_CALLS_DEEP: Final = 25
+_MOST_LOOKED_AT: Final = 20
 
 
 class Caller(Evaluator):
@@ -280,4 +281,8 @@ def _missed(held: Val, key: Val, found: Val) -> Missed | None:
     """The key that an object does not have, and some that it has."""
     if not isinstance(held.value, Obj) or held.value.kind != "object" or not is_absent(found.value):
         return None
-    return Missed(key.value, nearest(key.value, held.value.names())) if isinstance(key.value, (str, int)) else None
+    if not isinstance(key.value, (str, int)):
+        return None
+    names = held.value.names()
+    of_items = any(held.value.get(one).spots for one in names[:_MOST_LOOKED_AT])
+    return Missed(key.value, nearest(key.value, names), of_items)

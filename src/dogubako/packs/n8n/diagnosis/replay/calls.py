@@ -15,6 +15,7 @@ from dogubako.packs.n8n.diagnosis.replay.values import (
     Arr,
     Class,
     Func,
+    Missed,
     Native,
     Obj,
     Sifted,
@@ -201,6 +202,8 @@ def _store_call(held: Val, value: Obj, name: str, given: list[Val], line: int, r
         answer = made_of(place is not None if name == "has" else ABSENT, first)
         if name == "get" and value.kind == "map":
             answer.sought = first.value, nearest(first.value, [one.value for one in keys if one.is_known])
+            of_items = any(one.spots for one in (*keys[:_MOST_DEEP], *_stored(listed)))
+            answer.missed = Missed(*answer.sought, of_items)
         return answer
     if name in ("set", "add"):
         made = Val(Arr([first, given[1] if len(given) > 1 else Val(ABSENT)])) if value.kind == "map" else first
@@ -215,6 +218,11 @@ def _store_call(held: Val, value: Obj, name: str, given: list[Val], line: int, r
             return Val(Arr([*listed.elements]))
         return Val(Arr([one.value.get(index) for one in listed.elements]))
     raise Unknowable
+
+
+def _stored(listed: Arr) -> list[Val]:
+    """Some of the values of a Map."""
+    return [one.value.get(1) for one in listed.elements[:_MOST_DEEP]]
 
 
 def _same(one: Val, other: Val) -> bool:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
+from unicodedata import normalize
 
 from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT, UNKNOWN, is_true
 from dogubako.packs.n8n.formatters.flow import Place
@@ -229,7 +230,7 @@ def nearest(wanted: Any, keys: Iterable[Any]) -> tuple[Any, ...]:
 
 
 def _bare(key: Any) -> str:
-    return "".join(sign for sign in str(key) if sign.isalnum()).casefold()
+    return "".join(sign for sign in normalize("NFKD", str(key)).casefold() if sign.isalnum())
 
 
 def short_text(text: str) -> Any:
