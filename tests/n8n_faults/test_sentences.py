@@ -46,8 +46,40 @@ SENTENCES: Final = (
     ("qc-sql-merge", "its SQL query cannot be read near", "No rule found"),
     ("qc-codigo-numero", "codigo is 12 (number), from 'Tipos', which has no padStart()", "gives nothing or fails"),
     ("qc-ok-cuarentena", "Of the error itself, look at what 'carga' gave out", "itself. Look"),
+    ("rb-q10", "weight is null (null), as 'Kontener' received it", "null (null), made in 'Zapytania'"),
+    ("rb-z05", "Look at what 'Durum servisi' gave out", "durum is \"3\" (string), made in 'Sorgu'"),
+    ("rb-z06", 'it looks for "g1" (string), among keys such as "G1"', "Gemi listesi"),
+    ("rb-q18", "its code sets veli to undefined by veli: k[json.id]", "Look at what 'Kayıt A'"),
+    ("rb-q11", "puan is null (null), made in 'Puan bul' by", "Başvuru"),
+    ("rb-p01", "선박번호 is \"7001\" (string), made in '선박 목록'", "요율 표"),
+    ("rb-y33", "kod is \"7001\" (string), made in 'Gemi B'", "Gemi A"),
+    ("rb-z07", "because of 'Telefon': it reads telefon_domwy", "made in 'Rodzina'"),
+    ("rb-z25", 'it looks for "5-B" (string), among keys such as "5B"', "id is 2 (number), made in 'Oda bul'"),
+    ("rb-z03", "Look at what 'Raporlar' gave out: satır.0.dwt is null", '"origin"'),
+    ("rb-q14", "Look at what 'Listeler' gave out: l.1.v is null", '"origin"'),
+    ("rb-q13", "Look at what 'Kaynak' gave out: rec.t is null", '"origin"'),
+    ("rb-y21", "Look at what 'Statki 3' gave out: ld.1.t is null", '"origin"'),
+    ("ra-d01", "sala is null (null), made in 'Médicos'", "Pacientes"),
+    ("ra-x06", "sala is null (null), made in 'Médicos'", "Pacientes"),
+    ("rb-s20", "'Aileler' took that over \"0501 111\" (string) of 'Veliler'", '"origin"'),
+    ("rb-y12", "'Sklej' took that over 10 (number) of 'Katalog'", '"origin"'),
+    ("ra-v10", "null in porTurno.tarde.sala, as 'Escala' received it as sala", "made in 'Índice'"),
+    ("ra-d07", "null in porTurno.tarde.sala, as 'Escala' received it as sala", "made in 'Índice'"),
+    ("ra-d05", "Look at 'Faixa': its code sets faixa to undefined", "Look at what 'Todos'"),
+    ("ra-v11", "Look at what 'Buscar médico' gave out: sala is null", "Look at what 'Todos'"),
+    ("ra-x10", "Look at what 'Kits' gave out: itens.1.q is null", "Look at what 'Juntar'"),
+    ("rb-p16", "(execution 23) look at 'Tabloya bak'", '"origin"'),
+    ("rb-y13", "(execution 147) look at 'Rehber': kayıt is", '"origin"'),
+    ("ra-d11", "horas is -16 (number), made in 'Horas'", "body.r.0"),
+    ("ra-x09", "because saldo is -4 (number), from 'Contas'", "saldo is 10"),
 )
-SETS_BY_PREFIX: Final[dict[str, CaseSet]] = {"qa": "twentyfifth", "qb": "twentyfifth", "qc": "twentysixth"}
+SETS_BY_PREFIX: Final[dict[str, CaseSet]] = {
+    "qa": "twentyfifth",
+    "qb": "twentyfifth",
+    "qc": "twentysixth",
+    "ra": "twentyeighth",
+    "rb": "twentyninth",
+}
 
 
 @cache

@@ -10,7 +10,7 @@ from dogubako.packs.n8n.diagnosis.declarations import Step
 from dogubako.packs.n8n.diagnosis.evaluation import Item, Names, Read, Unknowable, Value, as_tested, evaluate, plain
 from dogubako.packs.n8n.diagnosis.failures import OF_NOTHING, Failure
 from dogubako.packs.n8n.diagnosis.guards import Block, Guard, blocks_around, declared_value, guard_of, receivers, rounds
-from dogubako.packs.n8n.diagnosis.javascript import LONGEST_CODE_FOLLOWED, ParseError, parse_whole
+from dogubako.packs.n8n.diagnosis.javascript import LONGEST_CODE_FOLLOWED, ParseError, Syntax, parse_whole
 from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT, UNKNOWN
 from dogubako.packs.n8n.diagnosis.number_rules import joined_texts
 from dogubako.packs.n8n.diagnosis.references import Reference, references
@@ -75,6 +75,8 @@ class CodeNames:
         return self.failure.scene.json(place)
 
 
+# Comparisons of a length that ask whether there is any element.
+_ANY: Final = {">": 0, "!==": 0, "!=": 0, ">=": 1}
 # A method that is given to a function of lists as it is.
 _PASSED_ON = of_names(
     r"\.(?:map|flatMap|forEach|filter|find|some|every|then)\(\s*+([^\W\d][\w$]{0,60}+\.[^\W\d][\w$]{0,60}+)\s*+[,)]"
@@ -118,6 +120,24 @@ def _all_empty(failure: Failure, reads: list[Read]) -> Cause | None:
     return causes[0].with_problem(told)
 
 
+def _of_counted(condition: Syntax, names: Names, value: Value) -> tuple[Read, ...]:
+    """The fields that decided a condition; of a list that must not be empty, only those of the elements in it."""
+    compared = condition.kind == "binary" and condition.value in _ANY and condition.parts[1].kind == "literal"
+    counted = condition.parts[0] if compared and condition.parts[1].value == _ANY[condition.value] else condition
+    if value.at is not None or counted.kind != "member" or counted.value != "length":
+        return value.read
+    listed = evaluate(counted.parts[0], names).value
+    elements = listed if isinstance(listed, tuple) else ()
+    spots = [(one.value.place, ()) if isinstance(one.value, Item) else one.at for one in elements]
+    kept = [one for one in spots if one is not None]
+    inside = tuple(
+        read
+        for read in value.read
+        if any(read.place == place and read.path[: len(path)] == path for place, path in kept)
+    )
+    return inside if len(kept) == len(elements) and inside else value.read
+
+
 def _decided(failure: Failure, guard: Guard) -> Value | None:
     """The value of the condition in the first round in which it was met."""
     doubtful: list[Value] = []
@@ -137,7 +157,7 @@ def _decided(failure: Failure, guard: Guard) -> Value | None:
             if met is None:
                 doubtful.append(value)
             elif met is guard.wanted and not doubtful:
-                return value
+                return replace(value, read=_of_counted(guard.condition, names, value)) if met else value
     except (Unknowable, ParseError, RecursionError):
         return None
     # What a function of the code says is not known; with only one item it must have been this one.

@@ -285,7 +285,12 @@ def _with_callback(base: Value, name: str, function: Syntax, names: Names) -> Va
         return Value(kept, reads)
     if name == "find":
         return kept[0] if kept else Value(ABSENT, reads)
-    return Value(any(truths) if name == "some" else all(truths), reads)
+    answer = any(truths) if name == "some" else all(truths)
+    if answer is (name == "some"):
+        # One element decided it.
+        deciding = [read for one, truth in zip(results, truths, strict=True) if truth is answer for read in one.reads]
+        return Value(answer, (*base.reads, *deciding))
+    return Value(answer, reads)
 
 
 def elements_of(base: Value) -> list[Value]:

@@ -36,6 +36,7 @@ _LONGEST_HINT: Final = 160
 _NO_DIGIT = re.compile(r"[a-df-zA-DF-Z_]")
 _OF_TEXTS: Final = frozenset({"length"})
 _WANTS_NUMBER = re.compile(r"number|integer|numeric|decimal|toFixed|calculate", re.IGNORECASE)
+_ANSWERS: Final = ("httpRequest", "graphql", "executeWorkflow")
 _MAKES_FILES: Final = ("convertToFile", "spreadsheetFile", "moveBinaryData")
 _NOT_IN_IT: Final = "so there is no "
 _OF_TYPE = re.compile(r"has no \w{1,60}\(\)|was expected|no list|does not accept$|no date, so")
@@ -73,6 +74,9 @@ def _trace_missing(scene: Scene, reader: str, reference: Reference, place: Place
         parents = scene.parents(here)
         known = parents or scene.possible_parents(here)
         having = next((one for one in known if not is_absent(scene.value(one, path))), None)
+        if having is not None and scene.value(having, path) is None and scene.kind(here.node) in _ANSWERS:
+            # The null is not in the answer that took the place of the item.
+            break
         if having is not None and scene.value(having, path) is None:
             emptied = set_to_nothing(scene, path, [here])
             return replace(emptied, walk=tuple(walk)) if emptied else trace_value(scene, having, path, "null", depth)
