@@ -27,7 +27,7 @@ def diagnosed(runs: dict[str, list[JsonObject]], *nodes: JsonObject, **more: Any
         pytest.param(
             "null-upstream",
             "Look up customer",
-            "email is null",
+            'email is null; it looks for "c2" (string), among keys such as "c1" (string)',
             {"order": 2, "customerId": "c2", "paid": True, "email": None},
             ["Look up customer", "Add greeting", "Keep paid", "Normalise email"],
             id="a null made three nodes before",

@@ -149,7 +149,7 @@ def test_an_element_of_a_gathered_list_is_followed_to_its_item() -> None:
 async def test_the_execution_of_the_item_is_found_among_calls_for_each_item() -> None:
     call = node("Roep", type="n8n-nodes-base.executeWorkflow", parameters={"mode": "each"})
     use = node("Etiket", "return $input.all().map(i => ({ json: { a: i.json.adres.trim() } }));")
-    given = [{"nr": str(number)} for number in range(5)]
+    given: list[JsonObject] = [{"nr": str(number)} for number in range(5)]
     gave = [one | {"adres": "Laan 2" if one["nr"] != "3" else None} for one in given]
     called = [{"metadata": {"subExecution": {"executionId": str(number + 2)}}} for number in range(5)]
     runs = {

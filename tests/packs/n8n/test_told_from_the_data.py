@@ -115,7 +115,8 @@ def test_an_element_of_a_list_that_a_service_names_is_told_with_who_made_it() ->
         description="lines[1].qty must be at least 1",
         context={"itemIndex": 0, "request": {"body": {"lines": lines}}},
     )
-    bundle = node("Bundle", type="n8n-nodes-base.aggregate", parameters={"aggregate": "aggregateAllItemData"})
+    gathers = {"aggregate": "aggregateAllItemData", "destinationFieldName": "lines"}
+    bundle = node("Bundle", type="n8n-nodes-base.aggregate", parameters=gathers)
     order = node("Order", type=HTTP, parameters={"jsonBody": "={{ JSON.stringify({ lines: $json.lines }) }}"})
     boxes = node("Boxes", "return $input.all().map(i => ({ json: { sku: i.json.sku, qty: Math.floor(i.json.n) } }));")
     runs = {

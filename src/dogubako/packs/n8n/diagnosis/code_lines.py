@@ -22,6 +22,7 @@ _GIVES = of_names(r"(?<![\w$.])([\w$]++)\s*+[-+*/]?=(?![=>])")
 _STORES = re.compile(r"\[\s*+(?:'([^'\n]{1,100}+)'|\"([^\"\n]{1,100}+)\")\s*+\]\s*+[-+*/]?=(?!=)")
 # Code that takes its values from elsewhere than from the items.
 _ASKS = of_names(r"helpers\.\w|(?<![\w$.])(?:fetch|axios|require)\b|\$getWorkflowStaticData|JSON\.parse|json\.loads")
+_SORTS = re.compile(r"\.(?:sort|toSorted)\s*+\(")
 _SHORTEST: Final = 2
 _BEGINS = re.compile(r"\s*+(?:0|''|\"\"|\[\]|\{\}|null)\s*+(?:;|$)")
 _ALONE = of_names(r"\s*+([\w$]{1,60}+)\s*+[,}\]);]")
@@ -66,6 +67,11 @@ def sets_field(scene: Scene, node: str, name: str) -> bool:
     return any(name in one.groups() for one in _MAKES.finditer(written)) or any(
         name in (one[1], one[2]) for one in _STORES.finditer(written)
     )
+
+
+def sorts(scene: Scene, node: str) -> bool:
+    """Whether code puts a list in another order."""
+    return _SORTS.search(_code_of(scene, node)) is not None
 
 
 def writes(scene: Scene, node: str, text: str) -> bool:

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.assignments import assigned, set_names, sets_texts
-from dogubako.packs.n8n.diagnosis.code_lines import may_hand_on, sets_field, writes
+from dogubako.packs.n8n.diagnosis.code_lines import may_hand_on, sets_field, sorts, writes
 from dogubako.packs.n8n.diagnosis.elements import Spot, plain_paths, spot_of
 from dogubako.packs.n8n.diagnosis.intended_makers import renamed_to
 from dogubako.packs.n8n.diagnosis.join_keys import merge_keys, preferred_first
@@ -62,7 +62,7 @@ def _same(scene: Scene, place: Place, path: Path, parents: Iterable[Place] | Non
     """The item before that has the same value in the same field."""
     value, paired = scene.value(place, path), scene.parents(place)
     known = list(parents) if parents is not None else paired or scene.possible_parents(place)
-    having = [one for one in known if is_same(scene.value(one, path), value)]
+    having = [one for one in known[:_MOST_ITEMS] if is_same(scene.value(one, path), value)]
     if not paired and len(having) > 1:
         having.sort(key=lambda one: scene.json(one) != scene.json(place))
     return (having[0], Spot(path, True)) if having else None
@@ -223,8 +223,10 @@ def _from_call(scene: Scene, place: Place, path: Path, value: Any) -> Before | N
 def answers_inside(scene: Scene, place: Place) -> list[tuple[Scene, Place]]:
     """The item of a sub-workflow's execution that a call of it gave out, with that execution."""
     wanted = called_execution(scene, place)
-    child = next((one for one in scene.family if str(one.execution.id) == wanted), None)
-    if child is None or child is scene:
+    # Who is called comes behind its caller, so that no data lead round in a circle.
+    own = next(number for number, one in enumerate(scene.family) if one is scene)
+    child = next((one for one in scene.family[own + 1 :] if str(one.execution.id) == wanted), None)
+    if child is None:
         return []
     last = [at for at in child.runs if at.node == child.execution.result.last_node_executed][-1:]
     found = [one for at in last for one in child.outputs(at) if child.json(one) == scene.json(place)]
@@ -289,6 +291,9 @@ def _from_code(scene: Scene, place: Place, path: Path, value: Any) -> Before | N
         proved = _proved(scene, made if kept is None else Val(value, kept), value)
         # A text that the code does not write out is one of its items, perhaps the key of a group.
         given = made.at is None and not made.made and isinstance(value, str) and not writes(scene, place.node, value)
+        if proved is not None and sorts(scene, place.node):
+            # The replay leaves a list in its order.
+            return proved[0], Spot(proved[1].path, False)
         return proved or (_same(scene, place, path) if given else None)
     if (whole := _whole_item(scene, place, path)) is not None:
         return whole
