@@ -229,4 +229,6 @@ def in_none_of_its_items(view: View, path: str) -> str | None:
 def sought_in_a_map(view: View, wanted: Shown, key: Shown, *only: str) -> str | None:
     if wanted == key or (only and only[0] and wanted.text.strip().casefold() != key.text.strip().casefold()):
         return "they differ otherwise"
-    return None if view.has_anywhere(wanted) or view.has_anywhere(key) else "no item has one of them"
+    # A number that is looked up as the key of an object is a text there.
+    known = (wanted, key, wanted._replace(type="number"))
+    return None if any(map(view.has_anywhere, known)) else "no item has one of them"

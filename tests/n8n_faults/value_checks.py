@@ -170,6 +170,12 @@ def key_from(view: View, path: str, node: str, shown: Shown) -> str | None:
     return None if has_value(items, path, shown) else f"{node!r} has {told(view.out(node), path)}"
 
 
+@states("<N> took that over <V> of <N>")
+def given_up_by_a_merge(view: View, merge: str, shown: Shown, node: str) -> str | None:
+    given = any(is_shown(shown, one) for item in view.out(node) for one in values_in(item.json))
+    return None if given and node in view.execution.sources(merge) else f"{node!r} gave {merge!r} no such value"
+
+
 @states("all its <D> items are the same")
 def are_the_same(view: View, count: int) -> str | None:
     groups = [[one for _, one in group] for group in _outputs(view.out(view.node))]

@@ -75,7 +75,9 @@ class DiagnoseExecution(RawTool[GetExecutionArgs, Family, N8nClient]):
 
     async def _family(self, execution: Execution, depth: int) -> Family:
         children = []
-        numbers = await offload_if_large(execution, _child_ids, execution) if depth else []
+        # Below the execution itself a few are enough: each of them may call for each of its items again.
+        most = _LOOKED_AT if depth == _DEEPEST else _MOST_CHILDREN
+        numbers = await offload_if_large(execution, _child_ids, execution, most) if depth else []
         for number in numbers or (await self._unnamed_children(execution) if depth else ()):
             try:
                 child = await self.client.executions.get(number)
@@ -119,7 +121,7 @@ def _diagnosed(family: Family) -> "Diagnosis":
     return diagnosis(family.execution, [_diagnosed(one) for one in family.children])
 
 
-def _child_ids(execution: Execution) -> list[str]:
+def _child_ids(execution: Execution, most: int) -> list[str]:
     """Executions of sub-workflows, those that failed first."""
     runs = [run for own in execution.runs.values() for run in own]
     failed = [run.error for run in runs if run.failed]
@@ -127,7 +129,7 @@ def _child_ids(execution: Execution) -> list[str]:
     holders = [one for one in (*failed, *called, *_calls_passed_on(execution)) if isinstance(one, Mapping)]
     numbers = [str(one["executionId"]) for one in holders if isinstance(one.get("executionId"), (str, int))]
     own = list(dict.fromkeys(numbers))[:_MOST_CHILDREN]
-    return list(dict.fromkeys([*own, *_calls_for_each(execution)]))[:_LOOKED_AT]
+    return list(dict.fromkeys([*own, *_calls_for_each(execution)]))[:most]
 
 
 def _calls_for_each(execution: Execution) -> list[str]:

@@ -285,4 +285,6 @@ def _missed(held: Val, key: Val, found: Val) -> Missed | None:
         return None
     names = held.value.names()
     of_items = any(held.value.get(one).spots for one in names[:_MOST_LOOKED_AT])
-    return Missed(key.value, nearest(key.value, names), of_items)
+    # The keys of an object are texts, whatever is looked for.
+    wanted = str(text_of(key.value))
+    return Missed(wanted, nearest(wanted, names), of_items)
