@@ -11,7 +11,7 @@ from .recorded_facts import Json, Recorded, type_of
 VALUE: Final = "\ue000(\\d+)\ue001"
 NODE: Final = "\ue002(\\d+)\ue003"
 _SHOWN = re.compile(
-    r"(?:(?<= is )|(?<= as )|(?<= for )|(?<=with )|(?<= or )|(?<= has )|(?<= and )|(?<=\), )|(?<=\': ))(?:"
+    r"(?:(?<= is )|(?<= as )|(?<= for )|(?<=with )|(?<= or )|(?<= has )|(?<= and )|(?<= over )|(?<=\), )|(?<=\': ))(?:"
     r'"(?P<text>.*?)(?:"|(?P<cut>… \[[\d,]+ more characters\])) \(string\)'
     r"|(?P<plain>-?[\d.]+(?:e[+-]?\d+)?(?= \(number)|null(?= \(null)|(?:true|false)(?= \(b)|[\[{].*?(?=…| \([ao]))"
     r"(?P<short>… \[[\d,]+ more characters\])? \((?P<type>number|null|boolean|array|object)\))",

@@ -176,6 +176,11 @@ def given_up_by_a_merge(view: View, merge: str, shown: Shown, node: str) -> str 
     return None if given and node in view.execution.sources(merge) else f"{node!r} gave {merge!r} no such value"
 
 
+@states("its code put that over <V>")
+def given_up_by_code(view: View, shown: Shown) -> str | None:
+    return None if view.has_anywhere(shown) else "no item has this value"
+
+
 @states("all its <D> items are the same")
 def are_the_same(view: View, count: int) -> str | None:
     groups = [[one for _, one in group] for group in _outputs(view.out(view.node))]
