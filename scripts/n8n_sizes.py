@@ -86,9 +86,10 @@ the first were recorded from n8n 2.41.1; that one is built in the same shape, be
 
 What a set showed was mended by kind, and the next set was written when that was done. So its score *at first contact*,
 which is not changed any more, tells how the rules do on workflows that nobody has seen; the other columns tell that
-nothing got worse. In the fourteenth set, 129 of 256 executions aim at weak spots that the others had shown, in the twenty-eighth 66 of 163
-(without them 87 of 97 are right, 2 misleading), in the twenty-ninth 73 of 189 (92 of 116 and 4). Where n8n
-did something else than the author of a case expected, the case was corrected.
+nothing got worse. In the fourteenth set, 129 of 256 executions aim at weak spots that the others had shown. So do 66 of
+163 in the twenty-eighth, where 87 of the other 97 were right and 2 misled, and 73 of 189 in the twenty-ninth, where 92
+of the other 116 were right and 4 misled. Where n8n did something else than the author of a case expected, the case was
+corrected.
 
 *Right* means that the guilty node is named and the evidence said; *unhelpful* that no cause is named, or one on the way
 to it; *misleading* that another node is blamed, also the failing one where an earlier node is guilty. What is only
