@@ -44,6 +44,8 @@ CaseSet = Literal[
     "twentyfifth",
     "twentysixth",
     "twentyseventh",
+    "twentyeighth",
+    "twentyninth",
 ]
 Role = Literal["source", "culprit", "victim", "merge"]
 
