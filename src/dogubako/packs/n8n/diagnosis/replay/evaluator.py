@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.evaluation import Unknowable
 from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT, COMPUTE, FUNCTIONS, UNKNOWN, is_nan
+from dogubako.packs.n8n.diagnosis.replay.luxon import unread_date
 from dogubako.packs.n8n.diagnosis.replay.scope import Scope
 from dogubako.packs.n8n.diagnosis.replay.syntax import Tree
 from dogubako.packs.n8n.diagnosis.replay.values import (
@@ -23,10 +24,12 @@ from dogubako.packs.n8n.diagnosis.replay.values import (
     text_of,
     truth,
     type_of_value,
+    written_with,
 )
 
 MOST_STEPS: Final = 10_000
 _MOST_ASKED: Final = 1_000
+_CALCULATES: Final = frozenset({"-", "*", "/", "%"})
 _ORDERS: Final = frozenset({"<", ">", "<=", ">="})
 _LARGEST: Final = 2**53
 
@@ -92,7 +95,7 @@ class Evaluator:
         if UNKNOWN in texts:
             return made_of(UNKNOWN, *parts)
         joined = tree.value[0] + "".join(str(one) + rest for one, rest in zip(texts, tree.value[1:], strict=True))
-        return made_of(short_text(joined), *parts) if parts else Val(joined)
+        return written_with(short_text(joined), *parts) if parts else Val(joined)
 
     def _eval_list(self, tree: Tree, scope: Scope) -> Val:
         elements = self._given(tree.parts, scope)
@@ -133,6 +136,8 @@ class Evaluator:
         return self._compute(tree.value, left, right)
 
     def _compute(self, operator: str, left: Val, right: Val) -> Val:
+        if operator in _CALCULATES and (unread := unread_date(left) or unread_date(right)) is not None:
+            return unread
         if not left.is_known or not right.is_known or operator not in COMPUTE:
             return made_of(UNKNOWN, left, right)
         one, other = left.value, right.value
@@ -143,7 +148,7 @@ class Evaluator:
                 return made_of(operator == "!=", left, right)
             return made_of(UNKNOWN, left, right)
         if operator == "+" and (isinstance(one, str) or isinstance(other, str)):
-            made_text = made_of(short_text(text_of(one) + text_of(other)), left, right)
+            made_text = written_with(short_text(text_of(one) + text_of(other)), left, right)
             made_text.joined = _is_sum(left, right) or _is_sum(right, left)
             return made_text
         if operator in _ORDERS and isinstance(one, str) and isinstance(other, str) and len(self.compared) < _MOST_ASKED:
@@ -153,7 +158,7 @@ class Evaluator:
         ):
             one, other = number_of(one), number_of(other)
             if operator in ("/", "%") and other == 0:
-                return made_of(math.nan if one == 0 or math.isnan(one) or operator == "%" else math.inf, left, right)
+                return _divided_by_zero(operator, one, left, right)
         try:
             made = COMPUTE[operator](one, other)
             if isinstance(made, int) and abs(made) > _LARGEST:
@@ -264,6 +269,14 @@ class Evaluator:
         if not isinstance(key, (str, int, float)):
             raise Unknowable
         return str(text_of(key))
+
+
+def _divided_by_zero(operator: str, one: Any, left: Val, right: Val) -> Val:
+    if one == 0 or math.isnan(one) or operator == "%":
+        return made_of(math.nan, left, right)
+    made = made_of(math.copysign(math.inf, one), left, right)
+    made.zero = right
+    return made
 
 
 def _is_sum(one: Val, other: Val) -> bool:
