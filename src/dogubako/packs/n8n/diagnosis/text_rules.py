@@ -12,6 +12,7 @@ from dogubako.packs.n8n.diagnosis.gaps import gap, missing_in
 from dogubako.packs.n8n.diagnosis.hole_rules import NO_TEXTS, hole_in_text, lone_references
 from dogubako.packs.n8n.diagnosis.hollow_objects import hollow_object
 from dogubako.packs.n8n.diagnosis.number_rules import joined_texts
+from dogubako.packs.n8n.diagnosis.odd_texts import calculated_told, divided_told, suspects, unread_told
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references, references_in, texts
 from dogubako.packs.n8n.diagnosis.replay_quiet import (
     compared_as_texts,
@@ -36,6 +37,7 @@ _MISREAD_BYTES = re.compile("Ã|â€|Â|\ufffd".encode())
 _MAKERS: Final = frozenset(
     {"set", "code", "function", "functionItem", "dateTime", "html", "markdown", "summarize", "aggregate", "itemLists"}
 )
+_READS_DATES = re.compile(r"DateTime\.|new Date\(|toDateTime\(|Date\.parse\(")
 _IS_JSON = re.compile(r"=\s*+[\[{](?!\{)")
 _BRACES = re.compile(r"\{\{[^{}]{1,300}+\}\}")
 _MOST_ITEMS: Final = 200
@@ -86,9 +88,10 @@ def _was_there(scene: Scene, at: RunPlace, text: str, word: str) -> bool:
 def _explain_text(scene: Scene, at: RunPlace, place: Place, path: tuple[str, ...], text: str, word: str) -> Cause:
     """The node that made the text, or the one that lost the value which the text needs."""
     source = next(iter(scene.parents(place)), None)
-    written = assigned(scene, at.node).get(path[0])
-    read = references_in(written) if written else references(scene.settings.get(at.node, {}))
     told = f"{'.'.join(path)} is {shortened(repr(text), 80)}"
+    if (shown := _shown_by_replay(scene, at, place, path, text, told)) is not None:
+        return shown
+    read = suspects(scene, at, place, path, word)
     bad = [(one, value) for one in read for value in _bad_values(scene, one, source, at, word)]
     if len({(one.node, one.names) for one, _ in bad}) == 1:
         reference, (where, value) = bad[0]
@@ -101,6 +104,9 @@ def _explain_text(scene: Scene, at: RunPlace, place: Place, path: tuple[str, ...
             made = _made(at, place, f"{told}: there is no {reference.written}{_instead(cause, at)}")
             return made if cause.misread else made.in_doubt()
         if word == "NaN":
+            if _is_date(scene, at, path):
+                # A text that is no number may be a date that is not read.
+                return _made(at, place, f"{told}: it reads {_told(scene, reference, source, at)}")
             described = f"no number, so '{at.node}' writes {shortened(text, 60)}"
             return trace_value(scene, where, reference.names, described).in_doubt()
         if value == {}:
@@ -115,6 +121,28 @@ def _explain_text(scene: Scene, at: RunPlace, place: Place, path: tuple[str, ...
         shown = [_told(scene, one, source, at) for one in read if not one.called]
         told = f"{told}: it reads {' and '.join(shown[:_MOST_TOLD])}" if any(shown) else told
     return _made(at, place, told)
+
+
+def _shown_by_replay(
+    scene: Scene, at: RunPlace, place: Place, path: tuple[str, ...], text: str, told: str
+) -> Cause | None:
+    """The value that made the text what it is, where the replay of the node knows it."""
+    if (unread := unread_told(scene, at, place, path, told)) is not None:
+        return unread
+    cause = divided_told(scene, at, place, path, told)
+    if cause is not None:
+        # Who made null of what it could not calculate with is told of that.
+        earlier = no_number_again(scene) if cause.node != at.node else None
+        if earlier is not None and earlier.node == cause.node:
+            cause = replace(earlier, problem=f"{earlier.problem}; {cause.problem}")
+        return cause.in_doubt()
+    cause = calculated_told(scene, at, place, path, text)
+    return cause.in_doubt() if cause is not None else None
+
+
+def _is_date(scene: Scene, at: RunPlace, path: tuple[str, ...]) -> bool:
+    written = assigned(scene, at.node).get(path[0]) or str(scene.settings.get(at.node, {}).get("jsCode"))
+    return _READS_DATES.search(written) is not None
 
 
 def _as_text(value: Any) -> str:
@@ -147,9 +175,10 @@ def _can_make(word: str, value: Any) -> bool:
     """Whether such a value in a text or a calculation gives this word."""
     if word == "[object Object]":
         return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(one, dict) for one in value))
-    if word in ("NaN", "Infinity") and not is_absent(value):
+    if word == "NaN" and not is_absent(value):
         return not is_numeric(value)
-    return is_absent(value)
+    # What is 0 makes Infinity of a division, and only the replay knows what was divided by.
+    return word != "Infinity" and is_absent(value)
 
 
 def expression_became_null(scene: Scene) -> Cause | None:

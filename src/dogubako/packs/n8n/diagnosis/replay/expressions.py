@@ -61,7 +61,8 @@ def pieces(written: str) -> list[str]:
 
 def is_mixed(written: Any) -> bool:
     """Whether it is a text with expressions in it, and not one expression."""
-    return bool(bodies(written)) and bool(_BRACES.sub("", written[1:]).strip())
+    count = len(bodies(written))
+    return count > 1 or (count == 1 and bool(_BRACES.sub("", written[1:]).strip()))
 
 
 def evaluated(scene: Scene, at: RunPlace, place: Place | None, body: str) -> Outcome:
