@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from dogubako.packs.n8n.diagnosis.absence import is_plain
+from dogubako.packs.n8n.diagnosis.absence import all_lack, is_plain
 from dogubako.packs.n8n.diagnosis.answer_rules import ANSWER_RULES
 from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.gaps import gap, missing_in
@@ -24,7 +24,7 @@ from dogubako.packs.n8n.diagnosis.replay_quiet import (
 )
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.shown import shown_value
-from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, is_numeric, trace_missing, trace_value, why_null
+from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, firmly, is_numeric, trace_missing, trace_value, why_null
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
@@ -59,7 +59,8 @@ def broken_text(scene: Scene) -> Cause | None:
                 continue
             for path, text, word in _broken_in(scene.json(place)):
                 if not _was_there(scene, at, text, word):
-                    return _explain_text(scene, at, place, path, text, word)
+                    cause = _explain_text(scene, at, place, path, text, word)
+                    return replace(cause, unmeant=word != "Infinity")
     return None
 
 
@@ -197,6 +198,8 @@ def expression_became_null(scene: Scene) -> Cause | None:
 def _why_null(scene: Scene, at: RunPlace, place: Place, field: str, written: str) -> Cause | None:
     source = next(iter(scene.parents(place)), None)
     whole = only_reference(written)
+    if (spelt := _misspelt(scene, at, field, written)) is not None:
+        return spelt
     for reference in references_in(written):
         for where, path in missing_in(scene, reference, source, at.run):
             value = scene.value(where, path)
@@ -212,9 +215,31 @@ def _why_null(scene: Scene, at: RunPlace, place: Place, field: str, written: str
                 # The field may be optional, and null what is wanted.
                 return replace(_made(at, place, problem), certain=False)
             return cause.with_problem(f"{cause.problem}, so {field} becomes null in '{at.node}'")
-    if whole is not None:
+    if whole is not None or _may_be_missing(scene, at, source, written):
         return None
     return _made(at, place, f"{field} is null: its expression {why_null(scene, at, source, written)}")
+
+
+def _may_be_missing(scene: Scene, at: RunPlace, source: Place | None, written: str) -> bool:
+    """Whether `?.` met null or nothing and no further step: that is what it is written for."""
+    return any(missing_in(scene, firmly(one), source, at.run) for one in references_in(written) if _is_optional(one))
+
+
+def _is_optional(reference: Reference) -> bool:
+    return any(step.optional for step in reference.path)
+
+
+def _misspelt(scene: Scene, at: RunPlace, field: str, written: str) -> Cause | None:
+    """A name behind which `?.` stands, that no item has, and that the items have in another form."""
+    places = scene.received(at.node)
+    for reference in filter(_is_optional, references_in(written)):
+        size = next(number for number, step in enumerate(reference.path) if step.optional)
+        first = replace(reference, path=reference.path[:size], called=False)
+        if size and first.node is None and is_plain(first) and all_lack(scene, places, first.names):
+            cause = trace_missing(scene, at.node, first, places[0], first.names)
+            if cause.misread:
+                return cause.with_problem(f"{cause.problem}, so {field} becomes null in '{at.node}'")
+    return None
 
 
 def date_from_nothing(scene: Scene) -> Cause | None:
