@@ -1,7 +1,9 @@
 """Texts in which null, undefined, NaN or Infinity stands: which value made that, as the replay of the node shows."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Final, NamedTuple
 
 from dogubako.packs.n8n.diagnosis.assignments import assigned
@@ -17,6 +19,9 @@ from dogubako.packs.n8n.diagnosis.trace import is_numeric, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
+_MOST_ITEMS: Final = 200
+_NULL = re.compile(r"(?<![A-Za-z0-9_])null(?![A-Za-z0-9_])")
+_FOR_MACHINES = re.compile(r"\s*+(?:[\[{<]|(?:select|insert|update|delete|merge|with|values)\b)", re.IGNORECASE)
 _LONGEST_SHOWN: Final = 60
 _LONGEST_BODY: Final = 80
 
@@ -125,3 +130,30 @@ def nothing_written(scene: Scene, at: RunPlace, place: Place, path: tuple[str, .
     for value, _ in odd_values(scene, at, place, path):
         if value.value is None and value.at is not None and _read(value.at) is not None:
             yield value.at
+
+
+def null_in_text(scene: Scene) -> Cause | None:
+    """A text for people with the word null, which was written there for a field that is null."""
+    for at in scene.first_runs:
+        kind = scene.kind(at.node)
+        for place in islice(scene.outputs(at), _MOST_ITEMS) if kind == "set" or kind in CODE_TYPES else ():
+            if b"null" not in bytes(at.run.outputs[place.output][place.item]):  # type: ignore[index]
+                continue
+            data = scene.json(place)
+            for name, text in data.items() if isinstance(data, Mapping) else ():
+                cause = _null_told(scene, at, place, str(name), text) if isinstance(text, str) else None
+                if cause is not None:
+                    return cause
+    return None
+
+
+def _null_told(scene: Scene, at: RunPlace, place: Place, name: str, text: str) -> Cause | None:
+    # JSON and queries have null as a value of theirs.
+    if not _NULL.search(text) or _FOR_MACHINES.match(text):
+        return None
+    for where, names in nothing_written(scene, at, place, (name,)):
+        maker = trace_value(scene, where, names, "").node
+        null = f"{shown_path(names)} is null (null), from '{maker}'"
+        problem = f"{name} is {shortened(repr(text), _LONGEST_BODY)}: {null}"
+        return Cause(node=at.node, problem=problem, place=place, walk=(place,), certain=False)
+    return None

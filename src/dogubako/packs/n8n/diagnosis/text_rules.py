@@ -12,7 +12,13 @@ from dogubako.packs.n8n.diagnosis.gaps import gap, missing_in
 from dogubako.packs.n8n.diagnosis.hole_rules import NO_TEXTS, hole_in_text, lone_references
 from dogubako.packs.n8n.diagnosis.hollow_objects import hollow_object
 from dogubako.packs.n8n.diagnosis.number_rules import joined_texts
-from dogubako.packs.n8n.diagnosis.odd_texts import calculated_told, divided_told, suspects, unread_told
+from dogubako.packs.n8n.diagnosis.odd_texts import (
+    calculated_told,
+    divided_told,
+    null_in_text,
+    suspects,
+    unread_told,
+)
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references, references_in, texts
 from dogubako.packs.n8n.diagnosis.replay_quiet import (
     compared_as_texts,
@@ -317,6 +323,7 @@ TEXT_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
     no_number_again,
     date_from_nothing,
     texts_joined,
+    null_in_text,
     hole_in_text,
     broken_letters,
     text_is_true,
