@@ -35,7 +35,12 @@ from dogubako.packs.n8n.diagnosis.plausible_rules import (
     months_written_otherwise,
     numbers_sorted_as_texts,
 )
-from dogubako.packs.n8n.diagnosis.replay_quiet import compared_as_texts, no_number_again, text_is_true
+from dogubako.packs.n8n.diagnosis.replay_quiet import (
+    compared_as_texts,
+    joined_by_expression,
+    no_number_again,
+    text_is_true,
+)
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
 from dogubako.packs.n8n.diagnosis.text_rules import TEXT_RULES, date_from_nothing
 from dogubako.packs.n8n.formatters.truncation import is_absent
@@ -74,6 +79,7 @@ LIKELY_RULES: Final = frozenset(
         day_in_utc,
         unpaired_dropped,
         joined_out_of_order,
+        joined_by_expression,
         text_is_true,
         misread_setting,
         date_from_nothing,

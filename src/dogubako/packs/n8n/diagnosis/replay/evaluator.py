@@ -171,6 +171,8 @@ class Evaluator:
         if operator in ("===", "=="):
             sides = ((left, right), (right, left))
             result.against = next(((one.at, two.value) for one, two in sides if one.at and not two.spots), None)
+        # What was calculated with a text that + had joined is as wrong as that.
+        result.joined = operator in _CALCULATES and (left.joined or right.joined)
         result.unfound = result.unfound or any(side.is_nothing and side.at is None for side in guilty)
         return result
 
