@@ -13,7 +13,7 @@ from dogubako.packs.n8n.diagnosis.join_keys import (
     unpaired_keys,
 )
 from dogubako.packs.n8n.diagnosis.references import references
-from dogubako.packs.n8n.diagnosis.scene import CODE_TYPES, Cause, RunPlace, Scene
+from dogubako.packs.n8n.diagnosis.scene import CODE_TYPES, Cause, RunPlace, Scene, conditions_of
 from dogubako.packs.n8n.diagnosis.shown import shown_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, value_at
@@ -49,8 +49,19 @@ def _values(scene: Scene, at: RunPlace, lost: list[Place]) -> str:
         for place in lost:
             for where in scene.places_read(reference, place, at.run)[:1]:
                 value = scene.value(where, reference.names)
-                told[f"{reference.written} is {'missing' if is_absent(value) else shown_value(value)}"] = None
-    return f": {', '.join(list(told)[:_MOST_SHOWN])}" if told else ""
+                near = _nearest_rule(scene, at, value)
+                told[f"{reference.written} is {'missing' if is_absent(value) else shown_value(value)}{near}"] = None
+    between = "; " if any(" and a rule has " in one for one in told) else ", "
+    return f": {between.join(list(told)[:_MOST_SHOWN])}" if told else ""
+
+
+def _nearest_rule(scene: Scene, at: RunPlace, value: Any) -> str:
+    """The value of a rule from which this one differs only in its form."""
+    for condition in conditions_of(scene.settings.get(at.node, {})):
+        right = condition.get("rightValue")
+        if isinstance(value, str) and isinstance(right, str) and (form := small_difference(value, right)):
+            return f", and a rule has {shown_value(right)}{form}"
+    return ""
 
 
 def compared_by_nothing(scene: Scene) -> Cause | None:
@@ -132,7 +143,8 @@ def some_unpaired(scene: Scene) -> Cause | None:
     for at in scene.first_runs:
         settings = scene.settings.get(at.node, {}) if scene.kind(at.node) == "merge" else {}
         keys, sides = merge_keys(settings), scene.inputs(at.run)
-        if keys is None or len(sides) != 2 or settings.get("joinMode", "keepMatches") != "keepMatches":
+        mode = settings.get("joinMode", "keepMatches")
+        if keys is None or len(sides) != 2 or mode not in ("keepMatches", "enrichInput1"):
             continue
         if settings.get("mode") != "combine" or "fuzzyCompare': True" in repr(settings.get("options")):
             continue
@@ -143,7 +155,11 @@ def some_unpaired(scene: Scene) -> Cause | None:
         pairs = ((other, told) for one in alone for other in others if (told := small_difference(one, other)))
         alike = next((f", and there is {shown_value(other)}{told}" for other, told in pairs), "")
         shown = f"{keys[0]} is {', '.join(map(_shown, alone[:_MOST_SHOWN]))}{alike}"
-        told = f"{len(alone)} of {len(held)} items from '{sides[0].node}' found no partner and are dropped"
+        if mode == "enrichInput1" and not alike:
+            # Items may have no partner there.
+            continue
+        left = "and are dropped" if mode == "keepMatches" else f"in '{sides[1].node}'"
+        told = f"{len(alone)} of {len(held)} items from '{sides[0].node}' found no partner {left}"
         cause = Cause(node=at.node, problem=f"{told}: {shown}", certain=False)
         return cause.in_doubt() if alike else cause
     return None

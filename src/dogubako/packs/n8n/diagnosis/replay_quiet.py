@@ -30,6 +30,7 @@ _MOST_RUNS: Final = 30
 _MOST_SCRIPTS: Final = 10
 # A number that is written in the expression: `$json.seats + 2`.
 _NUMBER_ADDED = re.compile(r"\+\s*+\d++(?![\w'\"`])|(?<![\w'\"`.])\d++\s*+\+(?!\+)")
+_ASKS_SAME = re.compile(r"[!=]==|\.(?:includes|indexOf)\(")
 _SAYS_NO = re.compile(rb'"\s*+(?:false|no|0|off|nein|null|undefined)\s*+"', re.IGNORECASE)
 
 
@@ -177,6 +178,27 @@ def compared_as_texts(scene: Scene) -> Cause | None:
                 place = (one.at or other.at or (None, ()))[0]
                 return Cause(node=at.node, problem=problem, place=place, certain=False)
     return None
+
+
+def same_but_for_type(scene: Scene) -> Cause | None:
+    """A number that code or an expression compares with the text of it: they are never the same."""
+    for at in scene.first_runs[:_MOST_RUNS]:
+        if not any(_ASKS_SAME.search(text) for text in texts(scene.settings.get(at.node, {}))):
+            continue
+        for one, other in _replayed(scene, at).unlike:
+            spot = one.at or other.at
+            if spot is not None and spot[1] and spot[1][0] != FILES:
+                told = " and ".join(_where(scene, each) for each in (one, other))
+                problem = f"it compares {told}: they differ only in type, so they are not the same"
+                return Cause(node=at.node, problem=problem, place=spot[0], walk=(spot[0],), certain=False)
+    return None
+
+
+def _where(scene: Scene, value: Val) -> str:
+    shown = shown_value(value.value)
+    if value.at is None or not value.at[1]:
+        return shown
+    return f"{shown_path(value.at[1])}, which is {shown}, from '{trace_value(scene, *value.at, '').node}'"
 
 
 def sifted_all(scene: Scene) -> Cause | None:

@@ -26,6 +26,7 @@ from dogubako.packs.n8n.diagnosis.replay_quiet import (
     joined_by_code,
     joined_by_expression,
     no_number_again,
+    same_but_for_type,
     sifted_all,
     text_is_true,
 )
@@ -45,6 +46,7 @@ _MAKERS: Final = frozenset(
     {"set", "code", "function", "functionItem", "dateTime", "html", "markdown", "summarize", "aggregate", "itemLists"}
 )
 _READS_DATES = re.compile(r"DateTime\.|new Date\(|toDateTime\(|Date\.parse\(")
+_LITERAL = re.compile(r"'(?:[^'\\\n]|\\.){0,2000}+'|\"(?:[^\"\\\n]|\\.){0,2000}+\"")
 _IS_JSON = re.compile(r"=\s*+[\[{](?!\{)")
 _BRACES = re.compile(r"\{\{[^{}]{1,300}+\}\}")
 _MOST_ITEMS: Final = 200
@@ -83,6 +85,11 @@ def _broken_in(data: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[st
             yield from _broken_in(value, (*path, str(index)))
 
 
+def _is_written(code: str, word: str) -> bool:
+    """Whether a text of the code has the word: it is not made of a value."""
+    return any(word in one for one in _LITERAL.findall(code[:_LONGEST_FOLLOWED]))
+
+
 def _was_there(scene: Scene, at: RunPlace, text: str, word: str) -> bool:
     """Whether the word came in with the items, or stands as it is in the parameters, perhaps in quotes."""
     quoted = [f"{sign}{word}{sign}" for sign in "'\"`"]
@@ -90,6 +97,9 @@ def _was_there(scene: Scene, at: RunPlace, text: str, word: str) -> bool:
         plain = _BRACES.sub("", written) if written.startswith("=") else written
         if any(one in written for one in (text, *quoted)) or (scene.kind(at.node) == "set" and word in plain):
             return True
+    code = scene.settings.get(at.node, {}).get("jsCode")
+    if isinstance(code, str) and _is_written(code, word):
+        return True
     return any(word.encode() in bytes(item) for one in scene.inputs(at.run) for item in one.items[:_MOST_ITEMS])
 
 
@@ -331,6 +341,7 @@ TEXT_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
     joined_by_code,
     joined_by_expression,
     compared_as_texts,
+    same_but_for_type,
     object_in_text,
     sifted_all,
     error_caught,

@@ -28,6 +28,8 @@ from dogubako.packs.n8n.diagnosis.replay.values import (
 
 # Methods whose callback answers by its truth.
 _ASKS: Final = frozenset({"filter", "find", "findIndex", "some", "every"})
+# Methods that look for a value without a callback.
+_SEEKS: Final = frozenset({"includes", "indexOf"})
 _MOST_DEEP: Final = 8
 _MOST_DIGITS: Final = 20
 _LARGEST_FIXED: Final = 1e15
@@ -44,6 +46,8 @@ class Runner(Protocol):
     def ask(self, value: Val) -> Val: ...
 
     def sift(self, sifted: Sifted) -> None: ...
+
+    def tell_apart(self, one: Val, other: Val) -> None: ...
 
     def call(self, function: Val, given: list[Val], line: int, this: Val | None = None) -> Val: ...
 
@@ -127,7 +131,10 @@ def called(held: Val, name: str, given: Callable[[], list[Val]], line: int, runn
     if isinstance(value, Arr) and name in LIST_METHODS:
         runner.spend(1 + len(value.elements) // 8 + len(arguments))
         if name not in _ASKS:
-            return list_call(held, name, arguments, line, runner.call)
+            made = list_call(held, name, arguments, line, runner.call)
+            for one in value.elements if name in _SEEKS and made.value in (False, -1) else ():
+                runner.tell_apart(arguments[0] if arguments else Val(ABSENT), one)
+            return made
         made = list_call(held, name, arguments, line, lambda *one: runner.ask(runner.call(*one)))
         if isinstance(made.value, Arr) and made.value.sifted is not None:
             runner.sift(made.value.sifted)
@@ -308,6 +315,9 @@ class _NoRunner:
 
     def ask(self, value: Val) -> Val:
         return value
+
+    def tell_apart(self, one: Val, other: Val) -> None:
+        """What was compared is known where it was."""
 
     def sift(self, sifted: Sifted) -> None:
         """A list that was filtered is known where it was made."""

@@ -47,6 +47,8 @@ class Evaluator:
         self.asked: list[Val] = []
         # The pairs of texts that were put in an order.
         self.compared: list[tuple[Val, Val]] = []
+        # The pairs that are not the same to JavaScript, a number and the text of it.
+        self.unlike: list[tuple[Val, Val]] = []
         # The errors of the language that the code caught.
         self.caught: list[Thrown] = []
         # The calls of filter that kept nothing.
@@ -147,6 +149,8 @@ class Evaluator:
             if operator in ("==", "!=") and (left.is_nothing or right.is_nothing):
                 return made_of(operator == "!=", left, right)
             return made_of(UNKNOWN, left, right)
+        if operator in ("===", "!=="):
+            self.tell_apart(left, right)
         if operator == "+" and (isinstance(one, str) or isinstance(other, str)):
             made_text = written_with(short_text(text_of(one) + text_of(other)), left, right)
             made_text.joined = _is_sum(left, right) or _is_sum(right, left)
@@ -220,6 +224,12 @@ class Evaluator:
         if value.at is not None and len(self.asked) < _MOST_ASKED:
             self.asked.append(value)
         return value
+
+    def tell_apart(self, one: Val, other: Val) -> None:
+        """Remember two values of which one is a number, and the other the text of it."""
+        kinds = {type(one.value), type(other.value)}
+        if str in kinds and kinds & {int, float} and text_of(one.value) == text_of(other.value):
+            self.unlike += [(one, other)] if len(self.unlike) < _MOST_ASKED else []
 
     def sift(self, sifted: Sifted) -> None:
         """Remember a call of filter that kept nothing."""
