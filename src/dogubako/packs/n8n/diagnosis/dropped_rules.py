@@ -12,6 +12,7 @@ from dogubako.packs.n8n.diagnosis.join_keys import (
     small_difference,
     unpaired_keys,
 )
+from dogubako.packs.n8n.diagnosis.pairing_rules import paired_by_position
 from dogubako.packs.n8n.diagnosis.references import references
 from dogubako.packs.n8n.diagnosis.scene import CODE_TYPES, Cause, RunPlace, Scene, conditions_of
 from dogubako.packs.n8n.diagnosis.shown import shown_value
@@ -264,6 +265,7 @@ DROPPED_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
     compared_by_nothing,
     all_alike,
     some_unpaired,
+    paired_by_position,
     nothing_matched,
     more_pages,
 )

@@ -11,7 +11,7 @@ from dogubako.packs.n8n.diagnosis.declarations import Step
 from dogubako.packs.n8n.diagnosis.references import Reference, references_in, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.shown import shown_path, shown_value
-from dogubako.packs.n8n.diagnosis.spelling import near_name, near_names
+from dogubako.packs.n8n.diagnosis.spelling import is_slip, near_name, near_names
 from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, is_numeric, trace_missing, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
@@ -287,6 +287,26 @@ def misread_setting(scene: Scene) -> Cause | None:
     return None
 
 
+def misread_by_code(scene: Scene) -> Cause | None:
+    """Code that reads a name which no item has, and does not know the one that they have it under."""
+    for at in scene.first_runs:
+        code = scene.settings.get(at.node, {}).get("jsCode") if scene.kind(at.node) == "code" else None
+        if not isinstance(code, str) or at.run.error is not None or len(code) > _LONGEST_READ:
+            continue
+        for reference in references_in(code):
+            first = replace(reference, path=reference.path[:1], called=False)
+            own = reference.node is None and is_plain(first) and len(reference.path) > reference.called
+            if not all_lack(scene, places := scene.received(at.node) if own else [], first.names):
+                continue
+            near = near_name(scene.json(places[0]), first.names[0])
+            if near is None or near in code or not is_slip(near, first.names[0]):
+                continue
+            cause = trace_missing(scene, at.node, first, places[0], first.names)
+            if cause.misread and cause.node == at.node:
+                return replace(cause, certain=False)
+    return None
+
+
 def _read_by(scene: Scene, at: RunPlace, chooses: re.Pattern[str] = CHOOSES_NULL) -> Iterator[Reference]:
     """What the expressions of a node read; not those that choose what to do without it."""
     is_code = scene.kind(at.node) == "code"
@@ -306,6 +326,7 @@ LOSS_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
     not_an_expression,
     summarized_otherwise,
     misread_setting,
+    misread_by_code,
     unpaired_dropped,
     selector_found_nothing,
     same_for_all,

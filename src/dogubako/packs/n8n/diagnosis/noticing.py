@@ -39,6 +39,7 @@ from dogubako.packs.n8n.diagnosis.replay_quiet import (
     compared_as_texts,
     joined_by_expression,
     no_number_again,
+    same_but_for_type,
     text_is_true,
 )
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
@@ -80,6 +81,7 @@ LIKELY_RULES: Final = frozenset(
         unpaired_dropped,
         joined_out_of_order,
         joined_by_expression,
+        same_but_for_type,
         text_is_true,
         misread_setting,
         date_from_nothing,
