@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from dogubako.packs.n8n.diagnosis.absence import all_lack, is_plain
+from dogubako.packs.n8n.diagnosis.absence import all_lack, emptiness, is_plain
 from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.claims import is_anticipated
 from dogubako.packs.n8n.diagnosis.gaps import gap
@@ -178,7 +178,7 @@ def _hole(scene: Scene, at: RunPlace, place: Place, field: str, reference: Refer
     holder = scene.value(source, path[:-1]) if path[1:] else None
     if not isinstance(holder, list) and not _was_made(scene, cause, path[-1]):
         return None
-    why = f"{reference.written} is not there" if is_absent(scene.value(source, path)) else f"{reference.written} is null"
+    why = f"{reference.written} is {emptiness(scene.value(source, path))}"
     known = f"; {cause.told_at(at.node)}" if cause.node != at.node or cause.misread else ""
     problem = f"{told}, because {why} in {count} of its items{known}"
     return Cause(node=at.node, problem=problem, place=place, walk=(place,), certain=False)

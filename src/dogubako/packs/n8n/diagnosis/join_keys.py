@@ -15,9 +15,7 @@ _MOST_KEYS: Final = 3
 # Zeros before a number: not those behind a point or between digits.
 _ZEROS = re.compile(r"(?<![\d.,])0++(?=\d)")
 # Letters of Cyrillic and Greek, and the Latin ones that look the same.
-_LOOKS: Final = str.maketrans(
-    "АВЕЅІЈКМНОРСТУХаеорсухіјѕԁ" "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧο", "ABESIJKMHOPCTYXaeopcyxijsd" "ABEZHIKMNOPTYXo"
-)
+_LOOKS: Final = str.maketrans("АВЕЅІЈКМНОРСТУХаеорсухіјѕԁΑΒΕΖΗΙΚΜΝΟΡΤΥΧο", "ABESIJKMHOPCTYXaeopcyxijsdABEZHIKMNOPTYXo")
 _MOST_ITEMS: Final = 200
 
 

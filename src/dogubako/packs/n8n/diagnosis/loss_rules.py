@@ -11,7 +11,7 @@ from dogubako.packs.n8n.diagnosis.declarations import Step
 from dogubako.packs.n8n.diagnosis.references import Reference, references_in, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.shown import shown_path, shown_value
-from dogubako.packs.n8n.diagnosis.spelling import is_slip, near_name, near_names
+from dogubako.packs.n8n.diagnosis.spelling import is_same_name, near_name, near_names
 from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, is_numeric, trace_missing, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
@@ -299,7 +299,7 @@ def misread_by_code(scene: Scene) -> Cause | None:
             if not all_lack(scene, places := scene.received(at.node) if own else [], first.names):
                 continue
             near = near_name(scene.json(places[0]), first.names[0])
-            if near is None or near in code or not is_slip(near, first.names[0]):
+            if near is None or near in code or not is_same_name(near, first.names[0]):
                 continue
             cause = trace_missing(scene, at.node, first, places[0], first.names)
             if cause.misread and cause.node == at.node:
@@ -311,11 +311,7 @@ def _read_by(scene: Scene, at: RunPlace, chooses: re.Pattern[str] = CHOOSES_NULL
     """What the expressions of a node read; not those that choose what to do without it."""
     is_code = scene.kind(at.node) == "code"
     for written in texts(scene.settings.get(at.node, {})):
-        if (
-            (is_code or written.startswith("="))
-            and len(written) <= _LONGEST_READ
-            and chooses.search(written) is None
-        ):
+        if (is_code or written.startswith("=")) and len(written) <= _LONGEST_READ and chooses.search(written) is None:
             yield from references_in(written)
 
 

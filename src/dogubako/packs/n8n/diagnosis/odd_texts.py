@@ -85,8 +85,9 @@ def unread_told(scene: Scene, at: RunPlace, place: Place, path: tuple[str, ...],
     for value, _ in odd_values(scene, at, place, path):
         for where, names in value.spots[:1] if value.unread and len(value.spots) == 1 else ():
             held = shown_value(scene.value(where, names))
-            none = {"fromISO": "no ISO date", BY_LANGUAGE: "no date that it reads"}.get(value.unread)
-            problem = f"{told}: {value.unread} gets {shown_path(names)}, which is {held}, {none or 'no date in this format'}"
+            what = {"fromISO": "no ISO date", BY_LANGUAGE: "no date that it reads"}
+            none = what.get(value.unread, "no date in this format")
+            problem = f"{told}: {value.unread} gets {shown_path(names)}, which is {held}, {none}"
             return Cause(node=at.node, problem=problem, place=place)
     return None
 

@@ -149,14 +149,11 @@ class Evaluator:
             if operator in ("==", "!=") and (left.is_nothing or right.is_nothing):
                 return made_of(operator == "!=", left, right)
             return made_of(UNKNOWN, left, right)
-        if operator in ("===", "!=="):
-            self.tell_apart(left, right)
+        self._watch(operator, left, right)
         if operator == "+" and (isinstance(one, str) or isinstance(other, str)):
             made_text = written_with(short_text(text_of(one) + text_of(other)), left, right)
             made_text.joined = _is_sum(left, right) or _is_sum(right, left)
             return made_text
-        if operator in _ORDERS and isinstance(one, str) and isinstance(other, str) and len(self.compared) < _MOST_ASKED:
-            self.compared.append((left, right))
         if operator in ("-", "*", "/", "%", "<", ">", "<=", ">=", "+") and not (
             isinstance(one, str) and isinstance(other, str) and operator in ("<", ">", "<=", ">=")
         ):
@@ -179,6 +176,14 @@ class Evaluator:
         result.joined = operator in _CALCULATES and (left.joined or right.joined)
         result.unfound = result.unfound or any(side.is_nothing and side.at is None for side in guilty)
         return result
+
+    def _watch(self, operator: str, left: Val, right: Val) -> None:
+        """Remember comparisons of which rules may say something."""
+        if operator in ("===", "!=="):
+            self.tell_apart(left, right)
+        both_texts = isinstance(left.value, str) and isinstance(right.value, str)
+        if operator in _ORDERS and both_texts and len(self.compared) < _MOST_ASKED:
+            self.compared.append((left, right))
 
     def _logical(self, operator: str, left: Val, second: Tree | None, scope: Scope) -> Val:
         if not left.is_known:

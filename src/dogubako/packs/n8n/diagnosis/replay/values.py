@@ -196,10 +196,9 @@ def made_of(value: Any, *sources: Val) -> Val:
     form, unfound = any(one.tested for one in sources), any(one.unfound for one in sources)
     odd = tuple(each for one in sources if one.odd for each in one.odd)[:_MOST_ODD]
     zero = next((one.zero for one in sources if one.zero is not None), None)
-    unread = next((one.unread for one in sources if one.unread), "") if isinstance(value, float) and math.isnan(value) else ""
-    return Val(
-        value, None, tuple(spots)[:_MOST_SPOTS], tested=form, unfound=unfound, odd=odd, zero=zero, unread=unread
-    )
+    is_none = isinstance(value, float) and math.isnan(value)
+    unread = next((one.unread for one in sources if one.unread and is_none), "")
+    return Val(value, None, tuple(spots)[:_MOST_SPOTS], tested=form, unfound=unfound, odd=odd, zero=zero, unread=unread)
 
 
 def written_with(text: Any, *parts: Val) -> Val:
