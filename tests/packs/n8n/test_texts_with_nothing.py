@@ -87,10 +87,6 @@ def test_items_that_are_paired_by_their_new_position_are_told(paired: int, notic
     kept = items({"id": "b"})
     kept[0]["pairedItem"] = {"item": paired}
     reader = node("Who", "return {json: {who: $('Rows').item.json.who}};")
-    wires = {
-        one: {"main": [[{"node": other, "type": "main", "index": 0}]]}
-        for one, other in (("Rows", "Open"), ("Open", "Who"))
-    }
     runs = {
         "Rows": [run(items(*rows))],
         "Open": [run(kept, after="Rows")],

@@ -107,8 +107,8 @@ def _explain_text(scene: Scene, at: RunPlace, place: Place, path: tuple[str, ...
     """The node that made the text, or the one that lost the value which the text needs."""
     source = next(iter(scene.parents(place)), None)
     told = f"{'.'.join(path)} is {shortened(repr(text), 80)}"
-    if (shown := _shown_by_replay(scene, at, place, path, text, told)) is not None:
-        return shown
+    if (replayed := _shown_by_replay(scene, at, place, path, text, told)) is not None:
+        return replayed
     read = suspects(scene, at, place, path, word)
     bad = [(one, value) for one in read for value in _bad_values(scene, one, source, at, word)]
     if len({(one.node, one.names) for one, _ in bad}) == 1:
