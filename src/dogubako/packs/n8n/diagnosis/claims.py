@@ -75,7 +75,7 @@ def _is_proven(failure: Failure, cause: Cause) -> bool:
         return False
     if cause.lost:
         return failure.scene.kind(cause.node) in _SHAPES
-    if cause.read is None or cause.place is None or _is_anticipated(failure.scene, cause.read[1], failure.node):
+    if cause.read is None or cause.place is None or is_anticipated(failure.scene, cause.read[1], failure.node):
         return False
     return _was_spoilt(failure.scene, cause) or _is_exception(failure, cause)
 
@@ -170,7 +170,7 @@ def _form(value: Any) -> str:
     return type_name(value)
 
 
-def _is_anticipated(scene: Scene, path: tuple[str, ...], reader: str) -> bool:
+def is_anticipated(scene: Scene, path: tuple[str, ...], reader: str) -> bool:
     """Whether the workflow expects elsewhere that this field may be missing: then it is optional by intent."""
     for name, settings in scene.settings.items():
         if name == reader:

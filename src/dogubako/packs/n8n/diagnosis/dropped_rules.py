@@ -12,9 +12,9 @@ from dogubako.packs.n8n.diagnosis.join_keys import (
     small_difference,
     unpaired_keys,
 )
-from dogubako.packs.n8n.diagnosis.references import references
-from dogubako.packs.n8n.diagnosis.scene import CODE_TYPES, Cause, RunPlace, Scene
-from dogubako.packs.n8n.diagnosis.shown import shown_value
+from dogubako.packs.n8n.diagnosis.references import Reference, references
+from dogubako.packs.n8n.diagnosis.scene import CODE_TYPES, Cause, RunPlace, Scene, conditions_of
+from dogubako.packs.n8n.diagnosis.shown import shown_path, shown_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, value_at
 
@@ -49,8 +49,19 @@ def _values(scene: Scene, at: RunPlace, lost: list[Place]) -> str:
         for place in lost:
             for where in scene.places_read(reference, place, at.run)[:1]:
                 value = scene.value(where, reference.names)
-                told[f"{reference.written} is {'missing' if is_absent(value) else shown_value(value)}"] = None
-    return f": {', '.join(list(told)[:_MOST_SHOWN])}" if told else ""
+                near = _nearest_rule(scene, at, value)
+                told[f"{reference.written} is {'missing' if is_absent(value) else shown_value(value)}{near}"] = None
+    between = "; " if any(" and a rule has " in one for one in told) else ", "
+    return f": {between.join(list(told)[:_MOST_SHOWN])}" if told else ""
+
+
+def _nearest_rule(scene: Scene, at: RunPlace, value: Any) -> str:
+    """The value of a rule from which this one differs only in its form."""
+    for condition in conditions_of(scene.settings.get(at.node, {})):
+        right = condition.get("rightValue")
+        if isinstance(value, str) and isinstance(right, str) and (form := small_difference(value, right)):
+            return f", and a rule has {shown_value(right)}{form}"
+    return ""
 
 
 def compared_by_nothing(scene: Scene) -> Cause | None:
@@ -132,7 +143,8 @@ def some_unpaired(scene: Scene) -> Cause | None:
     for at in scene.first_runs:
         settings = scene.settings.get(at.node, {}) if scene.kind(at.node) == "merge" else {}
         keys, sides = merge_keys(settings), scene.inputs(at.run)
-        if keys is None or len(sides) != 2 or settings.get("joinMode", "keepMatches") != "keepMatches":
+        mode = settings.get("joinMode", "keepMatches")
+        if keys is None or len(sides) != 2 or mode not in ("keepMatches", "enrichInput1"):
             continue
         if settings.get("mode") != "combine" or "fuzzyCompare': True" in repr(settings.get("options")):
             continue
@@ -143,7 +155,11 @@ def some_unpaired(scene: Scene) -> Cause | None:
         pairs = ((other, told) for one in alone for other in others if (told := small_difference(one, other)))
         alike = next((f", and there is {shown_value(other)}{told}" for other, told in pairs), "")
         shown = f"{keys[0]} is {', '.join(map(_shown, alone[:_MOST_SHOWN]))}{alike}"
-        told = f"{len(alone)} of {len(held)} items from '{sides[0].node}' found no partner and are dropped"
+        if mode == "enrichInput1" and not alike:
+            # Items may have no partner there.
+            continue
+        left = "and are dropped" if mode == "keepMatches" else f"in '{sides[1].node}'"
+        told = f"{len(alone)} of {len(held)} items from '{sides[0].node}' found no partner {left}"
         cause = Cause(node=at.node, problem=f"{told}: {shown}", certain=False)
         return cause.in_doubt() if alike else cause
     return None
@@ -151,6 +167,51 @@ def some_unpaired(scene: Scene) -> Cause | None:
 
 def _shown(value: Any) -> str:
     return "missing" if is_absent(value) else shown_value(value)
+
+
+def paired_by_position(scene: Scene) -> Cause | None:
+    """Code that dropped items and pairs those that are left by their new position, where a node behind reads by it."""
+    for at in scene.first_runs:
+        code = str(scene.settings.get(at.node, {}).get("jsCode")) if scene.kind(at.node) in CODE_TYPES else ""
+        given, made = scene.input_places(at.run)[:_MOST_ITEMS], list(scene.outputs(at))[:_MOST_ITEMS]
+        if "pairedItem" not in code or not 0 < len(made) < len(given) or len(given) == _MOST_ITEMS:
+            continue
+        for place in made:
+            source = next(iter(scene.parents(place)), None)
+            own = _equal_one(scene, place, given)
+            if source not in given or own is None or own[0] == source or given.index(source) != place.item:
+                continue
+            if (reader := _reads_by_pairing(scene, at)) is None:
+                continue
+            right, name = own
+            told = f"it pairs its item {place.item} with item {place.item} of '{right.node}'"
+            belongs = f"{name} is {shown_value(scene.value(place, (name,)))}, which item {given.index(right)} has there"
+            node, reference = reader
+            names = reference.names[:-1] if reference.called else reference.names
+            reads = f"so '{node}' reads {shown_path(names)} of another item of '{reference.node}'"
+            return Cause(node=at.node, problem=f"{told}, but its {belongs}; {reads}", place=place).in_doubt()
+    return None
+
+
+def _equal_one(scene: Scene, place: Place, given: list[Place]) -> tuple[Place, str] | None:
+    """The only item given to the node that has the same value in a field, of which all others have another one."""
+    data = scene.json(place)
+    for name, value in data.items() if isinstance(data, Mapping) else ():
+        held = [scene.value(one, (str(name),)) for one in given]
+        plain = isinstance(value, (str, int)) and not isinstance(value, bool)
+        if plain and len(set(map(repr, held))) == len(held) and held.count(value) == 1:
+            return given[held.index(value)], str(name)
+    return None
+
+
+def _reads_by_pairing(scene: Scene, at: RunPlace) -> tuple[str, Reference] | None:
+    """A node behind that reads an item from before this node by what it was made from."""
+    before = scene.leading_from(at.node)
+    for node in scene.reached(scene.behind(at.node)):
+        for reference in references(scene.settings.get(node, {})) if scene.execution.runs.get(node) else ():
+            if reference.node in before and reference.pick == "item":
+                return node, reference
+    return None
 
 
 def runs_for_each_branch(scene: Scene) -> Cause | None:
@@ -248,6 +309,7 @@ DROPPED_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
     compared_by_nothing,
     all_alike,
     some_unpaired,
+    paired_by_position,
     nothing_matched,
     more_pages,
 )

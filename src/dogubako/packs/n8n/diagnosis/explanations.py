@@ -62,7 +62,8 @@ def success_words(cause: Cause) -> str:
     """What is known of an execution that counts as a success."""
     told = f"'{cause.node}': {cut(cause.problem)}"
     if cause.certain or (cause.likely and not cause.wrong):
-        return f"The execution counts as a success, but look at {told}. It may be intended."
+        intended = "" if cause.unmeant else " It may be intended."
+        return f"The execution counts as a success, but look at {told}.{intended}"
     if cause.wrong:
         doubt = f"Whether '{cause.node}' or another node has to change is not known"
         return f"The execution counts as a success, but something is wrong: look at {told}. {doubt}."

@@ -241,9 +241,11 @@ def _with_condition(
 
 
 def _how_many(scene: Scene, at: RunPlace, reference: Reference, condition: Mapping[str, Any]) -> str:
-    """In how many of the items two values differ only in their form, if not in all of them."""
-    given = scene.input_places(at.run) if reference.node is None else []
-    alike = [ONLY_FORM in _compared(reference, scene.value(one, reference.names), condition) for one in given]
+    """In how many of the items the value differs only in its form from one of the rules, if not in all of them."""
+    given, settings = scene.input_places(at.run) if reference.node is None else [], scene.settings.get(at.node, {})
+    rules = [condition, *(one for one in conditions_of(settings) if only_reference(one.get("leftValue")) == reference)]
+    values = [scene.value(one, reference.names) for one in given]
+    alike = [any(ONLY_FORM in _compared(reference, value, rule) for rule in rules) for value in values]
     return "" if all(alike) else f" (in {sum(alike)} of {len(alike)} items)"
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
-from unicodedata import combining, normalize
+from unicodedata import combining, name, normalize
 
 from dogubako.packs.n8n.diagnosis.scene import RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.shown import shown_value
@@ -14,6 +14,10 @@ from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 ONLY_FORM: Final = "they differ only in"
 _MOST_KEYS: Final = 3
 _PREFERS = re.compile(r"preferInput(\d{1,2})")
+# Zeros before a number: not those behind a point or between digits.
+_ZEROS = re.compile(r"(?<![\d.,])0++(?=\d)")
+# Letters of Cyrillic and Greek, and the Latin ones that look the same.
+_LOOKS: Final = str.maketrans("АВЕЅІЈКМНОРСТУХаеорсухіјѕԁΑΒΕΖΗΙΚΜΝΟΡΤΥΧο", "ABESIJKMHOPCTYXaeopcyxijsdABEZHIKMNOPTYXo")
 _MOST_ITEMS: Final = 200
 
 
@@ -24,10 +28,32 @@ def small_difference(value: Any, right: Any) -> str:
         return ""
     if value.strip().casefold() == right.strip().casefold():
         return f": {ONLY_FORM} case or spaces"
+    if _unspaced(value).casefold() == _unspaced(right).casefold():
+        return f": {ONLY_FORM} {'' if _unspaced(value) == _unspaced(right) else 'case and '}spaces"
+    if value.strip() and _ZEROS.sub("", value) == _ZEROS.sub("", right):
+        return f": {ONLY_FORM} leading zeros"
+    if (letter := other_letter(value, right)) is not None:
+        return f": {ONLY_FORM} letters that look alike, {letter}"
     if value.strip() and _bare(value.casefold()) == _bare(right.casefold()):
         case = "" if _bare(value) == _bare(right) else "case and in "
         return f": {ONLY_FORM} {case}accents, width, or characters that do not show"
     return ""
+
+
+def _unspaced(text: str) -> str:
+    """The text without ordinary spaces; others do not show, and are told so."""
+    return text.replace(" ", "")
+
+
+def other_letter(value: str, right: str) -> str | None:
+    """The first letter of another script that looks like the one in its place, where nothing else differs."""
+    if len(value) != len(right) or value.translate(_LOOKS) != right.translate(_LOOKS):
+        return None
+    place = next((number for number, sign in enumerate(value) if sign != right[number]), None)
+    if place is None:
+        return None
+    scripts = [name(one[place], "another").split()[0].capitalize() for one in (value, right)]
+    return f"{value[place]} is {scripts[0]} in {shown_value(value)} and {scripts[1]} in {shown_value(right)}"
 
 
 def _bare(text: str) -> str:

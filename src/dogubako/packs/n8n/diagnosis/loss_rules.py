@@ -11,7 +11,7 @@ from dogubako.packs.n8n.diagnosis.declarations import Step
 from dogubako.packs.n8n.diagnosis.references import Reference, references_in, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.shown import shown_path, shown_value
-from dogubako.packs.n8n.diagnosis.spelling import near_name, near_names
+from dogubako.packs.n8n.diagnosis.spelling import is_same_name, near_name, near_names
 from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, is_numeric, trace_missing, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
@@ -23,6 +23,8 @@ _LONGEST_READ: Final = 12_000
 _ONE_ITEM = of_names(r"\$input\.(?:item\b|first\(\))|(?<![\w$.])\$json\b")
 _ALL_ITEMS = of_names(r"\.all\(|(?<![\w$.])items\b|\$items\(")
 _BRACES = re.compile(r"\{\{\s*+\$")
+# Signs of an expression that has another value where there is none; a choice by `a ? b : c` is not meant.
+_DEFAULTS = re.compile(r"\bnull\b|\?\?|\|\||\bundefined\b|isEmpty|ifEmpty|\$if\(")
 _CALCULATES: Final = frozenset({"sum", "average"})
 # Nodes whose expressions may ask for what is not there, or that other rules look at.
 _READS_OTHERWISE: Final = frozenset({"code", "function", "functionItem", "if", "filter", "switch", "set", "stickyNote"})
@@ -59,7 +61,7 @@ def only_one_item(scene: Scene) -> Cause | None:
 
 
 def same_for_all(scene: Scene) -> Cause | None:
-    """An expression that takes the first item of a node for each of several items."""
+    """An expression that takes one and the same item of a node for each of several items."""
     for at in scene.first_runs:
         given = sum(scene.execution.items_given_to(one) for one in scene.execution.runs[at.node])
         at_once = scene.kind(at.node) == "function" or (
@@ -67,16 +69,24 @@ def same_for_all(scene: Scene) -> Cause | None:
         )
         if at_once or given < 2:
             continue
-        for reference in _read_by(scene, at):
+        for reference in _read_by(scene, at, _DEFAULTS):
             runs = scene.execution.runs.get(reference.node or "", [])
             whole = bool(runs) and runs[-1].items_out == given
-            if reference.pick == "first" and runs and (whole or _reads_another(scene, at, reference)):
+            which = _which_item(reference.pick)
+            if which and runs and (whole or _reads_another(scene, at, reference)):
                 problem = (
-                    f"it reads {shown_path(reference.names)} of the first item of '{reference.node}' for each "
+                    f"it reads {shown_path(reference.names)} of the {which} of '{reference.node}' for each "
                     f"of its {given} items; .item would take the one that belongs to each"
                 )
                 return Cause(node=at.node, problem=problem, certain=False)
     return None
+
+
+def _which_item(pick: str) -> str:
+    """The item that is always the same, for people; empty if it is the one that belongs to each."""
+    if pick in ("first", "last"):
+        return f"{pick} item"
+    return {"#0": "first item"}.get(pick, f"item with index {pick[1:]}") if pick.startswith("#") else ""
 
 
 def _reads_another(scene: Scene, at: RunPlace, reference: Reference) -> bool:
@@ -277,15 +287,31 @@ def misread_setting(scene: Scene) -> Cause | None:
     return None
 
 
-def _read_by(scene: Scene, at: RunPlace) -> Iterator[Reference]:
+def misread_by_code(scene: Scene) -> Cause | None:
+    """Code that reads a name which no item has, and does not know the one that they have it under."""
+    for at in scene.first_runs:
+        code = scene.settings.get(at.node, {}).get("jsCode") if scene.kind(at.node) == "code" else None
+        if not isinstance(code, str) or at.run.error is not None or len(code) > _LONGEST_READ:
+            continue
+        for reference in references_in(code):
+            first = replace(reference, path=reference.path[:1], called=False)
+            own = reference.node is None and is_plain(first) and len(reference.path) > reference.called
+            if not all_lack(scene, places := scene.received(at.node) if own else [], first.names):
+                continue
+            near = near_name(scene.json(places[0]), first.names[0])
+            if near is None or near in code or not is_same_name(near, first.names[0]):
+                continue
+            cause = trace_missing(scene, at.node, first, places[0], first.names)
+            if cause.misread and cause.node == at.node:
+                return replace(cause, certain=False)
+    return None
+
+
+def _read_by(scene: Scene, at: RunPlace, chooses: re.Pattern[str] = CHOOSES_NULL) -> Iterator[Reference]:
     """What the expressions of a node read; not those that choose what to do without it."""
     is_code = scene.kind(at.node) == "code"
     for written in texts(scene.settings.get(at.node, {})):
-        if (
-            (is_code or written.startswith("="))
-            and len(written) <= _LONGEST_READ
-            and CHOOSES_NULL.search(written) is None
-        ):
+        if (is_code or written.startswith("=")) and len(written) <= _LONGEST_READ and chooses.search(written) is None:
             yield from references_in(written)
 
 
@@ -296,6 +322,7 @@ LOSS_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
     not_an_expression,
     summarized_otherwise,
     misread_setting,
+    misread_by_code,
     unpaired_dropped,
     selector_found_nothing,
     same_for_all,

@@ -21,7 +21,7 @@ from dogubako.packs.n8n.diagnosis.intended_makers import (
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references
 from dogubako.packs.n8n.diagnosis.scene import CODE_TYPES, Cause, Scene
 from dogubako.packs.n8n.diagnosis.shown import shown_fields, shown_path
-from dogubako.packs.n8n.diagnosis.spelling import is_slip, names_alike, near_name
+from dogubako.packs.n8n.diagnosis.spelling import is_same_name, names_alike, near_name
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, value_at
 from dogubako.packs.n8n.javascript_names import of_names
@@ -264,7 +264,7 @@ def _misnamed(scene: Scene, reader: str, path: Path, near: str, walk: list[Place
     alike = _others_alike(scene, path, near, walk)
     problem = f"it reads {name}, {unset}; the item has {has}{alike}"
     problem = f"{problem}, from '{writer.node}'{unseen}"
-    sure = bool(unseen) or (is_slip(near, path[-1]) and not _is_numbered(near, path[-1]))
+    sure = bool(unseen) or (is_same_name(near, path[-1]) and not _is_numbered(near, path[-1]))
     return Cause(node=reader, problem=problem, place=walk[0], walk=(walk[0],), misread=sure)
 
 

@@ -13,6 +13,7 @@ from dogubako.packs.n8n.diagnosis.dropped_rules import (
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.flow_rules import FLOW_RULES, ONE_LETTER, field_not_there, form_differs, last_is_empty
 from dogubako.packs.n8n.diagnosis.format_rules import repaired_json
+from dogubako.packs.n8n.diagnosis.hole_rules import some_holes
 from dogubako.packs.n8n.diagnosis.loss_rules import (
     LOSS_RULES,
     all_combined,
@@ -26,6 +27,7 @@ from dogubako.packs.n8n.diagnosis.loss_rules import (
 )
 from dogubako.packs.n8n.diagnosis.lost_fields import ALWAYS_OUTPUT
 from dogubako.packs.n8n.diagnosis.number_rules import NUMBER_RULES, sorted_as_texts
+from dogubako.packs.n8n.diagnosis.odd_texts import null_in_text
 from dogubako.packs.n8n.diagnosis.plausible_rules import (
     PLAUSIBLE_RULES,
     day_in_utc,
@@ -33,13 +35,20 @@ from dogubako.packs.n8n.diagnosis.plausible_rules import (
     months_written_otherwise,
     numbers_sorted_as_texts,
 )
-from dogubako.packs.n8n.diagnosis.replay_quiet import compared_as_texts, no_number_again, text_is_true
+from dogubako.packs.n8n.diagnosis.replay_quiet import (
+    compared_as_texts,
+    joined_by_expression,
+    no_number_again,
+    same_but_for_type,
+    text_is_true,
+)
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
 from dogubako.packs.n8n.diagnosis.text_rules import TEXT_RULES, date_from_nothing
 from dogubako.packs.n8n.formatters.truncation import is_absent
 
 # What is only there to be looked at comes last.
 _LAST_RULES: Final = (
+    some_holes,
     switched_off,
     few_left,
     duplicates_dropped,
@@ -71,9 +80,12 @@ LIKELY_RULES: Final = frozenset(
         day_in_utc,
         unpaired_dropped,
         joined_out_of_order,
+        joined_by_expression,
+        same_but_for_type,
         text_is_true,
         misread_setting,
         date_from_nothing,
+        null_in_text,
         months_written_otherwise,
         numbers_sorted_as_texts,
     }

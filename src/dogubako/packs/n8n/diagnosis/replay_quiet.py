@@ -4,28 +4,33 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.dates import looks_like_date, ordered_otherwise
 from dogubako.packs.n8n.diagnosis.declarations import Step
 from dogubako.packs.n8n.diagnosis.javascript import LONGEST_CODE_FOLLOWED
 from dogubako.packs.n8n.diagnosis.javascript_values import is_nan
-from dogubako.packs.n8n.diagnosis.references import Reference, texts
-from dogubako.packs.n8n.diagnosis.replay.expressions import bodies
+from dogubako.packs.n8n.diagnosis.references import Reference, expression_body, references, texts
+from dogubako.packs.n8n.diagnosis.replay.expressions import bodies, evaluated
 from dogubako.packs.n8n.diagnosis.replay.interpreter import Interpreter
 from dogubako.packs.n8n.diagnosis.replay.items import returned_item, returned_items
 from dogubako.packs.n8n.diagnosis.replay.names import NOT_REPLAYED, N8nNames, runs_for_each
 from dogubako.packs.n8n.diagnosis.replay.statements import parse_script
 from dogubako.packs.n8n.diagnosis.replay.values import FILES, Obj, Thrown, Val
-from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
+from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene, conditions_of
 from dogubako.packs.n8n.diagnosis.shown import shown_path, shown_value
 from dogubako.packs.n8n.diagnosis.sieves import alike, sifted_told
 from dogubako.packs.n8n.diagnosis.trace import is_numeric, trace_missing, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
+from dogubako.packs.n8n.javascript_names import of_names
 
 _MOST_NODES: Final = 5
 _MOST_ITEMS: Final = 100
 _MOST_RUNS: Final = 30
 _MOST_SCRIPTS: Final = 10
+# A number that is written in the expression: `$json.seats + 2`.
+_NUMBER_ADDED = re.compile(r"\+\s*+\d++(?![\w'\"`])|(?<![\w'\"`.])\d++\s*+\+(?!\+)")
+_ASKS_SAME = re.compile(r"[!=]==|\.(?:includes|indexOf)\(")
 _SAYS_NO = re.compile(rb'"\s*+(?:false|no|0|off|nein|null|undefined)\s*+"', re.IGNORECASE)
 
 
@@ -106,21 +111,56 @@ def _quoted(text: str) -> bytes:
 
 
 def joined_by_code(scene: Scene) -> Cause | None:
-    """A field of code that `+` joined of a number and of texts that are numbers."""
+    """A field of code that `+` joined of a number and of texts that are numbers, or that was calculated from such."""
     for at in [one for one in scene.first_runs if scene.kind(one.node) == "code"][:_MOST_NODES]:
         made = returned_items(scene, at) if scene.inputs(at.run) else []
         for place in list(scene.outputs(at))[:_MOST_ITEMS]:
             fields = made[place.item].fields if place.output == 0 and place.item < len(made) else {}
             for name, value in fields.items():
                 held = scene.value(place, (name,))
-                if value.joined and isinstance(held, str) and held == value.value:
-                    texts_read = [one for one in value.made if isinstance(scene.value(*one), str)]
-                    of = "".join(
-                        f", from {shown_path(one[1])}, {shown_value(scene.value(*one))}" for one in texts_read[:1]
-                    )
-                    problem = f"{name} is {shown_value(held)}: + joins texts and does not add them{of}"
-                    return Cause(node=at.node, problem=problem, place=place, walk=(place,), certain=False)
+                if value.joined and isinstance(held, (str, int, float)) and held == value.value:
+                    return _joined(scene, at, place, name, value)
     return None
+
+
+def _joined(scene: Scene, at: RunPlace, place: Place, name: str, value: Val) -> Cause:
+    texts_read = [one for one in value.made if isinstance(scene.value(*one), str)]
+    of = "".join(f", from {shown_path(one[1])}, {shown_value(scene.value(*one))}" for one in texts_read[:1])
+    problem = f"{name} is {shown_value(scene.value(place, (name,)))}: + joins texts and does not add them{of}"
+    return Cause(node=at.node, problem=problem, place=place, walk=(place,), certain=False)
+
+
+def joined_by_expression(scene: Scene) -> Cause | None:
+    """A field of a Set node that `+` joined of texts that are numbers, one with a number or for a calculation."""
+    for at in [one for one in scene.first_runs if scene.kind(one.node) == "set"][:_MOST_NODES]:
+        for name, written in assigned(scene, at.node).items():
+            body = expression_body(written)
+            for place in list(scene.outputs(at))[:_MOST_ITEMS] if body is not None and "+" in body else ():
+                source = next(iter(scene.parents(place)), None)
+                value = evaluated(scene, at, source, body).value if source is not None and body is not None else None
+                held = scene.value(place, (name,))
+                sure = _NUMBER_ADDED.search(str(body)) is not None or _is_number_behind(scene, at.node, name)
+                if value is not None and value.joined and isinstance(held, str) and held == value.value and sure:
+                    return _joined(scene, at, place, name, value)
+    return None
+
+
+def _is_number_behind(scene: Scene, node: str, name: str) -> bool:
+    """Whether a node behind this one takes the field for a number: two texts in a row may be meant as a text."""
+    taken = of_names(
+        rf"(?:Number|parseFloat|parseInt|Math\.\w{{1,9}})\([^()]{{0,60}}(?<![\w$]){re.escape(name)}(?![\w$])"
+        rf"|\.{re.escape(name)}(?![\w$])\s{{0,9}}(?:[*/<>-]|\.to(?:Number|Float|Int)\()"
+    )
+    for behind in scene.reached(scene.behind(node)):
+        settings = scene.settings.get(behind, {})
+        if any(taken.search(text[:LONGEST_CODE_FOLLOWED]) for text in texts(settings)):
+            return True
+        for condition in conditions_of(settings):
+            operator, read = condition.get("operator"), references(condition.get("leftValue"))
+            is_number = isinstance(operator, Mapping) and operator.get("type") == "number"
+            if is_number and any(one.names == (name,) for one in read):
+                return True
+    return False
 
 
 def compared_as_texts(scene: Scene) -> Cause | None:
@@ -138,6 +178,27 @@ def compared_as_texts(scene: Scene) -> Cause | None:
                 place = (one.at or other.at or (None, ()))[0]
                 return Cause(node=at.node, problem=problem, place=place, certain=False)
     return None
+
+
+def same_but_for_type(scene: Scene) -> Cause | None:
+    """A number that code or an expression compares with the text of it: they are never the same."""
+    for at in scene.first_runs[:_MOST_RUNS]:
+        if not any(_ASKS_SAME.search(text) for text in texts(scene.settings.get(at.node, {}))):
+            continue
+        for one, other in _replayed(scene, at).unlike:
+            spot = one.at or other.at
+            if spot is not None and spot[1] and spot[1][0] != FILES:
+                told = " and ".join(_where(scene, each) for each in (one, other))
+                problem = f"it compares {told}: they differ only in type, so they are not the same"
+                return Cause(node=at.node, problem=problem, place=spot[0], walk=(spot[0],), certain=False)
+    return None
+
+
+def _where(scene: Scene, value: Val) -> str:
+    shown = shown_value(value.value)
+    if value.at is None or not value.at[1]:
+        return shown
+    return f"{shown_path(value.at[1])}, which is {shown}, from '{trace_value(scene, *value.at, '').node}'"
 
 
 def sifted_all(scene: Scene) -> Cause | None:

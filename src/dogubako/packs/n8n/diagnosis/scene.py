@@ -53,6 +53,8 @@ class Cause:
     """Whether the result is wrong for sure, although it is not known which node has to change."""
     likely: bool = False
     """Whether its rule has never spoken of an execution that was as it should be."""
+    unmeant: bool = False
+    """Whether nobody means such a result, whoever has to change: NaN or [object Object] in a text."""
     own: bool = False
     """Whether the node cannot work as it is, whatever the data are: a name that does not exist, broken syntax."""
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any, Final
+from unicodedata import combining, normalize
 
 _NEAR: Final = 0.7
 _NEAR_OTHER_SCRIPTS: Final = 0.6
@@ -55,9 +56,18 @@ def is_slip(one: str, other: str) -> bool:
     return long_enough and SequenceMatcher(None, plain, wanted).ratio() >= _SLIP
 
 
+def is_same_name(one: str, other: str) -> bool:
+    """Whether a name that nobody has can only be this one: by a slip, or without its accents."""
+    return is_slip(one, other) or _without_accents(_letters(one)) == _without_accents(_letters(other))
+
+
 def _letters(name: str) -> str:
     """The name without signs and capitals."""
     return re.sub(r"[\W_]", "", name[:_LONGEST]).casefold()
+
+
+def _without_accents(text: str) -> str:
+    return "".join(sign for sign in normalize("NFKD", text) if not combining(sign))
 
 
 def _nearness(one: str, other: str) -> float:

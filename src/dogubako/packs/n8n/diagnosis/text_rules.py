@@ -5,25 +5,34 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from dogubako.packs.n8n.diagnosis.absence import is_plain
+from dogubako.packs.n8n.diagnosis.absence import all_lack, is_plain
 from dogubako.packs.n8n.diagnosis.answer_rules import ANSWER_RULES
 from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.gaps import gap, missing_in
 from dogubako.packs.n8n.diagnosis.hole_rules import NO_TEXTS, hole_in_text, lone_references
 from dogubako.packs.n8n.diagnosis.hollow_objects import hollow_object
 from dogubako.packs.n8n.diagnosis.number_rules import joined_texts
+from dogubako.packs.n8n.diagnosis.odd_texts import (
+    calculated_told,
+    divided_told,
+    null_in_text,
+    suspects,
+    unread_told,
+)
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references, references_in, texts
 from dogubako.packs.n8n.diagnosis.replay_quiet import (
     compared_as_texts,
     error_caught,
     joined_by_code,
+    joined_by_expression,
     no_number_again,
+    same_but_for_type,
     sifted_all,
     text_is_true,
 )
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.shown import shown_value
-from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, is_numeric, trace_missing, trace_value, why_null
+from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, firmly, is_numeric, trace_missing, trace_value, why_null
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
@@ -36,6 +45,8 @@ _MISREAD_BYTES = re.compile("Ã|â€|Â|\ufffd".encode())
 _MAKERS: Final = frozenset(
     {"set", "code", "function", "functionItem", "dateTime", "html", "markdown", "summarize", "aggregate", "itemLists"}
 )
+_READS_DATES = re.compile(r"DateTime\.|new Date\(|toDateTime\(|Date\.parse\(")
+_LITERAL = re.compile(r"'(?:[^'\\\n]|\\.){0,2000}+'|\"(?:[^\"\\\n]|\\.){0,2000}+\"")
 _IS_JSON = re.compile(r"=\s*+[\[{](?!\{)")
 _BRACES = re.compile(r"\{\{[^{}]{1,300}+\}\}")
 _MOST_ITEMS: Final = 200
@@ -57,7 +68,8 @@ def broken_text(scene: Scene) -> Cause | None:
                 continue
             for path, text, word in _broken_in(scene.json(place)):
                 if not _was_there(scene, at, text, word):
-                    return _explain_text(scene, at, place, path, text, word)
+                    cause = _explain_text(scene, at, place, path, text, word)
+                    return replace(cause, unmeant=word != "Infinity")
     return None
 
 
@@ -73,6 +85,11 @@ def _broken_in(data: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[st
             yield from _broken_in(value, (*path, str(index)))
 
 
+def _is_written(code: str, word: str) -> bool:
+    """Whether a text of the code has the word: it is not made of a value."""
+    return any(word in one for one in _LITERAL.findall(code[:_LONGEST_FOLLOWED]))
+
+
 def _was_there(scene: Scene, at: RunPlace, text: str, word: str) -> bool:
     """Whether the word came in with the items, or stands as it is in the parameters, perhaps in quotes."""
     quoted = [f"{sign}{word}{sign}" for sign in "'\"`"]
@@ -80,15 +97,19 @@ def _was_there(scene: Scene, at: RunPlace, text: str, word: str) -> bool:
         plain = _BRACES.sub("", written) if written.startswith("=") else written
         if any(one in written for one in (text, *quoted)) or (scene.kind(at.node) == "set" and word in plain):
             return True
+    code = scene.settings.get(at.node, {}).get("jsCode")
+    if isinstance(code, str) and _is_written(code, word):
+        return True
     return any(word.encode() in bytes(item) for one in scene.inputs(at.run) for item in one.items[:_MOST_ITEMS])
 
 
 def _explain_text(scene: Scene, at: RunPlace, place: Place, path: tuple[str, ...], text: str, word: str) -> Cause:
     """The node that made the text, or the one that lost the value which the text needs."""
     source = next(iter(scene.parents(place)), None)
-    written = assigned(scene, at.node).get(path[0])
-    read = references_in(written) if written else references(scene.settings.get(at.node, {}))
     told = f"{'.'.join(path)} is {shortened(repr(text), 80)}"
+    if (replayed := _shown_by_replay(scene, at, place, path, text, told)) is not None:
+        return replayed
+    read = suspects(scene, at, place, path, word)
     bad = [(one, value) for one in read for value in _bad_values(scene, one, source, at, word)]
     if len({(one.node, one.names) for one, _ in bad}) == 1:
         reference, (where, value) = bad[0]
@@ -101,6 +122,9 @@ def _explain_text(scene: Scene, at: RunPlace, place: Place, path: tuple[str, ...
             made = _made(at, place, f"{told}: there is no {reference.written}{_instead(cause, at)}")
             return made if cause.misread else made.in_doubt()
         if word == "NaN":
+            if _is_date(scene, at, path):
+                # A text that is no number may be a date that is not read.
+                return _made(at, place, f"{told}: it reads {_told(scene, reference, source, at)}")
             described = f"no number, so '{at.node}' writes {shortened(text, 60)}"
             return trace_value(scene, where, reference.names, described).in_doubt()
         if value == {}:
@@ -115,6 +139,28 @@ def _explain_text(scene: Scene, at: RunPlace, place: Place, path: tuple[str, ...
         shown = [_told(scene, one, source, at) for one in read if not one.called]
         told = f"{told}: it reads {' and '.join(shown[:_MOST_TOLD])}" if any(shown) else told
     return _made(at, place, told)
+
+
+def _shown_by_replay(
+    scene: Scene, at: RunPlace, place: Place, path: tuple[str, ...], text: str, told: str
+) -> Cause | None:
+    """The value that made the text what it is, where the replay of the node knows it."""
+    if (unread := unread_told(scene, at, place, path, told)) is not None:
+        return unread
+    cause = divided_told(scene, at, place, path, told)
+    if cause is not None:
+        # Who made null of what it could not calculate with is told of that.
+        earlier = no_number_again(scene) if cause.node != at.node else None
+        if earlier is not None and earlier.node == cause.node:
+            cause = replace(earlier, problem=f"{earlier.problem}; {cause.problem}")
+        return cause.in_doubt()
+    cause = calculated_told(scene, at, place, path, text)
+    return cause.in_doubt() if cause is not None else None
+
+
+def _is_date(scene: Scene, at: RunPlace, path: tuple[str, ...]) -> bool:
+    written = assigned(scene, at.node).get(path[0]) or str(scene.settings.get(at.node, {}).get("jsCode"))
+    return _READS_DATES.search(written) is not None
 
 
 def _as_text(value: Any) -> str:
@@ -147,9 +193,10 @@ def _can_make(word: str, value: Any) -> bool:
     """Whether such a value in a text or a calculation gives this word."""
     if word == "[object Object]":
         return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(one, dict) for one in value))
-    if word in ("NaN", "Infinity") and not is_absent(value):
+    if word == "NaN" and not is_absent(value):
         return not is_numeric(value)
-    return is_absent(value)
+    # What is 0 makes Infinity of a division, and only the replay knows what was divided by.
+    return word != "Infinity" and is_absent(value)
 
 
 def expression_became_null(scene: Scene) -> Cause | None:
@@ -168,6 +215,8 @@ def expression_became_null(scene: Scene) -> Cause | None:
 def _why_null(scene: Scene, at: RunPlace, place: Place, field: str, written: str) -> Cause | None:
     source = next(iter(scene.parents(place)), None)
     whole = only_reference(written)
+    if (spelt := _misspelt(scene, at, field, written)) is not None:
+        return spelt
     for reference in references_in(written):
         for where, path in missing_in(scene, reference, source, at.run):
             value = scene.value(where, path)
@@ -183,9 +232,31 @@ def _why_null(scene: Scene, at: RunPlace, place: Place, field: str, written: str
                 # The field may be optional, and null what is wanted.
                 return replace(_made(at, place, problem), certain=False)
             return cause.with_problem(f"{cause.problem}, so {field} becomes null in '{at.node}'")
-    if whole is not None:
+    if whole is not None or _may_be_missing(scene, at, source, written):
         return None
     return _made(at, place, f"{field} is null: its expression {why_null(scene, at, source, written)}")
+
+
+def _may_be_missing(scene: Scene, at: RunPlace, source: Place | None, written: str) -> bool:
+    """Whether `?.` met null or nothing and no further step: that is what it is written for."""
+    return any(missing_in(scene, firmly(one), source, at.run) for one in references_in(written) if _is_optional(one))
+
+
+def _is_optional(reference: Reference) -> bool:
+    return any(step.optional for step in reference.path)
+
+
+def _misspelt(scene: Scene, at: RunPlace, field: str, written: str) -> Cause | None:
+    """A name behind which `?.` stands, that no item has, and that the items have in another form."""
+    places = scene.received(at.node)
+    for reference in filter(_is_optional, references_in(written)):
+        size = next(number for number, step in enumerate(reference.path) if step.optional)
+        first = replace(reference, path=reference.path[:size], called=False)
+        if size and first.node is None and is_plain(first) and all_lack(scene, places, first.names):
+            cause = trace_missing(scene, at.node, first, places[0], first.names)
+            if cause.misread:
+                return cause.with_problem(f"{cause.problem}, so {field} becomes null in '{at.node}'")
+    return None
 
 
 def date_from_nothing(scene: Scene) -> Cause | None:
@@ -263,11 +334,14 @@ TEXT_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
     no_number_again,
     date_from_nothing,
     texts_joined,
+    null_in_text,
     hole_in_text,
     broken_letters,
     text_is_true,
     joined_by_code,
+    joined_by_expression,
     compared_as_texts,
+    same_but_for_type,
     object_in_text,
     sifted_all,
     error_caught,

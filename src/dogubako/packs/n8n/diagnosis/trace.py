@@ -189,7 +189,7 @@ def built_from_hole(scene: Scene, place: Place, path: Path, depth: int = 0) -> C
         return None
     source = next(iter(scene.parents(made.place)), None)
     for reference in references_in(written):
-        for where, missing in missing_in(scene, _firmly(reference), source, run)[:1]:
+        for where, missing in missing_in(scene, firmly(reference), source, run)[:1]:
             cause = trace_missing(scene, made.node, reference, where, missing, depth + 1)
             shown = f"{'.'.join(made.path)} is {shown_value(scene.value(made.place, made.path))}"
             return replace(cause, problem=f"{cause.problem}, so in '{made.node}' {shown}", certain=False)
@@ -295,7 +295,7 @@ def _through_expression(
     if value is not None and not fallen_back:
         return None
     for reference in references_in(written):
-        missing = next(iter(missing_in(scene, _firmly(reference), source, run)), None)
+        missing = next(iter(missing_in(scene, firmly(reference), source, run)), None)
         if missing is not None:
             cause = trace_missing(scene, place.node, reference, *missing, depth + 1)
             told = f"{cause.problem}, so {path[0]} is {shown_value(value)}" if fallen_back else cause.problem
@@ -326,7 +326,7 @@ def why_null(scene: Scene, at: RunPlace, source: Place | None, written: str) -> 
     return f"{shown} gives nothing or fails, and n8n makes null of that"
 
 
-def _firmly(reference: Reference) -> Reference:
+def firmly(reference: Reference) -> Reference:
     """The reference without its question marks: what is optional is looked for as well."""
     return replace(reference, path=tuple(step._replace(optional=False) for step in reference.path))
 
@@ -359,7 +359,7 @@ def _follow(
     run = scene.run_of(walk[-1])
     if run is None:
         return None
-    firm = _firmly(reference) if value is None else reference
+    firm = firmly(reference) if value is None else reference
     missing = next(iter(missing_in(scene, firm, source, run)), None)
     if missing is not None:
         return _extended(trace_missing(scene, node, reference, *missing, depth + 1), walk)

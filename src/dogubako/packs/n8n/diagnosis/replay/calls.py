@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Callable
-from typing import Final, Literal, Protocol
+from decimal import ROUND_HALF_UP, Context, Decimal
+from typing import Any, Final, Literal, Protocol
 
-from dogubako.packs.n8n.diagnosis.dates import looks_like_date
 from dogubako.packs.n8n.diagnosis.evaluation import Unknowable
 from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT, UNKNOWN
 from dogubako.packs.n8n.diagnosis.replay.lists import LIST_METHODS, list_call
-from dogubako.packs.n8n.diagnosis.replay.luxon import luxon_call, luxon_field, luxon_method
+from dogubako.packs.n8n.diagnosis.replay.luxon import luxon_call, luxon_field, luxon_method, unread_date
 from dogubako.packs.n8n.diagnosis.replay.statics import static_call
 from dogubako.packs.n8n.diagnosis.replay.texts import TEXT_METHODS, is_match, not_matched, text_call
 from dogubako.packs.n8n.diagnosis.replay.values import (
@@ -25,11 +25,17 @@ from dogubako.packs.n8n.diagnosis.replay.values import (
     nearest,
     tested,
     text_of,
+    written_with,
 )
 
 # Methods whose callback answers by its truth.
 _ASKS: Final = frozenset({"filter", "find", "findIndex", "some", "every"})
+# Methods that look for a value without a callback.
+_SEEKS: Final = frozenset({"includes", "indexOf"})
 _MOST_DEEP: Final = 8
+_MOST_DIGITS: Final = 20
+_LARGEST_FIXED: Final = 1e15
+_EXACT: Final = Context(prec=60)
 NUMBER_METHODS: Final = frozenset({"toFixed", "toPrecision", "toLocaleString", "toString", "valueOf", "toExponential"})
 OBJECT_METHODS: Final = frozenset({"hasOwnProperty", "toString", "valueOf", "toLocaleString", "propertyIsEnumerable"})
 
@@ -42,6 +48,8 @@ class Runner(Protocol):
     def ask(self, value: Val) -> Val: ...
 
     def sift(self, sifted: Sifted) -> None: ...
+
+    def tell_apart(self, one: Val, other: Val) -> None: ...
 
     def call(self, function: Val, given: list[Val], line: int, this: Val | None = None) -> Val: ...
 
@@ -125,7 +133,10 @@ def called(held: Val, name: str, given: Callable[[], list[Val]], line: int, runn
     if isinstance(value, Arr) and name in LIST_METHODS:
         runner.spend(1 + len(value.elements) // 8 + len(arguments))
         if name not in _ASKS:
-            return list_call(held, name, arguments, line, runner.call)
+            made = list_call(held, name, arguments, line, runner.call)
+            for one in value.elements if name in _SEEKS and made.value in (False, -1) else ():
+                runner.tell_apart(arguments[0] if arguments else Val(ABSENT), one)
+            return made
         made = list_call(held, name, arguments, line, lambda *one: runner.ask(runner.call(*one)))
         if isinstance(made.value, Arr) and made.value.sifted is not None:
             runner.sift(made.value.sifted)
@@ -133,7 +144,7 @@ def called(held: Val, name: str, given: Callable[[], list[Val]], line: int, runn
     if isinstance(value, str) and name in TEXT_METHODS:
         return text_call(held, name, arguments, line)
     if isinstance(value, (int, float)) and name in NUMBER_METHODS and not isinstance(value, bool):
-        return made_of(text_of(value) if name == "toString" and not arguments else UNKNOWN, held)
+        return _number_call(held, name, arguments)
     if isinstance(value, bool) and name == "toString":
         return made_of(text_of(value), held)
     if isinstance(value, Class) and name in value.statics:
@@ -141,6 +152,26 @@ def called(held: Val, name: str, given: Callable[[], list[Val]], line: int, runn
     if isinstance(value, (Func, Native)):
         raise Unknowable
     raise Thrown("function", name, line, held)
+
+
+def _number_call(held: Val, name: str, given: list[Val]) -> Val:
+    """A method of a number; what depends on the language of the machine is not known."""
+    if name == "toString" and not given:
+        return _told(held, text_of(held.value))
+    if name in ("toFixed", "toPrecision", "toExponential") and not math.isfinite(held.value):
+        return _told(held, text_of(float(held.value)))
+    digits = given[0].value if given else 0
+    if name != "toFixed" or not isinstance(digits, int) or not 0 <= digits <= _MOST_DIGITS:
+        return made_of(UNKNOWN, held)
+    if abs(held.value) >= _LARGEST_FIXED:
+        return made_of(UNKNOWN, held)
+    fixed = Decimal(held.value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, _EXACT)
+    return made_of(f"{fixed:f}", held)
+
+
+def _told(held: Val, text: Any) -> Val:
+    """The text of a number, which knows that the number was none."""
+    return written_with(text, held)
 
 
 def _called_on_object(held: Val, value: Obj, name: str, given: list[Val], line: int, runner: Runner) -> Val:
@@ -171,20 +202,12 @@ def _called_on_object(held: Val, value: Obj, name: str, given: list[Val], line: 
 
 
 def _date_call(value: Obj, name: str, line: int) -> Val:
-    given = value.fields["·given"]
-    bad = isinstance(given.value, str) and not looks_like_date(given.value)
-    if name in ("toISOString", "toJSON") and (bad or is_nan(given)):
+    given, unread = value.fields["·given"], unread_date(Val(value))
+    if unread is not None and name in ("toISOString", "toJSON"):
         raise Thrown("date", "Invalid time value", line, given)
-    if name in ("getTime", "valueOf", "getFullYear", "getMonth", "getDate", "getDay") and (bad or is_nan(given)):
-        return made_of(math.nan, given)
+    if unread is not None and name in ("getTime", "valueOf", "getFullYear", "getMonth", "getDate", "getDay"):
+        return unread
     return made_of(UNKNOWN, given)
-
-
-def is_nan(value: Val) -> bool:
-    """Whether a date made of it is none."""
-    return (value.at is not None and value.value is ABSENT) or (
-        isinstance(value.value, float) and math.isnan(value.value)
-    )
 
 
 def _store_call(held: Val, value: Obj, name: str, given: list[Val], line: int, runner: Runner) -> Val:
@@ -295,6 +318,9 @@ class _NoRunner:
 
     def ask(self, value: Val) -> Val:
         return value
+
+    def tell_apart(self, one: Val, other: Val) -> None:
+        """What was compared is known where it was."""
 
     def sift(self, sifted: Sifted) -> None:
         """A list that was filtered is known where it was made."""

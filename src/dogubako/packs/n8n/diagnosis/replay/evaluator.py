@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.evaluation import Unknowable
 from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT, COMPUTE, FUNCTIONS, UNKNOWN, is_nan
+from dogubako.packs.n8n.diagnosis.replay.luxon import unread_date
 from dogubako.packs.n8n.diagnosis.replay.scope import Scope
 from dogubako.packs.n8n.diagnosis.replay.syntax import Tree
 from dogubako.packs.n8n.diagnosis.replay.values import (
@@ -24,10 +25,12 @@ from dogubako.packs.n8n.diagnosis.replay.values import (
     text_of,
     truth,
     type_of_value,
+    written_with,
 )
 
 MOST_STEPS: Final = 10_000
 _MOST_ASKED: Final = 1_000
+_CALCULATES: Final = frozenset({"-", "*", "/", "%"})
 _ORDERS: Final = frozenset({"<", ">", "<=", ">="})
 _LARGEST: Final = 2**53
 
@@ -45,6 +48,8 @@ class Evaluator:
         self.asked: list[Val] = []
         # The pairs of texts that were put in an order.
         self.compared: list[tuple[Val, Val]] = []
+        # The pairs that are not the same to JavaScript, a number and the text of it.
+        self.unlike: list[tuple[Val, Val]] = []
         # The errors of the language that the code caught.
         self.caught: list[Thrown] = []
         # The calls of filter that kept nothing.
@@ -93,7 +98,7 @@ class Evaluator:
         if UNKNOWN in texts:
             return made_of(UNKNOWN, *parts)
         joined = tree.value[0] + "".join(str(one) + rest for one, rest in zip(texts, tree.value[1:], strict=True))
-        return made_of(short_text(joined), *parts) if parts else Val(joined)
+        return written_with(short_text(joined), *parts) if parts else Val(joined)
 
     def _eval_list(self, tree: Tree, scope: Scope) -> Val:
         elements = self._given(tree.parts, scope)
@@ -134,6 +139,8 @@ class Evaluator:
         return self._compute(tree.value, left, right)
 
     def _compute(self, operator: str, left: Val, right: Val) -> Val:
+        if operator in _CALCULATES and (unread := unread_date(left) or unread_date(right)) is not None:
+            return unread
         if not left.is_known or not right.is_known or operator not in COMPUTE:
             return made_of(UNKNOWN, left, right)
         one, other = left.value, right.value
@@ -143,18 +150,17 @@ class Evaluator:
             if operator in ("==", "!=") and (left.is_nothing or right.is_nothing):
                 return made_of(operator == "!=", left, right)
             return made_of(UNKNOWN, left, right)
+        self._watch(operator, left, right)
         if operator == "+" and (isinstance(one, str) or isinstance(other, str)):
-            made_text = made_of(short_text(text_of(one) + text_of(other)), left, right)
+            made_text = written_with(short_text(text_of(one) + text_of(other)), left, right)
             made_text.joined = _is_sum(left, right) or _is_sum(right, left)
             return made_text
-        if operator in _ORDERS and isinstance(one, str) and isinstance(other, str) and len(self.compared) < _MOST_ASKED:
-            self.compared.append((left, right))
         if operator in ("-", "*", "/", "%", "<", ">", "<=", ">=", "+") and not (
             isinstance(one, str) and isinstance(other, str) and operator in ("<", ">", "<=", ">=")
         ):
             one, other = number_of(one), number_of(other)
             if operator in ("/", "%") and other == 0:
-                return made_of(math.nan if one == 0 or math.isnan(one) or operator == "%" else math.inf, left, right)
+                return _divided_by_zero(operator, one, left, right)
         try:
             made = COMPUTE[operator](one, other)
             if isinstance(made, int) and abs(made) > _LARGEST:
@@ -168,8 +174,18 @@ class Evaluator:
             sides = ((left, right), (right, left))
             result.against = next(((one.at, two.value) for one, two in sides if one.at and not two.spots), None)
             result.sides = (left.value, right.value)
+        # What was calculated with a text that + had joined is as wrong as that.
+        result.joined = operator in _CALCULATES and (left.joined or right.joined)
         result.unfound = result.unfound or any(side.is_nothing and side.at is None for side in guilty)
         return result
+
+    def _watch(self, operator: str, left: Val, right: Val) -> None:
+        """Remember comparisons of which rules may say something."""
+        if operator in ("===", "!=="):
+            self.tell_apart(left, right)
+        both_texts = isinstance(left.value, str) and isinstance(right.value, str)
+        if operator in _ORDERS and both_texts and len(self.compared) < _MOST_ASKED:
+            self.compared.append((left, right))
 
     def _logical(self, operator: str, left: Val, second: Tree | None, scope: Scope) -> Val:
         if not left.is_known:
@@ -219,6 +235,12 @@ class Evaluator:
         if value.at is not None and len(self.asked) < _MOST_ASKED:
             self.asked.append(value)
         return value
+
+    def tell_apart(self, one: Val, other: Val) -> None:
+        """Remember two values of which one is a number, and the other the text of it."""
+        kinds = {type(one.value), type(other.value)}
+        if str in kinds and kinds & {int, float} and text_of(one.value) == text_of(other.value):
+            self.unlike += [(one, other)] if len(self.unlike) < _MOST_ASKED else []
 
     def sift(self, sifted: Sifted) -> None:
         """Remember a call of filter that kept nothing."""
@@ -277,6 +299,14 @@ def _in_place_of(left: Val, right: Val) -> Val:
     if right.value is not None or right.at is not None:
         return right
     return replace(right, instead=left.at or left.instead, missed=left.missed)
+
+
+def _divided_by_zero(operator: str, one: Any, left: Val, right: Val) -> Val:
+    if one == 0 or math.isnan(one) or operator == "%":
+        return made_of(math.nan, left, right)
+    made = made_of(math.copysign(math.inf, one), left, right)
+    made.zero = right
+    return made
 
 
 def _is_sum(one: Val, other: Val) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from dogubako.packs.n8n.diagnosis.javascript import LONGEST_CODE_FOLLOWED
-from dogubako.packs.n8n.diagnosis.javascript_values import UNKNOWN
+from dogubako.packs.n8n.diagnosis.javascript_values import UNKNOWN, is_nan
 from dogubako.packs.n8n.diagnosis.replay.interpreter import Interpreter
 from dogubako.packs.n8n.diagnosis.replay.names import NOT_REPLAYED, N8nNames
 from dogubako.packs.n8n.diagnosis.replay.statements import parse_script
@@ -25,7 +25,7 @@ _NEVER_ADDED: Final = frozenset(
 # What n8n adds to values works on null and undefined as well, or fails in ways of its own.
 _ADDED: Final = re.compile(
     r"is[A-Z]\w*|to(?:Boolean|DateTime|Float|Int|Number|JsonString|SentenceCase|SnakeCase|TitleCase|WholeNumber"
-    r"|CamelCase|Date|String)|first|last|compact|unique|sum|average|min|max|round|floor|ceil|abs|format|keys|values"
+    r"|CamelCase|Date)|first|last|compact|unique|sum|average|min|max|round|floor|ceil|abs|format|keys|values"
     r"|hash|length|quote|merge|chunk|pluck|base64\w*|extract\w*|remove\w*|url\w*|parseJson|smartJoin|randomItem"
     r"|union|intersection|difference|append|hasField|keepFieldsContaining|replaceSpecialChars|renameKeys"
 )
@@ -41,7 +41,7 @@ class Outcome(NamedTuple):
     @property
     def text(self) -> str | None:
         """What stands in a text in its place; None if that is not known."""
-        if self.thrown is not None or (self.value is not None and self.value.is_nothing):
+        if self.thrown is not None or (self.value is not None and (self.value.is_nothing or is_nan(self.value.value))):
             return ""
         told = text_of(self.value.value) if self.value is not None and self.value.is_known else None
         return told if isinstance(told, str) else None
@@ -61,7 +61,8 @@ def pieces(written: str) -> list[str]:
 
 def is_mixed(written: Any) -> bool:
     """Whether it is a text with expressions in it, and not one expression."""
-    return bool(bodies(written)) and bool(_BRACES.sub("", written[1:]).strip())
+    count = len(bodies(written))
+    return count > 1 or (count == 1 and bool(_BRACES.sub("", written[1:]).strip()))
 
 
 def evaluated(scene: Scene, at: RunPlace, place: Place | None, body: str) -> Outcome:

@@ -15,6 +15,7 @@ FILES: Final = "·files"
 Spot = tuple[Place, tuple[str, ...]]
 _MOST_SPOTS: Final = 6
 _MOST_NEAREST: Final = 3
+_MOST_ODD: Final = 4
 _MOST_LISTED: Final = 5_000
 _LONGEST_TEXT: Final = 20_000
 
@@ -59,6 +60,10 @@ class Val:
     """What was looked for in vain, where this came of it."""
     unfound: bool = False
     """Whether it is no number because the code made undefined of a field: a look-up that found nothing."""
+    odd: tuple["Val", ...] = ()
+    """What was written into this text and is no text for people: null, undefined, NaN, Infinity."""
+    zero: "Val | None" = None
+    """What is 0, or counts as 0, and was divided by, where this is infinite for that."""
 
     @property
     def spots(self) -> tuple[Spot, ...]:
@@ -206,7 +211,23 @@ def made_of(value: Any, *sources: Val) -> Val:
     """A value that was calculated from others."""
     spots = dict.fromkeys(spot for one in sources for spot in one.spots)
     form, unfound = any(one.tested for one in sources), any(one.unfound for one in sources)
-    return Val(value, None, tuple(spots)[:_MOST_SPOTS], tested=form, unfound=unfound)
+    odd = tuple(each for one in sources if one.odd for each in one.odd)[:_MOST_ODD]
+    zero = next((one.zero for one in sources if one.zero is not None), None)
+    is_none = isinstance(value, float) and math.isnan(value)
+    unread = next((one.unread for one in sources if one.unread and is_none), "")
+    return Val(value, None, tuple(spots)[:_MOST_SPOTS], tested=form, unfound=unfound, odd=odd, zero=zero, unread=unread)
+
+
+def written_with(text: Any, *parts: Val) -> Val:
+    """A text that these values were written into: it knows those of them that nobody reads as a text."""
+    made = made_of(text, *parts)
+    made.odd = (*made.odd, *(one for one in parts if is_odd(one.value)))[:_MOST_ODD]
+    return made
+
+
+def is_odd(value: Any) -> bool:
+    """Whether it is null, undefined, NaN or infinite, which a text shows as such."""
+    return value is None or is_absent(value) or (isinstance(value, float) and not math.isfinite(value))
 
 
 def tested(value: Any, source: Val) -> Val:
