@@ -46,8 +46,42 @@ SENTENCES: Final = (
     ("qc-sql-merge", "its SQL query cannot be read near", "No rule found"),
     ("qc-codigo-numero", "codigo is 12 (number), from 'Tipos', which has no padStart()", "gives nothing or fails"),
     ("qc-ok-cuarentena", "Of the error itself, look at what 'carga' gave out", "itself. Look"),
+    ("rb-x08", 'zaman is "2026-03-02T7:30" (string), which is not read as a date', "iptal is null."),
+    ("rb-z10", 'bas is "2026-02-31x" (string), which is not read as a date', "gave out: son is null"),
+    ("rb-q06", 'd is "2026-03-02 25:61" (string), which is not read as a date', "gave out: uwaga is null"),
+    ("rb-q07", 'd is "2026-3-1T10:00" (string), which is not read as a date', 'd is "2026-03-01" (string), made'),
+    ("rb-x22", 'w is "n/a" (string), of which no BigInt can be made', "cannot be read"),
+    ("rb-y03", 'wzór is "[0-9" (string), which is no regular expression', "cannot be read"),
+    ("rb-z17", "it sends items, made from items, which is a list of 3", "items.map"),
+    ("rb-q17", "made from rows, which is a list of 2, from 'Sepet'", "rows.map"),
+    ("ra-c15", 'kms is "10400" (string)', 'because kms is "950" (string), from \'Bicis\' and kms is "1200"'),
+    ("ra-x09", "because saldo is -4 (number)", "saldo is 10 (number), from"),
+    ("ra-d11", "horas is -16 (number), which 'Conferir' does not accept", "horas is 8 (number), from"),
+    ("ra-c12", "it reads quantidade, which is in no item of the execution", "quantidade is undefined"),
+    ("ra-x02", "No rule found", "it reads only the beginning"),
+    ("ra-v15", "'Meta': meta is \"1.000,00\"", "it reads only the beginning"),
+    ("rb-p02", 'code is "C14" (string), in which line 1 does not find what it looks for', "No earlier cause is proved"),
+    ("rb-x05", 'it looks for "K2" (string), among keys such as "k2" (string)', "No earlier cause"),
+    ("rb-x07", '통화 is "₩" (string), which is not valid there', "No earlier cause is proved"),
+    ("rb-x09", "çubuk is 13 (number), and line 1 makes -3 (number) of it", "No earlier cause is proved"),
+    ("rb-y11", "miejsca is -1 (number), which is no number of digits there", "No earlier cause"),
+    ("rb-q15", 'u is "50%" (string), in which a % begins no encoded sign', "No earlier cause is proved"),
+    ("rb-q16", "which is \"iki\" (string), from 'Grup'", "No earlier cause"),
+    ("rb-s25", "it sends classId, from 'Gövde', and no class_id", "No earlier cause"),
+    ("rb-x03", "it sends rows.2.tonnage as 0 (number), made in 'Normalise'", "it sends rows as"),
+    ("ra-c07", 'pront is 1 (number), and there is "001" (string): the same number', "they differ only in"),
+    ("ra-c09", "'Com sala' dropped 1 of 3 items: sala is null (null)", "No earlier cause"),
+    ("rb-y17", "'Geçerli' dropped 1 of 3 items: p is 0 (number)", "No earlier cause"),
+    ("rb-z18", "'Tekrarsız' dropped 1 of 3 items", "No earlier cause"),
+    ("rb-s22", "it dropped 1 of 4 items as duplicates by ad", "'Tekilleştir' dropped"),
 )
-SETS_BY_PREFIX: Final[dict[str, CaseSet]] = {"qa": "twentyfifth", "qb": "twentyfifth", "qc": "twentysixth"}
+SETS_BY_PREFIX: Final[dict[str, CaseSet]] = {
+    "qa": "twentyfifth",
+    "qb": "twentyfifth",
+    "qc": "twentysixth",
+    "ra": "twentyeighth",
+    "rb": "twentyninth",
+}
 
 
 @cache

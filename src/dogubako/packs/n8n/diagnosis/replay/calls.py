@@ -2,13 +2,15 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final, Literal, Protocol
 
-from dogubako.packs.n8n.diagnosis.dates import looks_like_date
 from dogubako.packs.n8n.diagnosis.evaluation import Unknowable
+from dogubako.packs.n8n.diagnosis.javascript_dates import is_date
 from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT, UNKNOWN
 from dogubako.packs.n8n.diagnosis.replay.lists import LIST_METHODS, list_call
 from dogubako.packs.n8n.diagnosis.replay.luxon import luxon_call, luxon_field, luxon_method
+from dogubako.packs.n8n.diagnosis.replay.refusals import check_digits
 from dogubako.packs.n8n.diagnosis.replay.statics import static_call
 from dogubako.packs.n8n.diagnosis.replay.texts import TEXT_METHODS, is_match, not_matched, text_call
 from dogubako.packs.n8n.diagnosis.replay.values import (
@@ -41,6 +43,8 @@ class Runner(Protocol):
 
     def sift(self, sifted: Sifted) -> None: ...
 
+    def read_pattern(self, given: list[Val], line: int) -> Val: ...
+
     def call(self, function: Val, given: list[Val], line: int, this: Val | None = None) -> Val: ...
 
     def initialize(self, made: Class, this: Val, given: list[Val], line: int) -> None: ...
@@ -58,11 +62,13 @@ def member_of(held: Val, name: str, line: int, runner: Runner) -> Val:
         return _of_object(held, value, name) if getter is None else runner.call(Val(getter), [], line, held)
     if isinstance(value, Arr):
         if name == "length":
-            return made_of(len(value.elements), Val(None, None, value.made or held.spots))
+            return replace(made_of(len(value.elements), Val(None, None, value.made or held.spots)), chosen=value.chosen)
         if name.startswith("-"):
             # Of an empty list it is the last element that is not there.
             return value.get(0) if not value.elements else Val(ABSENT, None, value.made or held.spots)
-        return value.get(int(name)) if name.isdecimal() else _no_field(held, name, LIST_METHODS)
+        if name.isdecimal():
+            return value.get(int(name))
+        return made_of(UNKNOWN, held) if value.matched else _no_field(held, name, LIST_METHODS)
     if isinstance(value, str):
         if name == "length":
             return made_of(len(value), held)
@@ -131,6 +137,7 @@ def called(held: Val, name: str, given: Callable[[], list[Val]], line: int, runn
     if isinstance(value, str) and name in TEXT_METHODS:
         return text_call(held, name, arguments, line)
     if isinstance(value, (int, float)) and name in NUMBER_METHODS and not isinstance(value, bool):
+        check_digits(name, arguments, line)
         return made_of(text_of(value) if name == "toString" and not arguments else UNKNOWN, held)
     if isinstance(value, bool) and name == "toString":
         return made_of(text_of(value), held)
@@ -170,7 +177,7 @@ def _called_on_object(held: Val, value: Obj, name: str, given: list[Val], line: 
 
 def _date_call(value: Obj, name: str, line: int) -> Val:
     given = value.fields["·given"]
-    bad = isinstance(given.value, str) and not looks_like_date(given.value)
+    bad = isinstance(given.value, str) and not is_date(given.value)
     if name in ("toISOString", "toJSON") and (bad or is_nan(given)):
         raise Thrown("date", "Invalid time value", line, given)
     if name in ("getTime", "valueOf", "getFullYear", "getMonth", "getDate", "getDay") and (bad or is_nan(given)):
@@ -197,8 +204,9 @@ def _store_call(held: Val, value: Obj, name: str, given: list[Val], line: int, r
     if name in ("has", "get"):
         if name == "get" and place is not None:
             return listed.elements[place].value.get(1) if value.kind == "map" else Val(UNKNOWN)
-        answer = made_of(place is not None if name == "has" else ABSENT, first)
-        if name == "get" and value.kind == "map":
+        # Whether it is there depends on the list that the store was made of, too.
+        answer = made_of(place is not None, first, held) if name == "has" else made_of(ABSENT, first)
+        if place is None and (name == "has" or value.kind == "map"):
             answer.sought = first.value, _nearest(first.value, [one.value for one in keys if one.is_known])
         return answer
     if name in ("set", "add"):
@@ -237,7 +245,8 @@ def constructed(function: Val, given: list[Val], line: int, runner: Runner) -> V
         runner.initialize(made, this, given, line)
         return this
     if isinstance(made, Obj) and made.kind == "static":
-        return _built(str(made.fields["·name"].value), given, first, line)
+        name = str(made.fields["·name"].value)
+        return runner.read_pattern(given, line) if name == "RegExp" else _built(name, given, first, line)
     if function.is_known:
         raise Unknowable
     return made_of(UNKNOWN, *deep(given)) if given else Val(UNKNOWN)
@@ -261,9 +270,11 @@ def _built(name: str, given: list[Val], first: Val, line: int) -> Val:
             parts = [one.value.get(0), one.value.get(1)] if name == "Map" else [one]
             _store_call(store, store.value, "set" if name == "Map" else "add", parts, line, _NoRunner())
         made.fields = store.value.fields
-        return Val(made)
+        return Val(made, None, first.spots)
     if name == "Date":
-        return Val(Obj({"·given": first if given else Val(UNKNOWN)}, kind="date"), None, first.spots)
+        # Year, month and day as numbers make other dates than a text.
+        told = first if len(given) == 1 else made_of(UNKNOWN, *given) if given else Val(UNKNOWN)
+        return Val(Obj({"·given": told}, kind="date"), None, told.spots)
     if name == "Array" and len(given) == 1 and isinstance(first.value, (int, float)):
         if first.value < 0 or first.value != int(first.value):
             raise Thrown("length", "Invalid array length", line, first)
@@ -295,6 +306,9 @@ class _NoRunner:
 
     def sift(self, sifted: Sifted) -> None:
         """A list that was filtered is known where it was made."""
+
+    def read_pattern(self, given: list[Val], line: int) -> Val:
+        raise Unknowable
 
     def call(self, function: Val, given: list[Val], line: int, this: Val | None = None) -> Val:
         raise Unknowable
