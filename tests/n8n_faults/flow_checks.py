@@ -71,6 +71,13 @@ def dropped(view: View, lost: int, given: int) -> str | None:
     return None if any(had == given and had - sum(outs) == lost for had, outs in counts) else _said(counts)
 
 
+@states("<N> dropped <D> of <D> items")
+def dropped_there(view: View, node: str, lost: int, given: int) -> str | None:
+    """A filter gives the items that it drops to an output of their own."""
+    counts = _counts(view.execution, node)
+    return None if any(had == given and had - sum(outs[:1]) == lost for had, outs in counts) else _said(counts)
+
+
 @states("<D> of its <D> items meet none of its rules")
 def meets_no_rule(view: View, lost: int, given: int) -> str | None:
     return dropped(view, lost, given)

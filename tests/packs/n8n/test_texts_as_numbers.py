@@ -2,7 +2,7 @@
 
 import pytest
 
-from dogubako.packs.n8n.diagnosis.dates import ordered_otherwise
+from dogubako.packs.n8n.diagnosis.replay_quiet import ordered_otherwise
 from dogubako.packs.n8n.diagnosis.report import Diagnosis
 
 from .made import JsonObject, as_read, items, made, node, run

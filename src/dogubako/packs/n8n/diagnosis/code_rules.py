@@ -16,7 +16,7 @@ from dogubako.packs.n8n.diagnosis.number_rules import joined_texts
 from dogubako.packs.n8n.diagnosis.references import Reference, references
 from dogubako.packs.n8n.diagnosis.scene import CODE_TYPES, Cause
 from dogubako.packs.n8n.diagnosis.shown import shown_value
-from dogubako.packs.n8n.diagnosis.trace import swallowed_before, trace_missing, trace_value
+from dogubako.packs.n8n.diagnosis.trace import is_numeric, swallowed_before, trace_missing, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
 from dogubako.packs.n8n.javascript_names import of_names
@@ -32,6 +32,7 @@ _MOST_STEPS: Final = 3_000
 _FIRST_ITEM = of_names(r"(?<![\w$.])\$json\b")
 _MOST_PLACES: Final = 1_000
 _MOST_EMPTY: Final = 4
+_MOST_TOLD: Final = 3
 
 
 @dataclass
@@ -85,11 +86,20 @@ _PASSED_ON = of_names(
 
 def refused_by_guard(failure: Failure) -> Cause | None:
     """The condition before a `throw` was met because of a field: who made it."""
+    return _refused(failure, in_doubt=False)
+
+
+def refused_in_doubt(failure: Failure) -> Cause | None:
+    """The fields in a condition that has to have been met, although its value is not known."""
+    return _refused(failure, in_doubt=True)
+
+
+def _refused(failure: Failure, *, in_doubt: bool) -> Cause | None:
     if not failure.is_code or len(failure.code) > LONGEST_CODE_FOLLOWED:
         return None
     guard = guard_of(failure.code, failure.line, failure.message)
     decided = _decided(failure, guard) if guard is not None else None
-    if decided is None:
+    if decided is None or (decided.truth is None) is not in_doubt:
         return None
     if decided.counted is not None:
         if decided.reads or decided.value is UNKNOWN:
@@ -99,15 +109,40 @@ def refused_by_guard(failure: Failure) -> Cause | None:
     return blamed_for(failure, decided.reads)
 
 
-def blamed_for(failure: Failure, read: Iterable[Read]) -> Cause | None:
+def blamed_for(failure: Failure, read: Iterable[Read], *, calculated: bool = False) -> Cause | None:
     """Who made the field that decided it; the code itself, if there were several."""
-    reads = _deciding(read)
+    reads = _singled(failure, _deciding(read), calculated=calculated)
     for one in reads:
         if one.path[0] == "error" and (swallowed := swallowed_before(failure.scene, one.place)) is not None:
             return swallowed
     if len(reads) == 1:
         return _blamed(failure, reads[0])
     return _all_empty(failure, reads) or _own(failure, reads) if reads else None
+
+
+def _singled(failure: Failure, reads: list[Read], *, calculated: bool) -> list[Read]:
+    """Without the values of a field in several items, of which it is not known which of them decided it.
+
+    What was calculated from a few of them was made of all of them.
+    """
+    if calculated and len(reads) <= _MOST_TOLD:
+        return reads
+    groups: dict[tuple[str, ...], list[Read]] = {}
+    for one in reads:
+        groups.setdefault((one.place.node, *_unnumbered(one.path)), []).append(one)
+    said = set(of_names(r"[\w.-]+").findall(failure.plain))
+    odd = [one for group in groups.values() for one in group if _is_no_number(one.value, group)]
+    alone = [group[0] for group in groups.values() if len(group) == 1]
+    return [one for one in reads if one.chosen or one.is_empty or one in alone or one in odd or str(one.value) in said]
+
+
+def _is_no_number(value: Any, group: list[Read]) -> bool:
+    """Whether it is a text that is no number among numbers."""
+    return isinstance(value, str) and not is_numeric(value) and any(is_numeric(one.value) for one in group)
+
+
+def _unnumbered(path: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(one for one in path if not one.isdecimal())
 
 
 def _all_empty(failure: Failure, reads: list[Read]) -> Cause | None:
@@ -257,7 +292,7 @@ def _was_computed(failure: Failure, cause: Cause, name: str) -> bool:
 
 
 def _own(failure: Failure, reads: list[Read]) -> Cause:
-    shown = " and ".join(_told(failure, read) for read in reads[:3])
+    shown = " and ".join(_told(failure, read) for read in reads[:_MOST_TOLD])
     if len(failure.places) > 1 and _FIRST_ITEM.search(failure.code) and not _runs_for_each(failure):
         shown = f"{shown}; $json is only the first of its {len(failure.places)} items"
     walk = failure.scene.walk(reads[0].place) if reads else []

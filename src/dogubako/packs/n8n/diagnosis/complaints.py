@@ -10,7 +10,7 @@ from typing import Any, Final
 from dogubako.packs.n8n.diagnosis.declarations import value_end
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT
-from dogubako.packs.n8n.diagnosis.lineage import lineage, maker_of
+from dogubako.packs.n8n.diagnosis.lineage import lineage
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references_in, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause
 from dogubako.packs.n8n.diagnosis.shown import shown_value
@@ -28,7 +28,6 @@ _LONGEST_WRITTEN: Final = 20_000
 _MOST_SHOWN: Final = 3
 # Other statuses are not about what was sent.
 _ABOUT_DATA: Final = frozenset({"400", "409", "422"})
-_SAYS_WHY: Final = frozenset({"400", "401", "403", "409", "422"})
 _STATUS_FIRST = re.compile(r"[45]\d\d - ")
 _NAMES_FIELD: Final = ("field", "param", "parameter", "property", "pointer", "loc", "path", "target", "attribute")
 _HOLDS_ERRORS: Final = frozenset({"errors", "fields", "violations", "details", "invalid_params", "invalidParams"})
@@ -120,19 +119,23 @@ def _quoted(failure: Failure, names: list[str]) -> str | None:
     """The one field that was sent with a value which the answer quotes, if the answer names other fields in data."""
     body = sent_body(failure)
     held = [str(key) for key in body] if isinstance(body, Mapping) else []
-    meant = _values_quoted(failure, body) if isinstance(body, Mapping) else []
+    meant = values_quoted(failure, body) if isinstance(body, Mapping) else []
     others = [name for name in names if name in held]
     return meant[0] if len(meant) == 1 and others and meant[0] not in others else None
 
 
-def _values_quoted(failure: Failure, body: Mapping[str, Any]) -> list[str]:
+def values_quoted(failure: Failure, body: Mapping[str, Any]) -> list[str]:
     """The fields that were sent with a value which the answer quotes."""
     told = [told_by(text) for text in islice(answers(failure), _MOST_ANSWERS)]
-    said = {
-        one for data in told for text in islice(_sentences(data), _MOST_ANSWERS) for one in _IN_QUOTES.findall(text)
-    }
+    said = {one for data in told for one in quoted_in(data)}
     held = {str(key): str(value) for key, value in list(body.items())[:_MOST_KEYS]}
     return [key for key, value in held.items() if value in said and value not in held]
+
+
+def quoted_in(told: Any) -> Iterator[str]:
+    """What stands in quotes in the sentences of an answer."""
+    for text in islice(_sentences(told), _MOST_ANSWERS):
+        yield from _IN_QUOTES.findall(text)
 
 
 def _quoting(failure: Failure, name: str, words: str) -> Cause:
@@ -176,7 +179,7 @@ def _made_text(failure: Failure, name: str, traced: Cause, tail: str) -> str | N
 
 def _is_otherwise(failure: Failure, name: str, written: str, traced: Cause) -> bool:
     """Whether the expression makes another value of the field than the field has: then that was sent."""
-    if traced.read is None or _is_whole(written):
+    if traced.read is None or is_whole(written):
         return False
     sent, held = _sent(failure, name), failure.scene.value(*traced.read)
     return not is_absent(sent) and not is_absent(held) and held is not None and sent not in (held, str(held))
@@ -193,8 +196,10 @@ def _made_from(failure: Failure, read: list[Reference]) -> str:
     """What the expression for a field read, where it read several values."""
     if failure.item_index is None and len(failure.places) > 1:
         return ""
-    found = [(one, list(failure.values(one))) for one in read[:_MOST_SHOWN] if not one.called]
-    values = [(one, *held[0]) for one, held in found if len(held) == 1]
+    found = [(one, without_call(one)) for one in read[:_MOST_SHOWN]]
+    held = [(one, field, list(failure.values(field))) for one, field in found]
+    # Of a list of which a method is called nothing stands in the request as it is.
+    values = [(field, *each[0]) for one, field, each in held if len(each) == 1 and _is_told(one, each[0][1])]
     told = [
         f"{one.written}, which is {shown_value(value)}, from '{failure.trace(one, place, '').node}'"
         for one, place, value in values
@@ -202,46 +207,18 @@ def _made_from(failure: Failure, read: list[Reference]) -> str:
     return f", made from {' and '.join(told)}" if told else ""
 
 
-def sent_as(failure: Failure) -> str:
-    """What was sent under the names that the answer has in it, and who made it; of a login only who made it."""
-    unknown = len(failure.places) > 1 and failure.item_index is None
-    if failure.http_code not in _SAYS_WHY or unknown or not failure.places:
-        return ""
-    texts_said = [text[:LONGEST_ANSWER].casefold() for text in islice(answers(failure), _MOST_ANSWERS)]
-    said = {word for text in texts_said for word in of_names(r"[\w$]+").findall(text)}
-    login = failure.http_code in ("401", "403")
-    found = [*rows(failure, "headerParameters")] if login else []
-    body = {} if login else sent_body(failure)
-    quoted = _values_quoted(failure, body) if isinstance(body, Mapping) else []
-    found += [one for one in _sent_fields(failure) if one[0].casefold() in said or one[0] in quoted]
-    told = []
-    for name, written in found[:_MOST_SHOWN]:
-        for one in references_in(written)[:1]:
-            for place, value in list(failure.values(one))[:1]:
-                exact = _is_whole(written)
-                shown = f" as {shown_value(value)}" if exact and not login else ""
-                made = f", made from {one.written}" if one.written != name else ""
-                made = made if exact or login else f"{made or f', made from {name}'}, which is {shown_value(value)}"
-                told.append(f"{name}{shown}{made}, from '{maker_of(failure.scene, place, one.names)}'")
-    return f"; it sends {' and '.join(told)}" if told else ""
+def without_call(reference: Reference) -> Reference:
+    """The field of which a method is called: the name of the method is no field."""
+    return replace(reference, path=reference.path[:-1], called=False) if reference.called else reference
 
 
-def _is_whole(written: str) -> bool:
+def is_whole(written: str) -> bool:
     """Whether what is sent is one field as it is."""
     return only_reference(f"={{{{{written}}}}}") is not None or only_reference(written) is not None
 
 
-def _sent_fields(failure: Failure) -> Iterator[tuple[str, str]]:
-    """The fields of the body and the query, with the expressions that they are made from."""
-    for group in ("bodyParameters", "queryParameters"):
-        yield from rows(failure, group)
-    for text in texts(failure.settings.get("jsonBody")):
-        yield from written_in(text)
-    if sends_item(failure):
-        yield from (
-            (name, f"$json[{json.dumps(name, ensure_ascii=False)}]")
-            for name in keys_of(failure.scene.json(failure.places[0]))
-        )
+def _is_told(reference: Reference, value: Any) -> bool:
+    return not reference.called or (isinstance(value, (str, int, float)) and not isinstance(value, bool))
 
 
 def _several(failure: Failure, names: list[str], words: str) -> Cause | None:
@@ -274,7 +251,7 @@ def _traced(failure: Failure, name: str, reference: Reference, tail: str) -> Cau
 
 def _made_empty(failure: Failure, reference: Reference, tail: str) -> Cause | None:
     """Who made the empty list from which the field was made, if that is not how it came in."""
-    field = replace(reference, path=reference.path[:-1], called=False) if reference.called else reference
+    field = without_call(reference)
     found = list(failure.values(field)) if failure.item_index is not None or len(failure.places) == 1 else []
     if len(found) != 1 or found[0][1] != []:
         return None

@@ -7,7 +7,13 @@ from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.absence import is_plain
 from dogubako.packs.n8n.diagnosis.assignments import assigned
-from dogubako.packs.n8n.diagnosis.code_rules import named_on_line, read_from_nothing, refused_by_guard, this_lost
+from dogubako.packs.n8n.diagnosis.code_rules import (
+    named_on_line,
+    read_from_nothing,
+    refused_by_guard,
+    refused_in_doubt,
+    this_lost,
+)
 from dogubako.packs.n8n.diagnosis.counts import too_few
 from dogubako.packs.n8n.diagnosis.declarations import Step
 from dogubako.packs.n8n.diagnosis.failures import OF_NOTHING, Failure
@@ -187,7 +193,13 @@ def _no_number(failure: Failure, field: str) -> Cause | None:
         return None
     read = [one for one in references_in(written) if is_plain(one)]
     bad = [(one, place) for one in read for place, value in failure.values(one) if not is_numeric(value)]
-    return failure.trace(*bad[0], "with which cannot be calculated") if len({one for one, _ in bad}) == 1 else None
+    if len({one for one, _ in bad}) != 1:
+        return None
+    reference, place = bad[0]
+    if is_absent(failure.scene.value(place, reference.names)):
+        cause = failure.trace_gap(reference, place)
+        return cause.with_problem(f"{cause.problem}; {field} is calculated with {reference.written}")
+    return failure.trace(reference, place, "with which cannot be calculated")
 
 
 def _no_number_there(failure: Failure, written: str) -> Cause | None:
@@ -341,6 +353,7 @@ def used_on_nothing(failure: Failure) -> Cause | None:
 THROWN_RULES: Final[tuple[Callable[[Failure], Cause | None], ...]] = (
     refused_by_guard,
     thrown_again,
+    refused_in_doubt,
     parsed_and_caught,
     thrown_for_field,
 )

@@ -43,6 +43,8 @@ class Read:
     path: tuple[str, ...]
     value: Any
     tested: bool = False
+    # Whether it belongs to an element of a list for which a condition held that decided something.
+    chosen: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -106,7 +108,11 @@ def _binary(syntax: Syntax, names: Names) -> Value:
     if UNKNOWN in (left.value, right.value) or operator not in COMPUTE:
         return Value(UNKNOWN, reads, counted=counted)
     try:
-        return Value(COMPUTE[operator](_number_like(left.value), _number_like(right.value)), reads, counted=counted)
+        found = COMPUTE[operator](_number_like(left.value), _number_like(right.value))
+        if any(one.chosen for one in left.reads) and not right.reads and isinstance(left.value, int):
+            # Of the number of those that a list keeps: with none of them it may be the same, then they are no reason.
+            reads = () if COMPUTE[operator](0, _number_like(right.value)) is found else reads
+        return Value(found, reads, counted=counted)
     except (TypeError, ValueError, ArithmeticError):
         return Value(UNKNOWN, reads, counted=counted)
 
@@ -281,15 +287,16 @@ def _with_callback(base: Value, name: str, function: Syntax, names: Names) -> Va
     if None in truths or name not in ("some", "every", "filter", "find"):
         return Value(UNKNOWN, reads)
     kept = tuple(one for one, truth in zip(elements, truths, strict=True) if truth)
+    answer = {"some": any(truths), "every": all(truths)}.get(name, bool(kept))
+    # What a list keeps, or what answers for all of it, is the reason; of others it is only that nothing was found.
+    decisive = [one for one, truth in zip(results, truths, strict=True) if truth is answer]
+    if answer is (name != "every"):
+        read = (one for result in decisive for one in result.reads)
+        reads = (*base.reads, *(replace(one, chosen=True) for one in read))
     if name == "filter":
         return Value(kept, reads)
     if name == "find":
         return kept[0] if kept else Value(ABSENT, reads)
-    answer = any(truths) if name == "some" else all(truths)
-    if answer is (name == "some"):
-        # One element decided it.
-        deciding = [read for one, truth in zip(results, truths, strict=True) if truth is answer for read in one.reads]
-        return Value(answer, (*base.reads, *deciding))
     return Value(answer, reads)
 
 

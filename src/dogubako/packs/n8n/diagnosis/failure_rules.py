@@ -8,6 +8,7 @@ from typing import Any, Final
 from dogubako.packs.n8n.diagnosis.absence import emptiness
 from dogubako.packs.n8n.diagnosis.claims import claimed
 from dogubako.packs.n8n.diagnosis.contrast import is_contradicted, reconsidered
+from dogubako.packs.n8n.diagnosis.counts import drops_told
 from dogubako.packs.n8n.diagnosis.data_rules import DATA_RULES, THROWN_RULES
 from dogubako.packs.n8n.diagnosis.failures import LANGUAGE_ERRORS, Failure, failure_of_item
 from dogubako.packs.n8n.diagnosis.flow_rules import FORKS, way_of
@@ -146,7 +147,9 @@ def own_fault(failure: Failure) -> Cause | None:
     wrapped, _, at = message.rpartition(_WRAPPER)
     odd = bool(wrapped) or ("JSON" not in message and _UNREAD.match(message) is not None)
     unread = failure.is_code and failure.line is None and odd
-    if unread or (description == "SyntaxError" and JSON_FAILED.search(message) is None):
+    # What fails at a line was read before: a function of the language refuses a value there.
+    unread = unread or (description == "SyntaxError" and failure.line is None and JSON_FAILED.search(message) is None)
+    if unread:
         return _mistake(failure, f"its code cannot be read: {shortened(at, 120)}")
     if (unreadable := _unreadable(failure, description)) is not None:
         return _mistake(failure, unreadable)
@@ -326,7 +329,10 @@ def cause_of(failure: Failure) -> Cause | None:
     cause = next((one for one in found if failure.is_code or not is_contradicted(failure, one)), None)
     if cause is None:
         return None
-    return claimed(failure, _behind_error(failure, cause) or reconsidered(failure, cause))
+    cause = claimed(failure, _behind_error(failure, cause) or reconsidered(failure, cause))
+    on_purpose = failure.is_thrown or failure.kind == "stopAndError"
+    drops = drops_told(failure) if on_purpose and cause.node == failure.node and not cause.certain else ""
+    return cause.with_problem(f"{cause.problem}{drops}") if drops else cause
 
 
 def _behind_error(failure: Failure, cause: Cause) -> Cause | None:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.answers import is_html
-from dogubako.packs.n8n.diagnosis.dates import looks_like_date
 from dogubako.packs.n8n.diagnosis.failures import Failure
+from dogubako.packs.n8n.diagnosis.javascript_dates import is_date
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references_in
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
 from dogubako.packs.n8n.diagnosis.shown import shown_value
@@ -16,6 +16,7 @@ from dogubako.packs.n8n.diagnosis.trace import trace_value
 from dogubako.packs.n8n.diagnosis.xml_rules import broken_xml
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
+from dogubako.packs.n8n.javascript_names import of_names
 from dogubako.packs.n8n.models import Run
 
 JSON_FAILED = re.compile(r"Unexpected (?:token|end of|non-whitespace)|in JSON at position|valid JSON")
@@ -210,14 +211,31 @@ def bad_date(failure: Failure) -> Cause | None:
         return None
     written = _DATE_READ.findall(failure.code)
     dated = [one for text in written for one in _resolved(failure, text)]
+    joined = any("+" in text or "${" in text for text in written)
     # A date that is made of something else than a known field may be of any.
-    for reference in dated if written else _only_one(failure):
-        for place, value in failure.values(reference):
-            if dated and (is_absent(value) or value is None):
-                return failure.trace_gap(reference, place)
-            if isinstance(value, str) and not looks_like_date(value):
-                return failure.trace(reference, place, "which is not read as a date as it is written")
+    found = [(one, *held) for one in (dated if written else _only_one(failure)) for held in failure.values(one)]
+    unread = [(one, place) for one, place, value in found if isinstance(value, str) and not is_date(value)]
+    if unread:
+        return failure.trace(*unread[0], "which is not read as a date as it is written")
+    for reference, place, value in found if dated else ():
+        if _is_no_date(failure, reference, value, joined):
+            return failure.trace_gap(reference, place)
     return None
+
+
+def _is_no_date(failure: Failure, reference: Reference, value: Any, joined: bool) -> bool:
+    """Whether no date can be made of nothing. Of null alone JavaScript makes 1970; a guarded field is not read."""
+    if _is_guarded(failure.code, reference):
+        return False
+    return is_absent(value) or (value is None and (joined or "Invalid time value" not in failure.message))
+
+
+def _is_guarded(code: str, reference: Reference) -> bool:
+    """Whether the code asks first whether the field is there, or has something else in its place."""
+    name = re.escape(reference.names[-1]) if reference.names else ""
+    before = rf"(?<![\w$]){name}['\"]?\]?\)?\s*+(?:&&|\|\||\?)"
+    asked = rf"(?<![\w$])if\s*+\([^{{}}\n]{{0,200}}(?<![\w$]){name}(?![\w$])"
+    return bool(name) and of_names(f"{before}|{asked}").search(code) is not None
 
 
 def value_not_taken(failure: Failure) -> Cause | None:
@@ -250,11 +268,20 @@ def value_quoted(failure: Failure) -> Cause | None:
     # What code throws itself may be a rule of the business.
     if quoted is None or "throw" in failure.code:
         return None
+    told = (quoted[1], _of_bytes(quoted[1]))
     for reference in [*failure.on_line(), *failure.references]:
         for place, value in failure.values(reference):
-            if isinstance(value, (str, int, float)) and not isinstance(value, bool) and str(value) == quoted[1]:
+            if isinstance(value, (str, int, float)) and not isinstance(value, bool) and str(value) in told:
                 return failure.trace(reference, place, "which is not valid there")
     return None
+
+
+def _of_bytes(text: str) -> str:
+    """The text of which V8 has written each byte as a sign of its own, in messages of Intl."""
+    try:
+        return text.encode("latin-1").decode()
+    except UnicodeError:
+        return text
 
 
 def _resolved(failure: Failure, text: str) -> list[Reference]:

@@ -62,6 +62,12 @@ def _leading_number(value: Any) -> float:
     return float(match[1]) if match else math.nan
 
 
+def _leading_whole(value: Any) -> float:
+    """Only what `parseInt` reads in the decimal system."""
+    number = _leading_number(value)
+    return number if math.isnan(number) else math.trunc(number)
+
+
 COMPUTE: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "===": _is_same,
     "!==": lambda one, other: not _is_same(one, other),
@@ -80,7 +86,7 @@ COMPUTE: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
 STATIC: Final = frozenset({"Number", "Array", "Object", "Math", "JSON", "Date", "String", "DateTime"})
 FUNCTIONS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "Number": _to_number,
-    "parseInt": _leading_number,
+    "parseInt": _leading_whole,
     "parseFloat": _leading_number,
     "String": str,
     "Boolean": is_true,

@@ -19,6 +19,7 @@ _ZEROS = re.compile(r"(?<![\d.,])0++(?=\d)")
 # Letters of Cyrillic and Greek, and the Latin ones that look the same.
 _LOOKS: Final = str.maketrans("АВЕЅІЈКМНОРСТУХаеорсухіјѕԁΑΒΕΖΗΙΚΜΝΟΡΤΥΧο", "ABESIJKMHOPCTYXaeopcyxijsdABEZHIKMNOPTYXo")
 _MOST_ITEMS: Final = 200
+_LONGEST_KEY: Final = 50
 
 
 def small_difference(value: Any, right: Any) -> str:
@@ -120,11 +121,19 @@ def partner_told(scene: Scene, here: Place, giving: Place, field: str) -> str:
     held = key_values(scene, side, keys[number])
     if own in held:
         return f"{field} comes from '{giving.node}', whose item for {_shown(own)} has none"
-    near = next(((one, told) for one in held if (told := small_difference(own, one))), None)
+    near = next(((one, told) for one in held if (told := small_difference(own, one) or _other_type(own, one))), None)
     if near is None:
         return f"{field} comes from '{giving.node}', and this item found no partner there"
     alone = f"{field} comes from '{giving.node}', and this item found no partner there"
     return f"{alone}: {keys[1 - number]} is {_shown(own)}, and there is {_shown(near[0])}{near[1]}"
+
+
+def _other_type(one: Any, other: Any) -> str:
+    """That a number and a text are the same number, written otherwise: 1 and "001"."""
+    number, text = (one, other) if isinstance(other, str) else (other, one)
+    whole = isinstance(number, int) and not isinstance(number, bool) and isinstance(text, str)
+    is_same = whole and text.isascii() and text.isdecimal() and int(text[:_LONGEST_KEY]) == number
+    return ": the same number, but one of them is a text" if is_same else ""
 
 
 def _shown(value: Any) -> str:

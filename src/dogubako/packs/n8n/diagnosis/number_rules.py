@@ -2,15 +2,20 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.references import only_reference, references_in, texts
+from dogubako.packs.n8n.diagnosis.replay.expressions import bodies, evaluated
+from dogubako.packs.n8n.diagnosis.replay.items import returned_items
+from dogubako.packs.n8n.diagnosis.replay.values import Obj
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.shown import shown_value
 from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, is_number_text, is_numeric, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import shortened
+from dogubako.packs.n8n.javascript_names import of_names
 
 _MOST_ITEMS: Final = 200
 _LONGEST_WRITTEN: Final = 12_000
@@ -51,11 +56,27 @@ def cut_number(scene: Scene) -> Cause | None:
         # A text that is split may hold several numbers.
         if not any(_PARSES.search(one) for one in written) or any(".split(" in one for one in written):
             continue
+        again = returned_items(scene, at) if scene.kind(at.node) == "code" else []
         for place in list(scene.outputs(at))[:_MOST_ITEMS]:
             made = _numbers(scene.json(place))
+            if again:
+                # The replay knows which text was parsed, and whether something has changed it before.
+                item = again[place.item] if place.output == 0 and place.item < len(again) else Obj()
+                if (cause := _cut_again(scene, at, place, made, item)) is not None:
+                    return cause
+                continue
             for source in scene.parents(place)[:1] or scene.possible_parents(place)[:_MOST_ITEMS]:
                 if (cause := _cut(scene, at, place, source, made)) is not None:
                     return cause
+    return None
+
+
+def _cut_again(scene: Scene, at: RunPlace, place: Place, made: Mapping[str, float], item: Obj) -> Cause | None:
+    for name, value in made.items():
+        (source, path), text = item.get(name).parsed or ((place, ()), "")
+        read = _PARTLY.match(text)
+        if path and read is not None and value == float(read[1]) and scene.value(source, path) == text:
+            return _told_cut(at, place, source, name, ".".join(path), read)
     return None
 
 
@@ -63,13 +84,41 @@ def _cut(scene: Scene, at: RunPlace, place: Place, source: Place, made: Mapping[
     data = scene.json(source)
     for key, text in data.items() if isinstance(data, Mapping) else ():
         read = _PARTLY.match(text) if isinstance(text, str) else None
-        name = next((one for one, value in made.items() if read and value == float(read[1])), None)
+        names = [one for one, value in made.items() if read and value == float(read[1])]
+        name = next((one for one in names if _is_parsed(scene, at, source, str(key), one)), None)
         if name is not None and read is not None:
-            problem = f"{name} is {read[1]}, made from {key}, which is {shown_value(text)}: it reads only the beginning"
-            # A whole number may be what is wanted of it, or the first part of a version.
-            whole = text.strip().replace(".", "", 1).isdecimal() or text.count(".") > 1
-            return Cause(node=at.node, problem=problem, place=place, walk=(source,), certain=not whole)
+            return _told_cut(at, place, source, name, str(key), read)
     return None
+
+
+def _told_cut(at: RunPlace, place: Place, source: Place, name: str, key: str, read: re.Match[str]) -> Cause:
+    text = read.string
+    problem = f"{name} is {read[1]}, made from {key}, which is {shown_value(text)}: it reads only the beginning"
+    # A whole number may be what is wanted of it, or the first part of a version.
+    whole = text.strip().replace(".", "", 1).isdecimal() or text.count(".") > 1
+    return Cause(node=at.node, problem=problem, place=place, walk=(source,), certain=not whole)
+
+
+def _is_parsed(scene: Scene, at: RunPlace, source: Place, key: str, name: str) -> bool:
+    """Whether this number is what parseFloat or parseInt read of this very text: nothing has changed it before."""
+    text, written = scene.value(source, (key,)), assigned(scene, at.node).get(name)
+    whole = bodies(written)
+    value = evaluated(scene, at, source, whole[0]).value if len(whole) == 1 else None
+    if value is not None and value.is_known:
+        return value.parsed == ((source, (key,)), text)
+    if written is not None:
+        return _parses(written, key, "")
+    return any(_parses(one[:_LONGEST_WRITTEN], key, name) for one in texts(scene.settings.get(at.node, {})))
+
+
+@lru_cache(maxsize=500)
+def _parses(written: str, key: str, name: str) -> bool:
+    """Whether the field is parsed as it is; in code, and given to this name."""
+    field = rf"(?:\??\.{re.escape(key)}|\[['\"]{re.escape(key)}['\"]\])\s*+"
+    parses = rf"(?:Number\.)?parse(?:Float|Int)\(\s*+[\w$.?]{{0,100}}?{field}(?:,\s*+\d{{1,2}}\s*+)?\)"
+    given = rf"(?<![\w$]){re.escape(name)}['\"]?\]?\s*+[:=]\s*+{parses}"
+    told = given if name else rf"{parses}|{field}\.to(?:Number|Float|Int)\("
+    return of_names(told).search(written) is not None
 
 
 def _numbers(data: Any) -> dict[str, float]:

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from dogubako.packs.n8n.diagnosis.assignments import assigned
-from dogubako.packs.n8n.diagnosis.dates import looks_like_date, ordered_otherwise
 from dogubako.packs.n8n.diagnosis.declarations import Step
 from dogubako.packs.n8n.diagnosis.javascript import LONGEST_CODE_FOLLOWED
+from dogubako.packs.n8n.diagnosis.javascript_dates import is_date
 from dogubako.packs.n8n.diagnosis.javascript_values import is_nan
 from dogubako.packs.n8n.diagnosis.references import Reference, expression_body, references, texts
 from dogubako.packs.n8n.diagnosis.replay.expressions import bodies, evaluated
@@ -31,6 +31,8 @@ _MOST_SCRIPTS: Final = 10
 # A number that is written in the expression: `$json.seats + 2`.
 _NUMBER_ADDED = re.compile(r"\+\s*+\d++(?![\w'\"`])|(?<![\w'\"`.])\d++\s*+\+(?!\+)")
 _ASKS_SAME = re.compile(r"[!=]==|\.(?:includes|indexOf)\(")
+_LAST_MONTH: Final = 12
+_YEAR_LAST = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2(\d{4})")
 _SAYS_NO = re.compile(rb'"\s*+(?:false|no|0|off|nein|null|undefined)\s*+"', re.IGNORECASE)
 
 
@@ -59,7 +61,7 @@ def _nulls(scene: Scene, at: RunPlace) -> Iterator[tuple[Place, str]]:
 def _no_date(scene: Scene, at: RunPlace, name: str, value: Val) -> Cause | None:
     """A date that was made of a text which is none: n8n makes null of it."""
     given = value.value.fields.get("·given") if isinstance(value.value, Obj) and value.value.kind == "date" else None
-    if given is None or given.at is None or not isinstance(given.value, str) or looks_like_date(given.value):
+    if given is None or given.at is None or not isinstance(given.value, str) or is_date(given.value):
         return None
     told = f"which is not read as a date as it is written, so {name} is null in '{at.node}'"
     return trace_value(scene, *given.at, told).in_doubt()
@@ -264,3 +266,23 @@ def _replayed(scene: Scene, at: RunPlace) -> Interpreter:
                 # What was tested before is known all the same.
                 continue
     return interpreter
+
+
+def ordered_otherwise(one: str, other: str) -> bool:
+    """Whether two texts that are dates with the year at their end stand in another order than the dates do.
+
+    Where it is not known which number is the month, it has to hold for both readings.
+    """
+    first, second = _YEAR_LAST.fullmatch(one.strip()), _YEAR_LAST.fullmatch(other.strip())
+    if first is None or second is None or one == other:
+        return False
+    orders = [
+        _numbers_of(first, month, day) < _numbers_of(second, month, day)
+        for month, day in ((3, 1), (1, 3))
+        if max(int(first[month]), int(second[month])) <= _LAST_MONTH
+    ]
+    return bool(orders) and all(order is not (one < other) for order in orders)
+
+
+def _numbers_of(found: re.Match[str], month: int, day: int) -> tuple[int, int, int]:
+    return int(found[4]), int(found[month]), int(found[day])

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from dogubako.packs.n8n.diagnosis.absence import is_plain
-from dogubako.packs.n8n.diagnosis.code_rules import blamed_for, traced_to
+from dogubako.packs.n8n.diagnosis.code_rules import blamed_for, one_item, traced_to
 from dogubako.packs.n8n.diagnosis.counts import too_few
 from dogubako.packs.n8n.diagnosis.evaluation import Read
 from dogubako.packs.n8n.diagnosis.failures import OF_NOTHING, Failure
@@ -43,6 +43,10 @@ _MESSAGES: Final[Mapping[str, re.Pattern[str]]] = {
     "reduce": re.compile(r"Reduce of empty array"),
     "length": re.compile(r"Invalid array length"),
     "count": re.compile(r"Invalid count value"),
+    "bigint": re.compile(r"Cannot convert .{0,200} to a BigInt|cannot be converted to a BigInt", re.DOTALL),
+    "pattern": re.compile(r"Invalid regular expression: /(?P<body>.{1,200})/\w{0,8}: ", re.DOTALL),
+    "uri": re.compile(r"URI malformed"),
+    "digits": re.compile(r"(?:digits |precision |\(\) )argument must be between"),
 }
 # Code that asks something else than its items.
 _ASKS = of_names(r"helpers\.\w|(?<![\w$.])(?:fetch|axios|require)\b|\$getWorkflowStaticData")
@@ -55,7 +59,13 @@ _DESCRIBED: Final = {
     "reduce": "an empty list",
     "length": "which is no length of a list",
     "count": "which is no number of times",
+    "bigint": "of which no BigInt can be made",
+    "pattern": "which is no regular expression",
+    "uri": "in which a % begins no encoded sign",
+    "digits": "which is no number of digits there",
 }
+# Values that code often calculates before a function refuses them.
+_CALCULATED: Final = frozenset({"length", "count", "bigint", "pattern", "uri", "digits"})
 # What is said of a value that the code made itself.
 _REDUCES: Final = "calls reduce() without an initial value"
 _OF_OWN_VALUE: Final = {"reduce": f"{_REDUCES} on a list that is empty"}
@@ -71,9 +81,8 @@ def failed_again(failure: Failure) -> Cause | None:
     if thrown.kind == "reduce" and isinstance(thrown.culprit.value, Arr):
         return _reduced_nothing(failure, thrown, thrown.culprit)
     reads = _reads(failure, thrown.culprit)
-    if thrown.kind == "date" and len(reads) == 1 and isinstance(reads[0].value, str):
-        # The date itself, or one that was calculated from it.
-        return _not_taken(failure, thrown, reads[0])
+    if thrown.kind == "date" and reads and not thrown.culprit.is_nothing:
+        return _no_date(failure, thrown, thrown.culprit, reads)
     cause = _explained(failure, thrown, thrown.culprit)
     return cause.with_problem(cause.problem + keys_told(thrown.culprit.sought)) if cause is not None else None
 
@@ -87,7 +96,12 @@ def thrown_again(failure: Failure) -> Cause | None:
         return None
     if thrown.culprit is not None:
         return blamed_for(failure, _reads(failure, thrown.culprit, tested=True))
-    return blamed_for(failure, [read for one in thrown.conditions for read in _reads(failure, one, tested=one.tested)])
+    chosen = [each for one in thrown.conditions for each in one.chosen]
+    reads = [replace(read, chosen=True) for one in chosen for read in _reads(failure, one, tested=one.tested)]
+    reads += [read for one in thrown.conditions for read in _reads(failure, one, tested=one.tested)]
+    cause = blamed_for(failure, reads, calculated=True)
+    told = next((keys for one in chosen if (keys := keys_told(one.sought))), "")
+    return cause.with_problem(f"{cause.problem}{told}") if cause is not None else None
 
 
 def _replayed(failure: Failure) -> Thrown | None:
@@ -103,6 +117,8 @@ def _replayed(failure: Failure) -> Thrown | None:
     try:
         script = parse_script(failure.code)
         interpreter = Interpreter(lambda _: None, suspect)
+        unread = _MESSAGES["pattern"].search(failure.plain)
+        interpreter.bad_pattern = unread["body"] if unread is not None else None
         for index, place in enumerate(places):
             interpreter.restart(N8nNames(failure.scene, at, place, index, interpreter.spend))
             interpreter.run(script)
@@ -125,7 +141,7 @@ def _is_same(thrown: Thrown, failure: Failure) -> bool:
         return False
     if thrown.kind == "count":
         return thrown.message == failure.plain
-    named = message[1] if message.re.groups else None
+    named = message[1] if message.re.groups and thrown.kind != "pattern" else None
     return named is None or thrown.message is None or named == thrown.message
 
 
@@ -153,7 +169,8 @@ def _explained(failure: Failure, thrown: Thrown, culprit: Val) -> Cause | None:
             return _by_key(failure, traced_to(failure, read), culprit)
         return _not_taken(failure, thrown, read)
     if len(reads) != 1 or not culprit.is_nothing:
-        return None
+        is_made = bool(reads) and thrown.kind in _CALCULATED and not culprit.is_nothing
+        return _calculated(failure, thrown, culprit, reads) if is_made else None
     (read,) = reads
     if read.value is None or is_absent(read.value):
         return traced_to(failure, read)
@@ -220,6 +237,32 @@ def _not_taken(failure: Failure, thrown: Thrown, read: Read) -> Cause | None:
     if thrown.kind == "function":
         return without_method(failure, read.place, read.path, thrown.message) if thrown.message else None
     return trace_value(failure.scene, read.place, read.path, _DESCRIBED.get(thrown.kind, "which is not taken"))
+
+
+def _no_date(failure: Failure, thrown: Thrown, culprit: Val, reads: list[Read]) -> Cause | None:
+    """A date that was made of a text which is none, or of a text that the code made of several."""
+    holes = [one for one in reads if one.value is None or is_absent(one.value)]
+    if holes:
+        return traced_to(failure, holes[0]) if len(holes) == 1 else None
+    if isinstance(culprit.value, str) and culprit.at is None and all(one.value != culprit.value for one in reads):
+        return _calculated(failure, thrown, culprit, reads)
+    # The date itself, or one that was calculated from it.
+    return _not_taken(failure, thrown, reads[0]) if len(reads) == 1 and isinstance(reads[0].value, str) else None
+
+
+def _calculated(failure: Failure, thrown: Thrown, culprit: Val, reads: list[Read]) -> Cause:
+    """A value that the code made of fields, and that a function does not take."""
+    told = f"line {thrown.line} makes {shown_value(culprit.value)} of it, {_DESCRIBED[thrown.kind]}"
+    if len(reads) == 1:
+        cause = trace_value(failure.scene, reads[0].place, reads[0].path, f"and {told}")
+        return replace(cause, certain=False)
+    values = " and ".join(
+        f"{'.'.join(one.path)}, which is {shown_value(one.value)}, {lineage(failure.scene, one.place, one.path)}"
+        for one in reads[:_MOST_LISTS]
+    )
+    made = f"its line {thrown.line} makes {shown_value(culprit.value)}, {_DESCRIBED[thrown.kind]}"
+    place = one_item(failure, reads)
+    return Cause(node=failure.node, problem=f"{made}, of {values}", place=place, certain=False)
 
 
 def _unread_date(failure: Failure, thrown: Thrown, culprit: Val, read: Read) -> Cause | None:

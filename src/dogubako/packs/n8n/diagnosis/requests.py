@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.assignments import elsewhere_set
@@ -20,10 +20,14 @@ from dogubako.packs.n8n.diagnosis.complaints import (
 )
 from dogubako.packs.n8n.diagnosis.declarations import Step
 from dogubako.packs.n8n.diagnosis.failures import Failure
+from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT
+from dogubako.packs.n8n.diagnosis.lineage import lineage
 from dogubako.packs.n8n.diagnosis.references import Reference, references_in, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause
+from dogubako.packs.n8n.diagnosis.shown import shown_value
 from dogubako.packs.n8n.diagnosis.spelling import near_names
 from dogubako.packs.n8n.formatters.flow import Place
+from dogubako.packs.n8n.formatters.truncation import is_absent
 from dogubako.packs.n8n.javascript_names import of_names
 
 _LOGIN: Final = ("401", "403")
@@ -40,11 +44,17 @@ _REQUIRED = of_names(
 _NAMES_FIELD: Final = ("field", "param", "parameter", "property", "pointer", "loc")
 _HOLDS_ERRORS: Final = frozenset({"errors", "error", "fields", "violations", "details", "detail", "messages"})
 _SHORTEST_NAME: Final = 3
+_MOST_ANSWERS: Final = 20
+_MOST: Final = 20
+# What a service calls the value that it was sent.
+_GOT: Final = ("got", "value", "actual", "received", "input")
 
 
 def refused_request(failure: Failure, words: str) -> Cause | None:
     """A login that was made from nothing, or a field that the answer names and that was sent empty or not at all."""
     if failure.http_code not in _LOGIN and (cause := complained_about(failure, words)) is not None:
+        return cause
+    if failure.http_code not in _LOGIN and (cause := _element_refused(failure, words)) is not None:
         return cause
     wanted = _login_holes(failure) if failure.http_code in _LOGIN else _named_holes(failure)
     for reference, place in wanted:
@@ -53,6 +63,36 @@ def refused_request(failure: Failure, words: str) -> Cause | None:
         cause = failure.trace_gap(reference, place)
         return cause.with_problem(f"{cause.problem}, and the request is made from it: {words}")
     return _not_sent(failure, words) if failure.http_code in _REFUSED else None
+
+
+def _element_refused(failure: Failure, words: str) -> Cause | None:
+    """An element of a list that the answer names by its index, its field and the value that it got."""
+    sent, place = sent_body(failure), failure.places[0] if len(failure.places) == 1 else None
+    told = [one for text in islice(answers(failure), _MOST_ANSWERS) for one in islice(_entries(told_by(text)), _MOST)]
+    if not isinstance(sent, Mapping) or place is None or len(unique := {repr(one): one for one in told}) != 1:
+        return None
+    (entry,) = unique.values()
+    index, name = entry["index"], str(entry["field"])
+    value = next((entry[key] for key in _GOT if key in entry), ABSENT)
+    found = [
+        (str(key), str(index), name)
+        for key, listed in sent.items()
+        if isinstance(listed, list) and listed == failure.scene.value(place, (str(key),))
+    ]
+    if len(found) != 1 or is_absent(value) or failure.scene.value(place, found[0]) != value:
+        return None
+    tail = f"and the service complains about {name} of the element with index {index}: {words}"
+    sends = f"it sends {'.'.join(found[0])} as {shown_value(value)}, {lineage(failure.scene, place, found[0])}"
+    return Cause(node=failure.node, problem=f"{sends}, {tail}")
+
+
+def _entries(told: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
+    """The complaints of an answer that name an index and a field."""
+    if isinstance(told, Mapping) and isinstance(told.get("index"), int) and isinstance(told.get("field"), str):
+        yield told
+    inner = told.values() if isinstance(told, Mapping) else told if isinstance(told, list) else ()
+    for one in islice(inner, _MOST) if depth < DEEPEST else ():
+        yield from _entries(one, depth + 1)
 
 
 def _not_sent(failure: Failure, words: str) -> Cause | None:

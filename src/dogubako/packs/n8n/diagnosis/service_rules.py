@@ -2,28 +2,47 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Final
+from itertools import islice
+from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.absence import is_plain
-from dogubako.packs.n8n.diagnosis.complaints import sent_as, told_by
+from dogubako.packs.n8n.diagnosis.complaints import (
+    LONGEST_ANSWER,
+    answers,
+    is_whole,
+    keys_of,
+    quoted_in,
+    rows,
+    sends_item,
+    sent_body,
+    told_by,
+    values_quoted,
+    without_call,
+    written_in,
+)
 from dogubako.packs.n8n.diagnosis.contrast import is_contradicted
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.format_rules import value_quoted
-from dogubako.packs.n8n.diagnosis.lineage import lineage
+from dogubako.packs.n8n.diagnosis.lineage import lineage, maker_of
 from dogubako.packs.n8n.diagnosis.references import references_in, texts
 from dogubako.packs.n8n.diagnosis.requests import refused_request
 from dogubako.packs.n8n.diagnosis.scene import Cause
 from dogubako.packs.n8n.diagnosis.shown import shown_value
+from dogubako.packs.n8n.diagnosis.spelling import is_slip
 from dogubako.packs.n8n.diagnosis.trace import built_from_hole, trace_missing
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
+from dogubako.packs.n8n.javascript_names import of_names
 
 # ERR_… are mistakes of a program, but for this one.
 _NETWORK = re.compile(r"E(?!RR_)[A-Z_]+|ERR_INVALID_URL")
 _BEGINS_WITH_VALUE = re.compile(r"=\s*+\{\{")
 _BAD_REQUEST: Final = frozenset({"400", "404", "405", "410", "422", "ENOTFOUND", "ERR_INVALID_URL"})
 # What n8n itself advises is not said by the service.
+_SAYS_WHY: Final = frozenset({"400", "401", "403", "409", "422"})
+_MOST_SHOWN: Final = 3
+_MOST_ANSWERS: Final = 20
 _ADVICE_OF_N8N: Final = "batching settings under"
 _LONGEST_SAID: Final = 240
 _LARGEST_EXACT: Final = 2**53
@@ -42,7 +61,69 @@ def service_failed(failure: Failure) -> Cause | None:
         cause = refused_request(failure, words)
     if cause is not None and not is_contradicted(failure, cause):
         return cause
-    return Cause(node=failure.node, problem=f"{words}{_address_made_from(failure, code) or sent_as(failure)}")
+    return Cause(
+        node=failure.node,
+        problem=f"{words}{_address_made_from(failure, code) or sent_as(failure) or _misnamed(failure)}",
+    )
+
+
+def sent_as(failure: Failure) -> str:
+    """What was sent under the names that the answer has in it, and who made it; of a login only who made it."""
+    unknown = len(failure.places) > 1 and failure.item_index is None
+    if failure.http_code not in _SAYS_WHY or unknown or not failure.places:
+        return ""
+    texts_said = [text[:LONGEST_ANSWER].casefold() for text in islice(answers(failure), _MOST_ANSWERS)]
+    said = {word for text in texts_said for word in of_names(r"[\w$]+").findall(text)}
+    login = failure.http_code in ("401", "403")
+    found = [*rows(failure, "headerParameters")] if login else []
+    body = {} if login else sent_body(failure)
+    quoted = values_quoted(failure, body) if isinstance(body, Mapping) else []
+    found += [one for one in _sent_fields(failure) if one[0].casefold() in said or one[0] in quoted]
+    told = []
+    for name, written in found[:_MOST_SHOWN]:
+        for one in map(without_call, references_in(written)[:1]):
+            for place, value in list(failure.values(one))[:1]:
+                if is_absent(value) and not is_plain(one):
+                    # What is not known to be a field is not told to be missing.
+                    continue
+                exact = is_whole(written)
+                shown = f" as {shown_value(value)}" if exact and not login else ""
+                made = f", made from {one.written}" if one.written != name else ""
+                made = made if exact or login else f"{made or f', made from {name}'}, which is {_held(value)}"
+                told.append(f"{name}{shown}{made}, from '{maker_of(failure.scene, place, one.names)}'")
+    return f"; it sends {' and '.join(told)}" if told else ""
+
+
+def _misnamed(failure: Failure) -> str:
+    """A field that was sent under another spelling of a name that the answer quotes."""
+    body = sent_body(failure)
+    if not isinstance(body, Mapping) or len(failure.places) != 1:
+        return ""
+    held = [str(key) for key in body]
+    said = {word for text in islice(answers(failure), _MOST_ANSWERS) for word in quoted_in(told_by(text))}
+    pairs = [(key, word) for word in sorted(said) if word not in held for key in held if is_slip(key, word)]
+    if len(pairs) != 1:
+        return ""
+    (key, word), place = pairs[0], failure.places[0]
+    maker = f", from '{maker_of(failure.scene, place, (key,))}'" if sends_item(failure) else ""
+    return f"; it sends {key}{maker}, and no {word}"
+
+
+def _held(value: Any) -> str:
+    return f"a list of {len(value)}" if isinstance(value, list) else shown_value(value)
+
+
+def _sent_fields(failure: Failure) -> Iterator[tuple[str, str]]:
+    """The fields of the body and the query, with the expressions that they are made from."""
+    for group in ("bodyParameters", "queryParameters"):
+        yield from rows(failure, group)
+    for text in texts(failure.settings.get("jsonBody")):
+        yield from written_in(text)
+    if sends_item(failure):
+        yield from (
+            (name, f"$json[{json.dumps(name, ensure_ascii=False)}]")
+            for name in keys_of(failure.scene.json(failure.places[0]))
+        )
 
 
 def _own_limit(failure: Failure, code: str) -> str:

@@ -183,7 +183,8 @@ class Caller(Evaluator):
         if not function.is_known:
             return made_of(UNKNOWN, function, *deep(given))
         if isinstance(target, Obj) and target.kind == "static":
-            return static_call(str(target.fields["·name"].value), given, line)
+            name = str(target.fields["·name"].value)
+            return self.read_pattern(given, line) if name == "RegExp" else static_call(name, given, line)
         if not isinstance(target, Func):
             raise Thrown("function", None, line, function)
         if self._depth >= _MOST_CALLS_DEEP:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any, Final, Literal, Protocol
 
@@ -9,6 +10,7 @@ from dogubako.packs.n8n.diagnosis.evaluation import Unknowable
 from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT, UNKNOWN
 from dogubako.packs.n8n.diagnosis.replay.lists import LIST_METHODS, list_call
 from dogubako.packs.n8n.diagnosis.replay.luxon import luxon_call, luxon_field, luxon_method, unread_date
+from dogubako.packs.n8n.diagnosis.replay.refusals import check_digits
 from dogubako.packs.n8n.diagnosis.replay.statics import static_call
 from dogubako.packs.n8n.diagnosis.replay.texts import TEXT_METHODS, is_match, not_matched, text_call
 from dogubako.packs.n8n.diagnosis.replay.values import (
@@ -51,6 +53,8 @@ class Runner(Protocol):
 
     def tell_apart(self, one: Val, other: Val) -> None: ...
 
+    def read_pattern(self, given: list[Val], line: int) -> Val: ...
+
     def call(self, function: Val, given: list[Val], line: int, this: Val | None = None) -> Val: ...
 
     def initialize(self, made: Class, this: Val, given: list[Val], line: int) -> None: ...
@@ -68,11 +72,13 @@ def member_of(held: Val, name: str, line: int, runner: Runner) -> Val:
         return _of_object(held, value, name) if getter is None else runner.call(Val(getter), [], line, held)
     if isinstance(value, Arr):
         if name == "length":
-            return made_of(len(value.elements), Val(None, None, value.made or held.spots))
+            return replace(made_of(len(value.elements), Val(None, None, value.made or held.spots)), chosen=value.chosen)
         if name.startswith("-"):
             # Of an empty list it is the last element that is not there.
             return value.get(0) if not value.elements else Val(ABSENT, None, value.made or held.spots)
-        return value.get(int(name)) if name.isdecimal() else _no_field(held, name, LIST_METHODS)
+        if name.isdecimal():
+            return value.get(int(name))
+        return made_of(UNKNOWN, held) if value.matched else _no_field(held, name, LIST_METHODS)
     if isinstance(value, str):
         if name == "length":
             return made_of(len(value), held)
@@ -144,6 +150,7 @@ def called(held: Val, name: str, given: Callable[[], list[Val]], line: int, runn
     if isinstance(value, str) and name in TEXT_METHODS:
         return text_call(held, name, arguments, line)
     if isinstance(value, (int, float)) and name in NUMBER_METHODS and not isinstance(value, bool):
+        check_digits(name, arguments, line)
         return _number_call(held, name, arguments)
     if isinstance(value, bool) and name == "toString":
         return made_of(text_of(value), held)
@@ -222,11 +229,14 @@ def _store_call(held: Val, value: Obj, name: str, given: list[Val], line: int, r
     if name in ("has", "get"):
         if name == "get" and place is not None:
             return listed.elements[place].value.get(1) if value.kind == "map" else Val(UNKNOWN)
-        answer = made_of(place is not None if name == "has" else ABSENT, first)
-        if name == "get" and value.kind == "map":
-            answer.sought = first.value, nearest(first.value, [one.value for one in keys if one.is_known])
-            of_items = any(one.spots for one in (*keys[:_MOST_DEEP], *_stored(listed)))
-            answer.missed = Missed(*answer.sought, of_items)
+        # Whether it is there depends on the list that the store was made of, too.
+        answer = made_of(place is not None, first, held) if name == "has" else made_of(ABSENT, first)
+        if place is None and (name == "has" or value.kind == "map"):
+            near = nearest(first.value, [one.value for one in keys if one.is_known])
+            answer.sought = first.value, near
+            if name == "get":
+                of_items = any(one.spots for one in (*keys[:_MOST_DEEP], *_stored(listed)))
+                answer.missed = Missed(first.value, near, of_items)
         return answer
     if name in ("set", "add"):
         made = Val(Arr([first, given[1] if len(given) > 1 else Val(ABSENT)])) if value.kind == "map" else first
@@ -263,7 +273,8 @@ def constructed(function: Val, given: list[Val], line: int, runner: Runner) -> V
         runner.initialize(made, this, given, line)
         return this
     if isinstance(made, Obj) and made.kind == "static":
-        return _built(str(made.fields["·name"].value), given, first, line)
+        name = str(made.fields["·name"].value)
+        return runner.read_pattern(given, line) if name == "RegExp" else _built(name, given, first, line)
     if function.is_known:
         raise Unknowable
     return made_of(UNKNOWN, *deep(given)) if given else Val(UNKNOWN)
@@ -287,9 +298,11 @@ def _built(name: str, given: list[Val], first: Val, line: int) -> Val:
             parts = [one.value.get(0), one.value.get(1)] if name == "Map" else [one]
             _store_call(store, store.value, "set" if name == "Map" else "add", parts, line, _NoRunner())
         made.fields = store.value.fields
-        return Val(made)
+        return Val(made, None, first.spots)
     if name == "Date":
-        return Val(Obj({"·given": first if given else Val(UNKNOWN)}, kind="date"), None, first.spots)
+        # Year, month and day as numbers make other dates than a text.
+        told = first if len(given) == 1 else made_of(UNKNOWN, *given) if given else Val(UNKNOWN)
+        return Val(Obj({"·given": told}, kind="date"), None, told.spots)
     if name == "Array" and len(given) == 1 and isinstance(first.value, (int, float)):
         if first.value < 0 or first.value != int(first.value):
             raise Thrown("length", "Invalid array length", line, first)
@@ -324,6 +337,9 @@ class _NoRunner:
 
     def sift(self, sifted: Sifted) -> None:
         """A list that was filtered is known where it was made."""
+
+    def read_pattern(self, given: list[Val], line: int) -> Val:
+        raise Unknowable
 
     def call(self, function: Val, given: list[Val], line: int, this: Val | None = None) -> Val:
         raise Unknowable

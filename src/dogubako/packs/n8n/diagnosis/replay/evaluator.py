@@ -44,6 +44,8 @@ class Evaluator:
         self._suspect = suspect
         self._left = MOST_STEPS
         self._depth = 0
+        # The regular expression that could not be read, as the message of the error has it.
+        self.bad_pattern: str | None = None
         # The fields that were tested for truth themselves.
         self.asked: list[Val] = []
         # The pairs of texts that were put in an order.
@@ -176,6 +178,10 @@ class Evaluator:
             result.sides = (left.value, right.value)
         # What was calculated with a text that + had joined is as wrong as that.
         result.joined = operator in _CALCULATES and (left.joined or right.joined)
+        # One times a number, and nothing added to it, is the number.
+        result.parsed = next((one.parsed for one in (left, right) if one.parsed and one.value == made), None)
+        if left.chosen and not right.spots and COMPUTE[operator](0, other) is not made:
+            result.chosen = left.chosen
         result.unfound = result.unfound or any(side.is_nothing and side.at is None for side in guilty)
         return result
 
@@ -220,7 +226,7 @@ class Evaluator:
         if tree.value == "!":
             self.ask(value)
             known = truth(value.value)
-            return made_of(UNKNOWN if known is None else not known, value)
+            return replace(made_of(UNKNOWN if known is None else not known, value), sought=value.sought)
         if not value.is_known or isinstance(value.value, (Obj, Arr, Func, Class, Native)):
             return made_of(UNKNOWN, value)
         number = number_of(value.value)
@@ -246,6 +252,12 @@ class Evaluator:
         """Remember a call of filter that kept nothing."""
         if len(self.sifted) < _MOST_ASKED:
             self.sifted.append(sifted)
+
+    def read_pattern(self, given: list[Val], line: int) -> Val:
+        """`new RegExp(text)`. Whether the text can be read is known from the message of the error alone."""
+        if given and self.bad_pattern is not None and text_of(given[0].value) == self.bad_pattern:
+            raise Thrown("pattern", None, line, given[0])
+        return made_of(UNKNOWN, *given)
 
     def _decided(self, value: Val) -> bool:
         known = truth(value.value)

@@ -25,6 +25,7 @@ Call = Callable[[Val, list[Val], int], Val]
 
 _LONGEST_JOINED: Final = 20_000
 _MOST_TESTS: Final = 200
+_MOST_CHOSEN: Final = 6
 
 LIST_METHODS: Final = frozenset(
     """
@@ -141,7 +142,7 @@ def _index_of(arr: Arr, given: list[Val], spots: Val) -> Val:
 def _map(listed: Val, given: list[Val], line: int, call: Call) -> Val:
     arr: Arr = listed.value
     out = [call(given[0], [one, Val(index), listed], line) for index, one in enumerate(list(arr.elements))]
-    return Val(Arr(out, None, arr.made or listed.spots, sifted=arr.sifted))
+    return Val(Arr(out, None, arr.made or listed.spots, sifted=arr.sifted, chosen=arr.chosen))
 
 
 def _flat_map(listed: Val, given: list[Val], line: int, call: Call) -> Val:
@@ -161,7 +162,8 @@ def _filter(listed: Val, given: list[Val], line: int, call: Call) -> Val:
     kept = [one for one, answer in zip(list(arr.elements), answers, strict=False) if _holds(answer)]
     tests = tuple(one.against for one in answers[:_MOST_TESTS] if one.against is not None)
     sifted = Sifted(line, len(answers), tests) if answers and not kept else arr.sifted
-    return Val(Arr(kept, None, arr.made or listed.spots, sifted=sifted))
+    chosen = tuple(one for one in answers if _holds(one))[:_MOST_CHOSEN]
+    return Val(Arr(kept, None, arr.made or listed.spots, sifted=sifted, chosen=chosen))
 
 
 def _find(listed: Val, given: list[Val], line: int, call: Call) -> Val:

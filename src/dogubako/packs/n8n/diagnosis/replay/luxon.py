@@ -4,7 +4,7 @@ import math
 import re
 from typing import Final
 
-from dogubako.packs.n8n.diagnosis.dates import looks_like_date
+from dogubako.packs.n8n.diagnosis.javascript_dates import is_date
 from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT, UNKNOWN
 from dogubako.packs.n8n.diagnosis.replay.values import Obj, Val, made_of, tested
 
@@ -81,7 +81,7 @@ def unread_date(held: Val) -> Val | None:
     if not isinstance(value, Obj) or value.kind != "date":
         return None
     given: Val = value.fields["·given"]
-    if isinstance(given.value, str) and not looks_like_date(given.value):
+    if isinstance(given.value, str) and not is_date(given.value):
         return Val(math.nan, None, given.spots, unread=BY_LANGUAGE)
     return made_of(math.nan, given) if is_no_date(given) else None
 

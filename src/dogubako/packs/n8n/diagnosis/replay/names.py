@@ -16,14 +16,14 @@ from dogubako.packs.n8n.formatters.flow import Place
 _STATIC: Final = frozenset(
     """
     Object Array JSON Math Number String Boolean Date Map Set Promise Error TypeError RangeError Intl parseInt
-    parseFloat isNaN isFinite DateTime
+    parseFloat isNaN isFinite DateTime BigInt RegExp decodeURIComponent decodeURI
     """.split()  # noqa: SIM905 - a list of names reads best so
 )
 _UNKNOWN: Final = frozenset(
     """
     $now $today $execution $workflow $env $vars $prevNode $getWorkflowStaticData $jmespath $parameter $secrets
-    Duration Interval luxon console Buffer require setTimeout clearTimeout crypto encodeURIComponent decodeURIComponent
-    encodeURI decodeURI btoa atob structuredClone BigInt Symbol RegExp Reflect Proxy globalThis process $if $min $max
+    Duration Interval luxon console Buffer require setTimeout clearTimeout crypto encodeURIComponent
+    encodeURI btoa atob structuredClone Symbol Reflect Proxy globalThis process $if $min $max
     URLSearchParams TextDecoder TextEncoder helpers $nodeVersion $webhookId
     """.split()  # noqa: SIM905 - a list of names reads best so
 )

@@ -3,10 +3,12 @@
 import json
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from dogubako.packs.n8n.diagnosis.evaluation import Unknowable
 from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT, FUNCTIONS, UNKNOWN, is_nan
+from dogubako.packs.n8n.diagnosis.replay.refusals import REFUSING, refusing_call
 from dogubako.packs.n8n.diagnosis.replay.values import (
     Arr,
     Class,
@@ -25,18 +27,17 @@ from dogubako.packs.n8n.diagnosis.replay.values import (
 def static_call(name: str, given: list[Val], line: int) -> Val:
     """A function such as `Object.keys`, `JSON.parse` or `Number`."""
     first = given[0] if given else Val(ABSENT)
+    name = name.removeprefix("Number.") if "parse" in name else name
     if name in ("Object.keys", "Object.values", "Object.entries"):
         return _listed_object(name, first, line)
-    if name == "JSON.parse":
-        return _parsed(first, line)
+    if name == "JSON.parse" or name in REFUSING:
+        return _parsed(first, line) if name == "JSON.parse" else refusing_call(name, given, line)
     if name == "Array.isArray":
         return tested(isinstance(first.value, Arr) if first.is_known else UNKNOWN, first)
     if name == "Array.from" and isinstance(first.value, Arr):
         return Val(Arr([*first.value.elements], None, first.value.made or first.spots, first.value.counted))
     if name in ("Promise.all", "Promise.resolve", "Promise.allSettled"):
         return first if name != "Promise.allSettled" else Val(UNKNOWN)
-    if name == "String":
-        return made_of(text_of(first.value), first)
     if name == "Object.assign" and given and isinstance(first.value, Obj):
         for one in given[1:]:
             if isinstance(one.value, Obj):
@@ -47,9 +48,13 @@ def static_call(name: str, given: list[Val], line: int) -> Val:
         return _from_entries(first.value)
     if name in ("Math.max", "Math.min", "Math.round", "Math.floor", "Math.ceil", "Math.abs"):
         return _calculated(name, given)
+    if name == "String":
+        return made_of(text_of(first.value), first)
     if name in FUNCTIONS and not isinstance(first.value, (Arr, Obj, Func, Native, Class)):
         made = UNKNOWN if not first.is_known else FUNCTIONS[name](first.value)
-        return tested(made, first) if "is" in name else made_of(made, first)
+        is_parsed = name.startswith("parse") and isinstance(first.value, str) and len(first.spots) == 1
+        parsed = (first.spots[0], first.value) if is_parsed else None
+        return tested(made, first) if "is" in name else replace(made_of(made, first), parsed=parsed)
     return made_of(UNKNOWN, *given) if given else Val(UNKNOWN)
 
 
@@ -99,4 +104,7 @@ def _calculated(name: str, given: Sequence[Val]) -> Val:
     one_value = name in ("Math.floor", "Math.ceil", "Math.abs", "Math.round")
     if not numbers:
         return Val(UNKNOWN)
-    return made_of(calls[name](numbers[0]) if one_value or len(numbers) == 1 else calls[name](*numbers), *given)
+    made = calls[name](numbers[0]) if one_value or len(numbers) == 1 else calls[name](*numbers)
+    # Of several fields it is the largest that decided it, or the smallest.
+    chosen = [] if one_value or not all(one.spots for one in given) else [one for one in given if one.value == made]
+    return made_of(made, *(chosen or given))

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.javascript import ParseError
+from dogubako.packs.n8n.diagnosis.javascript_values import UNKNOWN
 from dogubako.packs.n8n.diagnosis.replay.tokens import Token, tokens_of
 
 _BINDING: Final = {
@@ -207,6 +208,9 @@ class Expressions:
         line = token.line
         if token.kind == "number":
             text = token.text.replace("_", "")
+            if text.endswith("n"):
+                # Of a BigInt nothing is calculated here.
+                return Tree("literal", line, UNKNOWN)
             number = int(text, 16) if text[:2] in ("0x", "0X") else float(text)
             return Tree("literal", line, int(number) if number == int(number) else number)
         if token.kind == "text":

@@ -13,6 +13,7 @@ from dogubako.packs.n8n.diagnosis.replay.values import (
     Thrown,
     Val,
     made_of,
+    short_text,
     text_of,
 )
 
@@ -51,6 +52,8 @@ def text_call(text: Val, name: str, given: list[Val], line: int) -> Val:
     value, plain = text.value, [one.value for one in given]
     if name == "split" and (not given or isinstance(plain[0], str) or _is_pattern(plain[0])):
         return _split(text, plain)
+    if name in ("replace", "replaceAll") and len(given) > 1:
+        return made_of(_replaced(value, name, plain), text, *given)
     if name in ("match", "search") and given and _is_pattern(plain[0]):
         return _matched(text, plain[0], name)
     if name == "repeat" and given and isinstance(plain[0], (int, float)):
@@ -100,11 +103,41 @@ def _split(text: Val, plain: list[Any]) -> Val:
     return Val(Arr([Val(one, None, text.spots) for one in parts], None, text.spots), None, text.spots)
 
 
+def _replaced(text: str, name: str, plain: list[Any]) -> Any:
+    """The text with something else in the place of a part; UNKNOWN where that is not tried."""
+    part, other = plain[:2]
+    if not isinstance(other, str) or "$" in other or len(text) > _LONGEST_TEXT:
+        return UNKNOWN
+    if isinstance(part, str):
+        return short_text(text.replace(part, other, -1 if name == "replaceAll" else 1))
+    found = is_match(part, text) if _is_pattern(part) else None
+    # Python's \s knows fewer spaces than that of JavaScript.
+    if found is None or ("\\s" in part.fields["·body"].value.lower() and not text.isascii()):
+        return UNKNOWN
+    body, flags = _NAMED_GROUP.sub("(", part.fields["·body"].value), part.fields["·flags"].value
+    pattern = re.compile(body, re.ASCII | (re.IGNORECASE if "i" in flags else 0))
+    return short_text(pattern.sub(lambda _: other, text, count=0 if "g" in flags else 1))
+
+
 def _matched(text: Val, pattern: Obj, name: str) -> Val:
     found = is_match(pattern, text.value)
     if found is None or name == "search":
         return made_of(UNKNOWN, text)
-    return made_of(UNKNOWN, text) if found else not_matched(pattern, text)
+    if not found:
+        return not_matched(pattern, text)
+    groups = _groups(pattern, text.value)
+    if groups is None:
+        return made_of(UNKNOWN, text)
+    return Val(Arr([made_of(one, text) for one in groups], None, text.spots, matched=True), None, text.spots)
+
+
+def _groups(pattern: Obj, text: str) -> list[Any] | None:
+    """The text that a pattern finds and its groups; None where they are asked by name, or as a list of all."""
+    body, flags = pattern.fields["·body"].value, pattern.fields["·flags"].value
+    if _NAMED_GROUP.search(body) or "g" in flags or "\\s" in body.lower() or not text.isascii():
+        return None
+    found = re.search(body, text, re.ASCII | (re.IGNORECASE if "i" in flags else 0))
+    return [ABSENT if one is None else one for one in (found[0], *found.groups())] if found is not None else None
 
 
 def not_matched(pattern: Obj, text: Val) -> Val:

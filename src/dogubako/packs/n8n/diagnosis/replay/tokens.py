@@ -7,7 +7,7 @@ from dogubako.packs.n8n.diagnosis.javascript import ParseError
 from dogubako.packs.n8n.javascript_names import NAME
 
 _SPACE = re.compile(r"(?:\s++|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/)++")
-_NUMBER = re.compile(r"0[xX][0-9a-fA-F]++|(?:\d[\d_]*+(?:\.\d++)?+|\.\d++)(?:[eE][+-]?+\d++)?+")
+_NUMBER = re.compile(r"0[xX][0-9a-fA-F]++n?+|(?:\d[\d_]*+(?:\.\d++)?+|\.\d++)(?:[eE][+-]?+\d++)?+n?+")
 _TEXT = re.compile(r"""'(?:[^'\\\n]++|\\.|\\\n)*+'|"(?:[^"\\\n]++|\\.|\\\n)*+\"""", re.DOTALL)
 # A name with # before it is private to a class.
 _NAME = re.compile(rf"#?{NAME}")

@@ -64,6 +64,10 @@ class Val:
     """What was written into this text and is no text for people: null, undefined, NaN, Infinity."""
     zero: "Val | None" = None
     """What is 0, or counts as 0, and was divided by, where this is infinite for that."""
+    parsed: tuple[Spot, str] | None = None
+    """The field, and the text made of it, of which parseFloat or parseInt read this number."""
+    chosen: tuple["Val", ...] = ()
+    """What a filter said of the elements that it kept, where this is their number, or tells that there are some."""
 
     @property
     def spots(self) -> tuple[Spot, ...]:
@@ -126,13 +130,19 @@ class Sifted:
 
 @dataclass(slots=True)
 class Arr:
-    """A list. `counted` is the node whose items it holds; "" is the own input. `sifted` is why it is empty."""
+    """A list. `counted` is the node whose items it holds; "" is the own input. `sifted` is why it is empty.
+
+    `chosen` is what a filter said of the elements, where it kept them.
+    """
 
     elements: list[Val]
     spot: Spot | None = None
     made: tuple[Spot, ...] = ()
     counted: str | None = None
     sifted: Sifted | None = None
+    chosen: tuple[Val, ...] = ()
+    matched: bool = False
+    """Whether it is what a pattern found, which has an index and an input beside its elements."""
 
     def get(self, index: int) -> Val:
         if 0 <= index < len(self.elements):
