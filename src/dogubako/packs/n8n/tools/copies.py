@@ -63,7 +63,7 @@ class CopyWorkflow(BaseTool[CopyWorkflowArgs, N8nClient]):
         }
         # What is missing there is told and can be added: the copy is a draft.
         outcome = await WorkflowWriter(target).create(copy, allow_invalid=True)
-        facts = {
+        facts: JsonObject = {
             "copied": {"from": args.id, "to": args.target, **_short(await offload_if_large(source, outcome.report))},
             "missing": {
                 "credentials": lacking,
