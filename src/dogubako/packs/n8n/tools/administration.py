@@ -18,10 +18,9 @@ JsonObject = dict[str, Any]
 # n8n's words for a type without a test. It gives no other sign of it.
 _NO_TEST: Final = "No testing function found for this credential."
 # Types for any service, which n8n cannot test; and those that work only after somebody has signed in, in n8n.
-_WITHOUT_TEST: Final = re.compile(
-    r"http(Basic|Bearer|Digest|Header|MultipleHeaders|Custom|TemplatedCustom|Query|Ssl)Auth"
-    r"|jwtAuth|crypto|totpApi|.*[oO]Auth[12]Api"
-)
+_WITHOUT_TEST: Final = frozenset({"jwtAuth", "crypto", "totpApi"})
+_GENERAL: Final = re.compile(r"http[A-Za-z]{1,40}Auth")
+_AFTER_SIGN_IN: Final = ("oauth1api", "oauth2api")
 _COUNTED: Final = (
     "n8n counts what its triggers started, neither runs by hand nor sub-workflows, and adds it up about once an hour: "
     "newer executions are in list_executions only."
@@ -58,10 +57,14 @@ class CreateCredential(BaseTool[CreateCredentialArgs, N8nClient]):
             raise masked_error(error, secrets) from None
         shown = {key: made.get(key) for key in ("id", "name", "type")}
         message = Message(en="Credential created", ja="認証情報を作成しました")
-        if _WITHOUT_TEST.fullmatch(args.type):
+        if not _may_be_tested(args.type):
             return Json(data=shown, message=message)
         example = example_call("test_credential", id=str(made["id"]))
         return Json(data=shown, message=message, guidance=Guidance(message="See whether it works.", example=example))
+
+
+def _may_be_tested(kind: str) -> bool:
+    return not (kind in _WITHOUT_TEST or _GENERAL.fullmatch(kind) or kind.lower().endswith(_AFTER_SIGN_IN))
 
 
 class TestCredentialArgs(ToolArgs):
