@@ -118,6 +118,11 @@ async def test_what_n8n_stores_otherwise_is_told(place: Place) -> None:
     assert number["stored"] == made["rows"][0]["n"] != rows[0]["n"]
     assert planned["rows"][-1]["at"] == MIDNIGHT, "in the form of all dates"
 
+    refused = await place.refused("write_data_table", table=table, action="insert", rows=[{"at": "soon"}])
+    assert "does not match column type 'date'" in refused.message
+    assert "<" not in refused.message
+    assert refused.hint == "The columns of the table: who (string), at (date), n (number)."
+
 
 async def test_an_update_tells_what_the_rows_had(place: Place) -> None:
     table = await new_table(place)

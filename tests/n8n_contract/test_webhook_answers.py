@@ -38,7 +38,14 @@ async def test_what_the_webhook_answered_is_in_the_message(place: Place, code: A
 @only_where_there_is("any-trigger")
 async def test_a_picture_is_described_and_not_shown(place: Place) -> None:
     code = {**ECHO, "type": "n8n-nodes-base.code", "typeVersion": 2, "parameters": {"jsCode": PICTURE}}
-    workflow_id = await workflow_of(place, hook(httpMethod="POST", responseData="firstEntryBinary"), last=code)
+    start, answer = responding(), {**RESPOND, "parameters": {"respondWith": "binary", "options": {}}}
+    links = {
+        "Hook": {"main": [[{"node": "Echo", "type": "main", "index": 0}]]},
+        "Echo": {"main": [[{"node": "Answer", "type": "main", "index": 0}]]},
+    }
+    made = await place.call("create_workflow", name="Picture", nodes=[start, code, answer], connections=links)
+    workflow_id = made["id"]
+    await place.call("activate_workflow", id=workflow_id)
 
     ran = await place.call("run_workflow", id=workflow_id)
 

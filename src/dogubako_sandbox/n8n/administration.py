@@ -124,6 +124,10 @@ def _value(name: str, value: Any, kind: str) -> Any:
         raise RefusedError(400, f"Validation error with data table request: {told}")
     if kind == "number" and isinstance(value, int):
         return int(float(value))
+    if kind == "date" and isinstance(value, str) and not value[:4].isdecimal():
+        advice = '<br/><br/> Consider using <a href="https://moment.github.io"><code>DateTime.fromFormat</code></a>'
+        told = f"value '{value}' does not match column type 'date': '{name}' expects a dateTime {advice}"
+        raise RefusedError(400, f"Validation error with data table request: {told}")
     return _stored_date(value) if kind == "date" else value
 
 

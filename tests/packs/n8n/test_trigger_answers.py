@@ -47,10 +47,15 @@ def test_null_is_left_out_of_a_query_and_a_list_repeats_its_name() -> None:
 
 @pytest.mark.parametrize("environ", [{}, {"N8N_MCP_TOKEN": "a-token"}])
 async def test_what_only_n8n_starts_is_told_at_once(tmp_path: Path, environ: dict[str, str]) -> None:
-    async with bench(tmp_path, **environ) as n8n:
+    async with bench(tmp_path, None, **environ) as n8n:
         reasons = []
         for kind in ("executeWorkflowTrigger", "errorTrigger"):
-            body = {"name": kind, "nodes": [trigger("Go", kind, 1)], "connections": {}, "allowInvalid": True}
+            body: dict[str, Any] = {
+                "name": kind,
+                "nodes": [trigger("Go", kind, 1)],
+                "connections": {},
+                "allowInvalid": True,
+            }
             made = await n8n.data("create_workflow", **body)
             reasons.append(told(await n8n.call("run_workflow", id=made["id"]))[1])
         await n8n.data("archive_workflow", id=made["id"])
