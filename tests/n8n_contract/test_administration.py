@@ -65,10 +65,17 @@ async def test_rows_are_deleted_only_with_a_confirmation(place: Place) -> None:
 async def test_what_a_table_does_not_have_is_named(place: Place) -> None:
     table = await new_table(place)
 
-    column = await place.refused("write_data_table", table=table, action="insert", rows=[{"zz": 1}])
+    column = await place.refused("write_data_table", table=table, action="insert", rows=[{"whom": 1}])
+    condition = await place.refused("read_data_table", table=table, where={"zz": 1})
+    listed = await place.refused("write_data_table", table=table, action="insert", rows=[{"who": [1, 2]}])
+    kind = await place.refused("write_data_table", table=table, action="insert", rows=[{"n": "many"}])
     unknown = await place.refused("read_data_table", table=f"{table}x")
 
-    assert "unknown column name 'zz'" in column.message
+    assert "no column 'whom'. It has who, n. Did you mean who?" in column.message
+    assert "no column 'zz'. It has id, createdAt, updatedAt, who, n." in condition.message
+    assert "'who' takes one text, number, boolean, date or null" in listed.message
+    assert "does not match column type 'number'" in kind.message
+    assert kind.hint == "The columns of the table: who (string), n (number)."
     assert table in str(unknown.hint)
 
 
@@ -82,7 +89,9 @@ async def test_a_credential_is_made_and_its_secret_is_never_shown(place: Place) 
 
     assert made.value["data"]["type"] == "httpHeaderAuth"
     assert SECRET not in f"{made.value} {refused.message} {refused.hint}"
-    assert (tried["works"], tried["reason"]) == (False, "No testing function found for this credential.")
+    assert "_guidance" not in made.value, "n8n cannot test it"
+    assert tried["works"] is None
+    assert "n8n has no test" in tried["reason"]
     assert gone.message == "Credential 'nobody' not found"
 
 
@@ -105,5 +114,7 @@ async def test_the_instance_is_reported_on(place: Place) -> None:
     audit = await place.call("get_instance_report", report="audit")
 
     assert {"total", "failed", "failureRate"} <= set(insights["insights"])
+    assert insights["period"] == "the last 7 days"
+    assert "once an hour" in insights["note"]
     assert "Credentials not used in any workflow" in [one["title"] for one in audit["risks"]]
     assert SECRET not in str(audit)

@@ -1,5 +1,7 @@
 """A workflow goes from one n8n to another: here the same server under two names."""
 
+from uuid import uuid4
+
 from tests.n8n_contract.place import Place
 
 
@@ -30,6 +32,59 @@ async def test_a_credential_that_the_other_side_lacks_is_named_and_left_out(two_
 
     assert copied["missing"]["credentials"] == [{"node": "取得", "type": "httpBasicAuth", "name": "そこにない"}]
     assert "credentials" not in (await place.workflow(copied["copied"]["id"]))["nodes"][0]
+
+
+def table_node(name: str, mode: str, value: str, **more: str) -> dict[str, object]:
+    locator = {"__rl": True, "mode": mode, "value": value, **more}
+    parameters = {"operation": "get", "dataTableId": locator}
+    return {
+        "name": name,
+        "type": "n8n-nodes-base.dataTable",
+        "typeVersion": 1,
+        "position": [0, 0],
+        "parameters": parameters,
+    }
+
+
+async def test_data_tables_are_found_by_their_names_or_named_as_missing(two_instances: Place) -> None:
+    place = two_instances
+    name = f"表 {uuid4().hex[:8]}"
+    table = await place.n8n.told("POST", "data-tables", {"name": name, "columns": [{"name": "s", "type": "string"}]})
+    nodes = [
+        table_node("by name", "name", name),
+        table_node("by id", "id", table["id"]),
+        table_node("of the same name", "list", "elsewhere0000001", cachedResultName=name),
+        table_node("lost", "list", "elsewhere0000002", cachedResultName="ない表"),
+        table_node("lost by name", "name", "ない表"),
+        table_node("unknown", "list", "={{ $json.table }}"),
+    ]
+    made = await place.n8n.told(
+        "POST", "workflows", {"name": "表を使う", "nodes": nodes, "connections": {}, "settings": {}}
+    )
+
+    copied = await place.call("copy_workflow", instance="dev", target="prod", id=made["id"])
+
+    found = {one["name"]: one["parameters"] for one in (await place.workflow(copied["copied"]["id"]))["nodes"]}
+    assert found["of the same name"]["dataTableId"]["value"] == table["id"]
+    assert found["lost"]["dataTableId"]["value"] == "elsewhere0000002"
+    assert copied["missing"]["dataTables"] == [
+        {"node": "lost", "name": "ない表", "id": "elsewhere0000002"},
+        {"node": "lost by name", "name": "ない表"},
+    ]
+
+
+async def test_a_copy_has_the_tags_that_are_there_and_says_what_is_archived(two_instances: Place) -> None:
+    place, tag = two_instances, f"札 {uuid4().hex[:8]}"
+    source = await place.copy_of("a-success-100")
+    await place.call("set_workflow_tags", instance="dev", id=source, tags=[tag], createMissing=True)
+    await place.call("archive_workflow", instance="dev", id=source)
+
+    copied = await place.call("copy_workflow", instance="dev", target="prod", id=source)
+
+    copy = await place.workflow(copied["copied"]["id"])
+    assert [one["name"] for one in copy["tags"]] == [tag]
+    assert "tags" not in copied["missing"]
+    assert "archived" in copied["note"]
 
 
 async def test_a_workflow_that_does_not_exist_is_not_copied(two_instances: Place) -> None:

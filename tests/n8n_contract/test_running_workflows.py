@@ -67,6 +67,7 @@ async def test_a_run_that_nobody_waits_for_can_be_stopped(place: Place) -> None:
     stopped = await place.call("stop_execution", id=number)
 
     assert deletion.message == "Failed to delete execution: Cannot delete a running execution"
+    assert "stop_execution" in str(deletion.hint)
     assert stopped["status"] == "canceled"
 
 

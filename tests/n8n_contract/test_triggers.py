@@ -317,6 +317,7 @@ async def test_an_answer_that_redirects_is_an_answer(place: Place) -> None:
     outcome = await place.call("run_workflow", id=workflow_id, data={"a": 1})
 
     assert outcome["response"]["status"] in (302, 307)
+    assert outcome["response"]["location"] == "https://example.com/thanks"
     assert outcome["execution"]["status"] == "success"
 
 

@@ -21,7 +21,7 @@ class N8n:
         if body is not None:
             more["json"] = body
         response = await self.client.request(method, url, **more)
-        is_json = response.headers["content-type"].startswith("application/json")
+        is_json = response.headers.get("content-type", "").startswith("application/json")
         return response.status_code, response.json() if is_json else response.text
 
     async def told(self, method: str, path: str, body: Any = None, **more: Any) -> Any:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from dogubako_sandbox.n8n.request import Answer, Ask, RefusedError, not_found, page_by_offset
@@ -37,6 +38,17 @@ def create_table(store: Store, ask: Ask) -> Any:
     return Answer(status=201, body=store.data_tables[table_id]["facts"])
 
 
+def _stored_date(value: Any) -> Any:
+    """A date as n8n shows it. JavaScript takes the days that a month does not have for those of the next."""
+    if not isinstance(value, str):
+        return value
+    year, month, day = int(value[:4]), int(value[5:7]), int(value[8:10])
+    begin = datetime(year, month, 1, tzinfo=UTC) + timedelta(days=day - 1)
+    if len(value) > len("2026-11-18"):
+        begin = datetime.fromisoformat(value).astimezone(UTC)
+    return begin.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def list_rows(store: Store, ask: Ask) -> Any:
     table = _table(store, ask)
     rows = _matching(table, json.loads(ask.query["filter"])) if "filter" in ask.query else table["rows"]
@@ -52,20 +64,24 @@ def insert_rows(store: Store, ask: Ask) -> Any:
 def update_rows(store: Store, ask: Ask) -> Any:
     table = _table(store, ask)
     found = _matching(table, ask.body["filter"])
-    _check_columns(table, ask.body["data"])
+    values = _values(table, ask.body["data"])
     if ask.body.get("dryRun"):
-        pairs = [
-            ({**one, "dryRunState": "before"}, {**one, **ask.body["data"], "dryRunState": "after"}) for one in found
-        ]
+        pairs = [({**one, "dryRunState": "before"}, {**one, **values, "dryRunState": "after"}) for one in found]
         return [one for pair in pairs for one in pair]
     for one in found:
-        one.update(ask.body["data"], updatedAt=now_text())
+        one.update(values, updatedAt=now_text())
     return found
 
 
 def upsert_rows(store: Store, ask: Ask) -> Any:
     table = _table(store, ask)
-    return update_rows(store, ask) if _matching(table, ask.body["filter"]) else [_insert(table, ask.body["data"])]
+    if _matching(table, ask.body["filter"]):
+        return update_rows(store, ask)
+    if ask.body.get("dryRun"):
+        values = _values(table, ask.body["data"])
+        nothing = dict.fromkeys(("id", *values))
+        return [{**nothing, "dryRunState": "before"}, {**values, "id": 0, "dryRunState": "after"}]
+    return [_insert(table, ask.body["data"])]
 
 
 def delete_rows(store: Store, ask: Ask) -> Any:
@@ -84,7 +100,7 @@ def _table(store: Store, ask: Ask) -> JsonObject:
 
 
 def _insert(table: JsonObject, values: JsonObject) -> JsonObject:
-    _check_columns(table, values)
+    values = _values(table, values)
     table["last"] = table.get("last", 0) + 1
     moments = {"createdAt": now_text(), "updatedAt": now_text()}
     empty = {one["name"]: None for one in table["facts"]["columns"]}
@@ -93,20 +109,40 @@ def _insert(table: JsonObject, values: JsonObject) -> JsonObject:
     return row
 
 
-def _check_columns(table: JsonObject, values: JsonObject) -> None:
-    known = {one["name"] for one in table["facts"]["columns"]}
+def _values(table: JsonObject, values: JsonObject) -> JsonObject:
+    """Values as they are stored: dates in one form, and numbers as JavaScript has them."""
+    types = {one["name"]: one["type"] for one in table["facts"]["columns"]}
     for name in values:
-        if name not in known:
+        if name not in types:
             raise RefusedError(400, f"Validation error with data table request: unknown column name '{name}'")
+    return {name: _value(name, one, types[name]) for name, one in values.items()}
+
+
+def _value(name: str, value: Any, kind: str) -> Any:
+    if kind == "number" and isinstance(value, str):
+        told = f"value '{value}' does not match column type 'number': '{name}' expects a number but we got '{value}'"
+        raise RefusedError(400, f"Validation error with data table request: {told}")
+    if kind == "number" and isinstance(value, int):
+        return int(float(value))
+    if kind == "date" and isinstance(value, str) and not value[:4].isdecimal():
+        advice = '<br/><br/> Consider using <a href="https://moment.github.io"><code>DateTime.fromFormat</code></a>'
+        told = f"value '{value}' does not match column type 'date': '{name}' expects a dateTime {advice}"
+        raise RefusedError(400, f"Validation error with data table request: {told}")
+    return _stored_date(value) if kind == "date" else value
 
 
 def _matching(table: JsonObject, condition: JsonObject) -> list[JsonObject]:
-    tests = condition["filters"]
-    return [
-        row
-        for row in table["rows"]
-        if all(_COMPARES[t["condition"]](row.get(t["columnName"]), t["value"]) for t in tests)
-    ]
+    dates = {"createdAt", "updatedAt", *(one["name"] for one in table["facts"]["columns"] if one["type"] == "date")}
+    joined = any if condition["type"] == "or" else all
+    return [row for row in table["rows"] if joined(_meets(row, test, dates) for test in condition["filters"])]
+
+
+def _meets(row: JsonObject, test: JsonObject, dates: set[str]) -> bool:
+    """SQLite compares a date as the text that it keeps, `2026-11-18 00:00:00.000`, with one that has a T in it."""
+    kept = row.get(test["columnName"])
+    if test["columnName"] in dates and isinstance(kept, str):
+        kept = kept.replace("T", " ").removesuffix("Z")
+    return _COMPARES[test["condition"]](kept, test["value"])
 
 
 def test_credential(store: Store, ask: Ask) -> Any:

@@ -1,4 +1,7 @@
-"""Call the address of a trigger, and find the execution that this call started among those of other callers."""
+"""Call the address of a trigger, and find the execution that this call started among those of other callers.
+
+And tell what its answer is.
+"""
 
 import re
 from collections.abc import Mapping
@@ -13,6 +16,7 @@ from dogubako.outbound.http import Operation, ServiceResponse
 from dogubako.packs.n8n.api.executions import nobody_listens
 from dogubako.packs.n8n.call_headers import CALL_HEADER
 from dogubako.packs.n8n.client import N8nClient
+from dogubako.packs.n8n.formatters.truncation import shortened, small_json
 from dogubako.packs.n8n.models import Execution, read_part
 from dogubako.packs.n8n.triggers import Trigger, TriggerRequest
 
@@ -26,6 +30,10 @@ _LISTED: Final = 100
 _MOST_MARKERS: Final = 1_000
 # Forms and chats of n8n name the execution in their answer.
 _WAITING_URL = re.compile(r"/form-waiting/(\d{1,18})(?:[/?]|$)")
+_LONGEST_ADDRESS: Final = 500
+_CHARSET: Final = re.compile(r"charset=\"?([a-z0-9_:.-]{1,40})")
+# Nobody writes these in a text.
+_BINARY: Final = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -201,3 +209,34 @@ def _waiting_item(execution: Execution, trigger: str) -> Any:
         except (LookupError, TypeError):
             continue
     return None
+
+
+async def shown_answer(answer: ServiceResponse) -> JsonObject:
+    """Its status, where it redirects to, and what it says in short."""
+    shown: JsonObject = {"status": answer.status}
+    if location := answer.headers.get("location"):
+        shown["location"] = shortened(location, _LONGEST_ADDRESS)
+    return {**shown, "body": await _body(answer)}
+
+
+async def _body(answer: ServiceResponse) -> Any:
+    try:
+        shown = small_json(await answer.json())
+    except ValueError:
+        shown = _text(answer)
+    if isinstance(shown, dict):
+        shown.pop("stacktrace", None)
+    return shown
+
+
+def _text(answer: ServiceResponse) -> Any:
+    """The text, or what kind of file it is and how large."""
+    charset = _CHARSET.search(answer.content_type)
+    try:
+        text = answer.body.decode(charset[1] if charset else "utf-8")
+    except (LookupError, ValueError):
+        text = None
+    if text is not None and not _BINARY.search(text):
+        return small_json(text)
+    kind = answer.content_type.partition(";")[0].strip() or "of no type"
+    return f"[a file, {kind}, {len(answer.body):,} bytes]"

@@ -58,23 +58,24 @@ def _webhook_request(trigger: Trigger, call: Call) -> TriggerRequest:
         message = f"Invalid value for parameter data: {told}"
         raise ValidationError.of("data", message)
     if method in WITHOUT_BODY:
-        query = {**_as_query(call.data), **_as_query(call.query)}
+        query = {**as_query(call.data), **as_query(call.query)}
         return TriggerRequest(method=method, path=path, query=query, headers=dict(call.headers))
     content, kind = _body(call.data, header(call.headers, "Content-Type") or _JSON)
     headers = {name: kind if name.lower() == "content-type" else value for name, value in call.headers.items()}
     headers = joined(headers, {"Content-Type": kind})
-    return TriggerRequest(method=method, path=path, query=_as_query(call.query), content=content, headers=headers)
+    return TriggerRequest(method=method, path=path, query=as_query(call.query), content=content, headers=headers)
 
 
 def _body(data: Mapping[str, Any], kind: str) -> tuple[bytes, str]:
     """The body in the form that its type says, and the type, with the boundary that it may need."""
     match kind.partition(";")[0].strip().lower():
         case "application/x-www-form-urlencoded":
-            return urlencode(_as_query(data)).encode(), kind
+            return urlencode(as_query(data), doseq=True).encode(), kind
         case "multipart/form-data":
             given = _BOUNDARY.search(kind)
             boundary = given[1] if given else uuid4().hex
-            parts = [Part(name=name, text=text) for name, text in _as_query(data).items()]
+            texts = as_query(data).items()
+            parts = [Part(name=name, text=one) for name, some in texts for one in _several(some)]
             return multipart(boundary, parts), kind if given else f"multipart/form-data; boundary={boundary}"
         case _:
             return msgspec.json.encode(dict(data)), kind
@@ -116,13 +117,14 @@ def _form_request(trigger: Trigger, call: Call) -> TriggerRequest:
     options = trigger.parameters.get("options")
     own = options.get("path") if isinstance(options, Mapping) else None
     path = str(own or trigger.parameters.get("path") or trigger.node.get("webhookId") or "").strip("/")
-    query, fields = _as_query(call.query), fields_of(trigger.parameters, trigger.version)
+    query, fields = as_query(call.query), fields_of(trigger.parameters, trigger.version)
     given = given_values(fields, call.data)
+    asked = {name: ",".join(_several(one)) for name, one in query.items()}
     parts: list[Part] = []
     shown: dict[str, Any] = {}
     for field in fields:
         is_given = field.number in given
-        sent = field.filled(given[field.number]) if is_given else field.untouched(query)
+        sent = field.filled(given[field.number]) if is_given else field.untouched(asked)
         field.check_required(sent)
         parts += _form_parts(field, sent)
         if is_given and field.kind not in ("file", "html"):
@@ -155,15 +157,27 @@ def _chat_request(trigger: Trigger, call: Call) -> TriggerRequest:
     shown = {name: body[name] for name in ("sessionId", "chatInput")}
     unique = "sessionId" not in call.data
     headers = joined(call.headers, {"Content-Type": _JSON})
-    content, query = msgspec.json.encode(body), _as_query(call.query)
+    content, query = msgspec.json.encode(body), as_query(call.query)
     return TriggerRequest(
         method="POST", path=path, query=query, content=content, headers=headers, shown=shown, unique=unique
     )
 
 
-def _as_query(data: Mapping[str, Any]) -> dict[str, str]:
-    """Values of a query are texts; objects and lists are written as JSON."""
-    return {name: one if isinstance(one, str) else msgspec.json.encode(one).decode() for name, one in data.items()}
+def as_query(data: Mapping[str, Any]) -> dict[str, str | list[str]]:
+    """Values of a query are texts. A list repeats its name, null leaves it out, and an object is written as JSON."""
+    return {
+        name: [_as_text(part) for part in one if part is not None] if isinstance(one, list) else _as_text(one)
+        for name, one in data.items()
+        if one is not None
+    }
+
+
+def _several(texts: str | list[str]) -> list[str]:
+    return [texts] if isinstance(texts, str) else texts
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def multipart(boundary: str, parts: Sequence[Part]) -> bytes:

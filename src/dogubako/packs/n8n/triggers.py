@@ -14,6 +14,11 @@ _KINDS: Final[Mapping[str, Kind]] = {
     "n8n-nodes-base.manualTrigger": "manual",
     "n8n-nodes-base.scheduleTrigger": "schedule",
 }
+# Triggers that nothing else starts, neither a person nor n8n's own MCP server.
+_STARTED_BY: Final[Mapping[str, str]] = {
+    "n8n-nodes-base.executeWorkflowTrigger": "a workflow that calls this one",
+    "n8n-nodes-base.errorTrigger": "a failure of a workflow that names this one as its errorWorkflow",
+}
 CALLABLE: Final = ("webhook", "form", "chat")
 
 
@@ -27,6 +32,11 @@ class Trigger:
     @property
     def name(self) -> str:
         return str(self.node.get("name"))
+
+    @property
+    def started_by(self) -> str | None:
+        """What alone starts it, if that is no caller from outside."""
+        return _STARTED_BY.get(str(self.node.get("type")))
 
     @property
     def version(self) -> float:

@@ -11,6 +11,7 @@ from dogubako.packs.n8n.api.service import N8nService, missing, place
 
 JsonObject = dict[str, Any]
 _PER_PAGE: Final = 250
+_MOST_PAGES: Final = 20
 
 
 class AdministrationApi:
@@ -20,8 +21,16 @@ class AdministrationApi:
         self._service = service
 
     async def tables(self) -> list[JsonObject]:
-        page = await self._service.page(place("data-tables"), Operation(name="list data tables"), limit=_PER_PAGE)
-        return list(page["data"])
+        found: list[JsonObject] = []
+        cursor = None
+        for _ in range(_MOST_PAGES):
+            operation = Operation(name="list data tables")
+            page = await self._service.page(place("data-tables"), operation, limit=_PER_PAGE, cursor=cursor)
+            found += page["data"]
+            cursor = page.get("nextCursor")
+            if not cursor:
+                break
+        return found
 
     async def rows(self, table_id: str, **query: Any) -> JsonObject:
         operation = _operation("read data table", table_id)

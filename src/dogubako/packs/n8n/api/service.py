@@ -18,6 +18,8 @@ API: Final = "/api/v1"
 place: Final = partial(path_below, API)
 _STARTING_UP: Final = b"n8n is starting up"
 _LONGEST_REASON: Final = 500
+# Some of n8n's messages are written for its own page.
+_TAG: Final = re.compile(r"</?(?:a|b|br|code|i|strong)(?: [^<>]{0,300})?/?>")
 _LONGEST_CURSOR: Final = 4_096
 _WRONG_ADDRESS: Final = (
     "Check N8N_URL: it should be the address of n8n itself, without a path, not of a page in front of it."
@@ -178,7 +180,8 @@ def _reason(answer: ServiceResponse) -> str:
         message = None
     if not isinstance(message, str) or not message.strip():
         return f"n8n answered with status {answer.status}"
-    return message.strip()[:_LONGEST_REASON]
+    plain = _TAG.sub(" ", message[: 2 * _LONGEST_REASON])
+    return (message if plain == message else " ".join(plain.split())).strip()[:_LONGEST_REASON]
 
 
 _MOST_PER_PAGE: Final = 250

@@ -9,6 +9,7 @@ from dogubako.packs.n8n.nodes.descriptions import NodeDescription
 from dogubako.packs.n8n.nodes.expressions import looked_up
 from dogubako.packs.n8n.nodes.problems import Problem, near_names, quoted
 from dogubako.packs.n8n.nodes.runtime_checks import check_running, reached_from
+from dogubako.packs.n8n.nodes.unused_logins import check_logins
 from dogubako.packs.n8n.nodes.wiring import check_wiring
 
 JsonObject = Mapping[str, Any]
@@ -38,6 +39,7 @@ def check_graph(
     yield from check_wiring(workflow, nodes, described)
     yield from _loose_ends(nodes, links, is_trigger)
     yield from check_running(workflow, nodes)
+    yield from check_logins(nodes)
 
 
 def _well_formed(written: Any) -> bool:

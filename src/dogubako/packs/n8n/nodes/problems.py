@@ -20,6 +20,7 @@ Kind = Literal[
     "unknownCredential",
     "wrongCredential",
     "missingCredential",
+    "ignoredCredential",
     "duplicateName",
     "noTrigger",
     "unknownOutput",

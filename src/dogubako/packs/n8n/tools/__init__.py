@@ -3,6 +3,7 @@
 from dogubako.packs.n8n.tools.administration import TOOLS as ADMINISTRATION
 from dogubako.packs.n8n.tools.backups import TOOLS as BACKUPS
 from dogubako.packs.n8n.tools.copies import TOOLS as COPIES
+from dogubako.packs.n8n.tools.data_tables import TOOLS as DATA_TABLES
 from dogubako.packs.n8n.tools.diagnosis import TOOLS as DIAGNOSIS
 from dogubako.packs.n8n.tools.edit_workflow import TOOLS as EDIT_WORKFLOW
 from dogubako.packs.n8n.tools.execution_changes import TOOLS as EXECUTION_CHANGES
@@ -27,5 +28,6 @@ TOOLS = (
     *COPIES,
     *LOOKUPS,
     *NODES,
+    *DATA_TABLES,
     *ADMINISTRATION,
 )

@@ -6,12 +6,13 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from dogubako.contract.errors import NotFoundError, ValidationError
+from dogubako.contract.errors import ApiError, NotFoundError, ValidationError
 from dogubako.contract.metadata import Effect
 from dogubako.contract.offload import offload_if_large
 from dogubako.contract.output import Guidance, Json, Message, example_call
 from dogubako.contract.tool import BaseTool, ToolArgs
 from dogubako.packs.n8n.client import N8nClient
+from dogubako.packs.n8n.nodes.display import is_expression
 from dogubako.packs.n8n.tools.workflows import WorkflowId
 from dogubako.packs.n8n.workflow_writer import WorkflowWriter
 
@@ -19,6 +20,8 @@ JsonObject = dict[str, Any]
 
 _COPIED: Final = ("nodes", "connections", "pinData")
 _SUB_WORKFLOW: Final = "workflowId"
+_TABLE: Final = "dataTableId"
+_TABLE_SOURCE: Final = "dataTable"
 _MOST_LOOKED_FOR: Final = 50
 # Settings that name something of the instance that they come from.
 _OF_ONE_INSTANCE: Final = ("errorWorkflow", "callerIds", "availableInMCP")
@@ -51,6 +54,7 @@ class CopyWorkflow(BaseTool[CopyWorkflowArgs, N8nClient]):
         source = await self.client.workflows.get(args.id, "copy workflow")
         existing = await target.lookups.credentials()
         nodes, lacking = _with_credentials_of(source.get("nodes") or [], existing)
+        nodes, tables = await self._with_tables_of(nodes, target)
         copy = {
             **{key: source[key] for key in _COPIED if source.get(key) is not None},
             "nodes": nodes,
@@ -59,20 +63,86 @@ class CopyWorkflow(BaseTool[CopyWorkflowArgs, N8nClient]):
         }
         # What is missing there is told and can be added: the copy is a draft.
         outcome = await WorkflowWriter(target).create(copy, allow_invalid=True)
-        facts = {
+        facts: JsonObject = {
             "copied": {"from": args.id, "to": args.target, **_short(await offload_if_large(source, outcome.report))},
             "missing": {
                 "credentials": lacking,
+                "dataTables": tables,
                 "subWorkflows": await _missing_workflows(nodes, target),
                 "settings": [key for key in _OF_ONE_INSTANCE if (source.get("settings") or {}).get(key)],
-                "tags": [tag["name"] for tag in source.get("tags") or [] if isinstance(tag, Mapping) and "name" in tag],
+                "tags": await _untagged(source, str(outcome.workflow["id"]), target),
             },
         }
         facts["missing"] = {key: value for key, value in facts["missing"].items() if value}
+        if source.get("isArchived"):
+            facts["note"] = "The workflow is archived where it comes from; the copy is not."
         example = example_call("get_workflow", id=str(outcome.workflow["id"]), instance=args.target)
         guidance = Guidance(message="See the copy. It is not published.", example=example)
         message = Message(en="Workflow copied", ja="ワークフローをコピーしました")
         return Json(data=facts, message=message, guidance=guidance)
+
+    async def _with_tables_of(
+        self, nodes: list[JsonObject], target: N8nClient
+    ) -> tuple[list[JsonObject], list[JsonObject]]:
+        """The nodes with the data tables of the same name there, and those that there are none of."""
+        if not any(_table_of(node) for node in nodes):
+            return nodes, []
+        here, there = await _table_names(self.client), await _table_names(target)
+        if there is None:
+            return nodes, [{"reason": "The key of the target may not list data tables: look yourself."}]
+        ids = {name: table_id for table_id, name in there.items()}
+        copied, lacking = [], []
+        for node in nodes:
+            mode, value, shown = _table_of(node) or ("", "", "")
+            name = value if mode == "name" else (here or {}).get(value) or shown
+            if mode and mode != "name" and value not in there and name in ids:
+                locator = {"__rl": True, "mode": "list", "value": ids[name], "cachedResultName": name}
+                copied.append({**node, "parameters": {**node["parameters"], _TABLE: locator}})
+                continue
+            if mode and value not in (ids if mode == "name" else there):
+                known = {"name": name, "id": value if mode != "name" else ""}
+                lacking.append({"node": node.get("name"), **{key: one for key, one in known.items() if one}})
+            copied.append(node)
+        return copied, lacking
+
+
+def _table_of(node: Mapping[str, Any]) -> tuple[str, str, str] | None:
+    """How a node names the data table that it uses, the name or id itself, and the name that the editor shows."""
+    parameters = node.get("parameters")
+    parameters = parameters if isinstance(parameters, Mapping) else {}
+    makes_it = parameters.get("resource") == "table" and parameters.get("operation") in (None, "create", "list")
+    if makes_it or parameters.get("source", _TABLE_SOURCE) != _TABLE_SOURCE or node.get("disabled"):
+        return None
+    locator = parameters.get(_TABLE)
+    mode = str(locator.get("mode", "id")) if isinstance(locator, Mapping) else "id"
+    value = locator.get("value") if isinstance(locator, Mapping) else locator
+    shown = locator.get("cachedResultName") if isinstance(locator, Mapping) else None
+    if not isinstance(value, str) or not value or is_expression(value):
+        return None
+    return mode, value, str(shown or "")
+
+
+async def _table_names(client: N8nClient) -> dict[str, str] | None:
+    """The names of the data tables by id; None if the key may not list them."""
+    try:
+        return {str(one.get("id")): str(one.get("name")) for one in await client.administration.tables()}
+    except ApiError:
+        return None
+
+
+async def _untagged(source: Mapping[str, Any], copy_id: str, target: N8nClient) -> list[str]:
+    """Give the copy the tags of the same name, and return the others."""
+    names = [str(tag["name"]) for tag in source.get("tags") or [] if isinstance(tag, Mapping) and "name" in tag]
+    if not names:
+        return []
+    try:
+        there = {str(tag["name"]): str(tag["id"]) for tag in await target.lookups.tags()}
+        if ids := [there[name] for name in names if name in there]:
+            await target.workflows.set_tags(copy_id, ids)
+    except ApiError:
+        # The copy is made, and is useful without its tags.
+        return names
+    return [name for name in names if name not in there]
 
 
 def _with_credentials_of(

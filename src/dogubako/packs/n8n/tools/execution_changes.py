@@ -1,14 +1,17 @@
 """Retry, stop or delete executions."""
 
-from typing import Any
+from typing import Any, Final
 
 from pydantic import Field
 
+from dogubako.contract.errors import ApiError
 from dogubako.contract.metadata import Effect
 from dogubako.contract.output import Guidance, Json, Message, example_call
 from dogubako.contract.tool import BaseTool, ToolArgs
 from dogubako.packs.n8n.client import N8nClient
 from dogubako.packs.n8n.tools.executions import ExecutionId, GetExecutionArgs
+
+_RUNNING: Final = ("new", "running")
 
 
 class RetryExecutionArgs(ToolArgs):
@@ -83,7 +86,12 @@ class DeleteExecution(BaseTool[GetExecutionArgs, N8nClient]):
         return f"This would delete the record of execution '{args.id}' for good."
 
     async def execute(self, args: GetExecutionArgs) -> Json:
-        gone = await self.client.executions.delete(args.id)
+        try:
+            gone = await self.client.executions.delete(args.id)
+        except ApiError as error:
+            if error.status_code == 400 and (await self.client.executions.brief(args.id)).get("status") in _RUNNING:
+                error.hint = f"Stop it first: {example_call('stop_execution', id=args.id)}"
+            raise
         return Json(
             data={"id": args.id, "deleted": True, **_kept(gone, "status", "startedAt", "workflowId")},
             message=Message(en=f"Execution {args.id} was deleted", ja=f"実行{args.id}を削除しました"),

@@ -1,13 +1,16 @@
-"""List tags and credentials."""
+"""List tags and credentials, and find them by name."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import Field
 
+from dogubako.contract.errors import NotFoundError, NotFoundErrorContext
 from dogubako.contract.metadata import Effect
 from dogubako.contract.output import Json, Message
 from dogubako.contract.tool import NoArgs, RawTool, ToolArgs
 from dogubako.packs.n8n.client import N8nClient
+from dogubako.packs.n8n.nodes.problems import near_names, quoted
 
 JsonObject = dict[str, Any]
 
@@ -82,6 +85,17 @@ class GetCredentialSchema(RawTool[GetCredentialSchemaArgs, JsonObject, N8nClient
             return Json(data=data, message=message)
         shown = {"required": data.get("required") or [], "properties": data.get("properties") or {}}
         return Json(data=shown, message=message)
+
+
+def named(rows: Sequence[JsonObject], wanted: str, kind: str, hint: str) -> JsonObject:
+    """The row with this name or id, or an error with similar names."""
+    for one in rows:
+        if wanted in (one.get("name"), one.get("id")):
+            return one
+    near = near_names(wanted, (str(one.get("name")) for one in rows))
+    advice = f"Did you mean {' or '.join(near)}?" if near else hint
+    context = NotFoundErrorContext(operation="find", resource_type=kind, resource_id=wanted[:100])
+    raise NotFoundError(f"{kind} {quoted(wanted)} not found", context=context, hint=advice)
 
 
 TOOLS = (ListTags, ListCredentials, GetCredentialSchema)

@@ -26,12 +26,11 @@ from dogubako.packs.n8n.call_headers import (
 )
 from dogubako.packs.n8n.client import N8nClient
 from dogubako.packs.n8n.drafts import has_unpublished_changes
-from dogubako.packs.n8n.formatters.truncation import small_json
 from dogubako.packs.n8n.nodes.ignored import ignored_parameters, told_ignored
 from dogubako.packs.n8n.nodes.problems import near_names
 from dogubako.packs.n8n.tools.workflows import WorkflowId
-from dogubako.packs.n8n.trigger_calls import PAUSE_SECONDS, TriggerCall
-from dogubako.packs.n8n.trigger_requests import request_for
+from dogubako.packs.n8n.trigger_calls import PAUSE_SECONDS, TriggerCall, shown_answer
+from dogubako.packs.n8n.trigger_requests import as_query, request_for
 from dogubako.packs.n8n.triggers import CALLABLE, Call, Trigger, triggers_of
 
 JsonObject = dict[str, Any]
@@ -40,6 +39,9 @@ Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]
 # Above this an execution is not read again only to compare its parameters.
 _LARGEST_COMPARED: Final = 1_000_000
 _LISTED: Final = 10
+# An execution may be a success although its caller was answered with one of these.
+_REFUSALS: Final = 400
+_FAILURES: Final = 500
 
 
 class RunWorkflowArgs(ToolArgs):
@@ -81,6 +83,8 @@ class RunWorkflow(BaseTool[RunWorkflowArgs, N8nClient]):
     async def execute(self, args: RunWorkflowArgs) -> Json:
         workflow = await self.client.workflows.get(args.id, "run workflow")
         operation = Operation(name="run workflow", resource_type="Workflow", resource_id=args.id)
+        if workflow.get("isArchived"):
+            raise _cannot("it is archived", archived_hint(workflow))
         if args.pinData is not None:
             return await self._test(workflow, args, operation)
         trigger = _chosen(workflow, args.trigger)
@@ -117,13 +121,13 @@ class RunWorkflow(BaseTool[RunWorkflowArgs, N8nClient]):
             execution = await self._ended(str(execution["id"]), max(until - anyio.current_time(), 0))
         response = None
         if answer is not None:
-            response = {"status": answer.status, "body": masked(await _shown_body(answer), secrets)}
+            response = masked(await shown_answer(answer), secrets)
         facts: JsonObject = {"response": response, "trigger": trigger.name}
         if await offload_if_large(workflow, has_unpublished_changes, workflow):
             facts["ran"] = "the published version; the draft differs"
         if called.candidates:
             facts["candidates"] = [_listed(one) for one in called.candidates]
-        return await self._report(workflow, execution, facts)
+        return await self._report(workflow, execution, facts, trigger.kind)
 
     def _login(self, trigger: Trigger, args: RunWorkflowArgs) -> dict[str, str]:
         """The headers of the login that the settings have for this webhook."""
@@ -148,6 +152,11 @@ class RunWorkflow(BaseTool[RunWorkflowArgs, N8nClient]):
 
     async def _start(self, workflow: JsonObject, trigger: Trigger, args: RunWorkflowArgs, operation: Operation) -> Json:
         """Run the draft over n8n's MCP server, which can start what has no published address."""
+        if trigger.started_by is not None:
+            reason = f"its trigger '{trigger.name[:100]}' is started only by {trigger.started_by}"
+            raise _cannot(
+                reason, "Let that happen, or add a Webhook or Manual Trigger node that leads to the same nodes."
+            )
         if self.client.mcp is None:
             raise _not_startable(workflow, trigger)
         arguments: JsonObject = {"workflowId": args.id, "executionMode": "manual", "triggerNodeName": trigger.name}
@@ -187,7 +196,9 @@ class RunWorkflow(BaseTool[RunWorkflowArgs, N8nClient]):
                 execution = await self.client.executions.brief(execution_id, "run workflow")
         return execution
 
-    async def _report(self, workflow: JsonObject, execution: JsonObject | None, facts: JsonObject) -> Json:
+    async def _report(
+        self, workflow: JsonObject, execution: JsonObject | None, facts: JsonObject, asked: str = ""
+    ) -> Json:
         workflow_id = str(workflow["id"])
         facts = {"workflowId": workflow_id, **facts}
         if execution is None:
@@ -198,7 +209,14 @@ class RunWorkflow(BaseTool[RunWorkflowArgs, N8nClient]):
         facts |= await self._ignored(execution)
         number, status = str(execution["id"]), str(execution.get("status"))
         message = Message(en=f"Execution {number} is {status}", ja=f"実行{number}の状態: {status}")
-        tool = "diagnose_execution" if status in ("error", "crashed") else "get_execution"
+        code = (facts.get("response") or {}).get("status", 0)
+        if status == "success" and code >= _REFUSALS:
+            message = Message(
+                en=f"Execution {number} is success, and the {asked} answered {code}",
+                ja=f"実行{number}の状態: {status}。ただし、呼び出しへの応答は{code}",
+            )
+        failed = status in ("error", "crashed") or code >= _FAILURES
+        tool = "diagnose_execution" if failed else "get_execution"
         guidance = Guidance(message="See how it went.", example=example_call(tool, id=number))
         return Json(data=facts, message=message, guidance=guidance)
 
@@ -263,8 +281,6 @@ def _chosen(workflow: Mapping[str, Any], name: str | None, nodes: Sequence[Mappi
 
 
 def _not_startable(workflow: Mapping[str, Any], trigger: Trigger) -> ApiError:
-    if workflow.get("isArchived"):
-        return _cannot("it is archived", archived_hint(workflow))
     if trigger.kind not in CALLABLE:
         hint = "Add a Webhook node as its trigger, start it in n8n's editor, or let an operator set N8N_MCP_TOKEN."
         reason = f"n8n lets nobody start its trigger '{trigger.name[:100]}' ({trigger.kind}) from outside"
@@ -302,7 +318,9 @@ def _inputs(trigger: Trigger, args: RunWorkflowArgs) -> JsonObject:
     """What n8n's MCP server takes as the trigger's data."""
     match trigger.kind:
         case "webhook":
-            query = {key: str(value) for key, value in args.query.items()}
+            # n8n takes nothing but texts here.
+            texts = as_query(args.query).items()
+            query = {key: one if isinstance(one, str) else ",".join(one) for key, one in texts}
             data = {"query": query, "body": args.data, "headers": args.headers}
             return {"inputs": {"webhookData": data | ({"method": args.method} if args.method else {})}}
         case "form":
@@ -332,16 +350,6 @@ def _item(one: JsonObject) -> JsonObject:
 def _cannot(reason: str, hint: str | None) -> ApiError:
     context = ApiErrorContext(operation="run workflow", resource_type="Workflow", error_details=reason)
     return ApiError(f"Failed to run workflow: {reason}", context=context, hint=hint)
-
-
-async def _shown_body(answer: ServiceResponse) -> Any:
-    try:
-        shown = small_json(await answer.json())
-    except ValueError:
-        shown = small_json(answer.body.decode("utf-8", "replace"))
-    if isinstance(shown, dict):
-        shown.pop("stacktrace", None)
-    return shown
 
 
 TOOLS = (RunWorkflow,)

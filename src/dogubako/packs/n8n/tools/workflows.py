@@ -23,7 +23,7 @@ JsonObject = dict[str, Any]
 class ListWorkflowsArgs(ToolArgs):
     active: bool | None = Field(None, description="Only published ones, or only those that are not.")
     tags: tuple[str, ...] = Field((), description="Only workflows that have all of these tags.")
-    name: str | None = Field(None, description="Only workflows with this name.")
+    name: str | None = Field(None, description="Only workflows with this in the name.")
     projectId: str | None = Field(None, description="Only workflows of this project.")
     limit: int = Field(50, ge=1, le=250, description="How many at most.")
     cursor: str | None = Field(None, description="Where the page before ended: its nextCursor.")
