@@ -1,6 +1,6 @@
 """A finding of a check: certain ones refuse a write, doubtful ones are told."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher, get_close_matches
 from typing import Any, Final, Literal
@@ -76,3 +76,9 @@ def is_likely_typo(name: str, known: str) -> bool:
 
 def quoted(name: str) -> str:
     return f"'{name[:_LONGEST_SHOWN]}'"
+
+
+def parameters_of(node: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The parameters of a node; none if they are no object, which is told elsewhere."""
+    parameters = node.get("parameters")
+    return parameters if isinstance(parameters, Mapping) else {}

@@ -13,6 +13,7 @@ from dogubako.packs.n8n.client import N8nClient
 from dogubako.packs.n8n.formatters import node_type as show
 from dogubako.packs.n8n.nodes.descriptions import NodeDescription, NodeSource, newest_version
 from dogubako.packs.n8n.nodes.mcp_source import McpNodes
+from dogubako.packs.n8n.nodes.node_shape import check_new_nodes
 from dogubako.packs.n8n.nodes.problems import near_names, quoted
 from dogubako.packs.n8n.nodes.validation import Validation
 from dogubako.packs.n8n.tools.workflows import WorkflowId
@@ -234,6 +235,7 @@ class ValidateWorkflow(BaseTool[ValidateWorkflowArgs, N8nClient]):
         if args.id is not None:
             workflow = await self.client.workflows.get(args.id, "validate workflow")
         validation = await self.client.nodes.validate(workflow)
+        validation = validation.with_more(list(check_new_nodes(args.nodes or ())))
         return _validated(validation, self.client.nodes.better_source)
 
 
