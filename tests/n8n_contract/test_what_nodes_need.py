@@ -84,14 +84,23 @@ GOOD: Final[dict[str, JsonObject]] = {
     "assignment without a type and a value": without_type(None),
     "sorted randomly": node("It", "sort", 1, type="random"),
     "aggregate of nothing": node("It", "aggregate", 1),
-    "merged by position": node("It", "merge", 3, mode="combine", combineBy="combineByPosition"),
-    "code for each item without return": code("const a = 1;", mode="runOnceForEachItem"),
-    "braces of blocks": code("function f() {{ return []; }} switch (1) { case 1: {{ return f(); }} }"),
+    "braces of blocks": code("function f() {{ return []; }} switch (1) { case 1: {{ return [{json: {}}]; }} }"),
     "braces in a text": code("return [{json: {a: '{{ $json.a }}', b: `{{x}}`}}];"),
-    "import in a comment": code("/*\nimport x from y\n*/ return [];"),
-    "signs before a value": text_of("={{ 1 + + 2 - -2 * +3 ** -1 }} {{ !!1 && !0 }} {{ [1,,2] }} {{ 1 ? -.5 : /a/ }}"),
+    "import in a comment": code("/*\nimport x from y\n*/ return [{json: {}}];"),
+    "signs before a value": text_of(
+        "={{ 1 + + 2 - -2 * +3 }} {{ 2 ** -1 }} {{ !!1 && !0 }} {{ [1,,2] }} {{ 1 ? -.5 : /a/ }}"
+    ),
     "generator": text_of("={{ typeof (function* () {}) }} {{ [...[1], ...[]] }}"),
 }
+# n8n reads these when it publishes.
+NOT_PUBLISHED: Final = (
+    "list as the JSON of a set",
+    "text as the JSON of a set",
+    "two objects",
+    "object that is not closed",
+    "field without a value",
+    "called workflow as a text",
+)
 CRONS: Final = {
     "jeden Tag": False,
     "99 99 * * *": False,
@@ -122,10 +131,29 @@ async def test_what_n8n_takes_is_not(place: Place, kind: str) -> None:
     assert await told(place, GOOD[kind]) == []
 
 
+@pytest.mark.parametrize(
+    "it",
+    [
+        node("It", "merge", 3, mode="combine", combineBy="combineByPosition"),
+        code("const a = 1;", mode="runOnceForEachItem"),
+    ],
+    ids=["merged by position", "code for each item without return"],
+)
+async def test_what_gives_no_items_is_not(place: Place, it: JsonObject) -> None:
+    assert await told(place, it) == []
+
+
 @only_where_there_is("any-trigger")
-@pytest.mark.parametrize("kind", WRONG)
+@pytest.mark.parametrize("kind", [one for one in WRONG if one not in NOT_PUBLISHED])
 async def test_n8n_fails_on_it(place: Place, kind: str) -> None:
     assert await outcome(place, WRONG[kind][0]) == 500
+
+
+@only_where_there_is("any-trigger")
+@pytest.mark.parametrize("kind", NOT_PUBLISHED)
+async def test_n8n_does_not_publish_it(place: Place, kind: str) -> None:
+    with pytest.raises(AssertionError, match="Cannot publish workflow"):
+        await outcome(place, WRONG[kind][0])
 
 
 @only_where_there_is("any-trigger")
@@ -154,9 +182,9 @@ async def test_n8n_reads_it_or_does_not(mcp_place: Place, place: Place, text: st
 
 @pytest.mark.parametrize("code", ["201", 201])
 async def test_a_status_code_as_a_text_is_told(place: Place, code: Any) -> None:
-    hook = {**answering(code), "name": "It"}
+    found = await place.call("validate_workflow", nodes=[answering(code)])
 
-    assert ("responseCode" in await told(place, hook)) is isinstance(code, str)
+    assert ("n8n answers 500" in str(found["warnings"])) is isinstance(code, str)
 
 
 @only_where_there_is("any-trigger")

@@ -17,6 +17,9 @@ _READ_AS_OBJECT: Final[Mapping[str, tuple[str, float]]] = {
     "n8n-nodes-base.executeWorkflow": ("workflowId", 1.1),
     "n8n-nodes-base.dataTable": ("dataTableId", 1),
 }
+# Nodes hide a parameter for good by such a condition.
+_IN_NO_VERSION: Final = ({"lt": 0}, {"lte": 0})
+_COMPARED: Final = {"gte": "at least", "gt": "more than", "lte": "at most", "lt": "less than", "not": "not", "eq": ""}
 # Parameter types that n8n refuses when they are required and empty.
 _NEEDS_VALUE: Final = frozenset(
     {"string", "dateTime", "options", "multiOptions", "resourceLocator", "workflowSelector"}
@@ -182,13 +185,24 @@ def _hidden(name: str, definition: Property, path: str) -> Problem:
 
 def _in_words(definition: Property) -> str:
     """`: it needs resource = message`."""
-    wanted = [f"{key} = {_one_of(values)}" for key, values in (definition.show or {}).items()]
+    show = definition.show or {}
+    if any(isinstance(one, Mapping) and one.get("_cnd") in _IN_NO_VERSION for one in show.get("@version", ())):
+        return ": no version of the node has it"
+    wanted = [f"{key.replace('@version', 'typeVersion')} = {_one_of(values)}" for key, values in show.items()]
     return f": it needs {' and '.join(wanted)}" if wanted else ""
 
 
 def _one_of(values: Any) -> str:
     listed = values if isinstance(values, list) else [values]
-    return " or ".join(str(one)[:60] for one in listed[:4]) + (" or …" if len(listed) > 4 else "")
+    return " or ".join(_condition(one) for one in listed[:4]) + (" or …" if len(listed) > 4 else "")
+
+
+def _condition(wanted: Any) -> str:
+    """`4.2`, `at least 2`: one value, or one condition on it."""
+    if isinstance(wanted, Mapping) and isinstance(wanted.get("_cnd"), Mapping):
+        kind, value = next(iter(wanted["_cnd"].items()), ("", ""))
+        return f"{_COMPARED.get(kind, kind)} {value}"[:60]
+    return str(wanted)[:60]
 
 
 def _check_choice(definition: Property, value: Any, path: str) -> Iterator[Problem]:

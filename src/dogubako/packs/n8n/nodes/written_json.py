@@ -40,7 +40,8 @@ def check_written_json(nodes: Sequence[JsonObject]) -> Iterator[Problem]:
                 continue
             fault = _no_object(text) if kind == _SET else _no_json(text)
             if fault is not None:
-                message = f"{quoted(name)} {fault}: n8n saves it, and fails when it runs the node."
+                then = "does not publish it" if kind == _SET else "fails when it runs the node"
+                message = f"{quoted(name)} {fault}: n8n saves it, and {then}."
                 yield Problem(kind="brokenJson", node=str(node.get("name")), path=name, message=message, certain=False)
 
 
