@@ -10,7 +10,7 @@ from tests.n8n_contract.one_sided import only_where_there_is
 from tests.n8n_contract.place import Place, eventually
 from tests.n8n_contract.test_beginners_mistakes import condition, field, node, outcome, told
 
-HEALTH: Final = "http://127.0.0.1:9/"
+NOBODY: Final = "http://127.0.0.1:9/"
 
 
 def raw(text: str) -> JsonObject:
@@ -24,7 +24,7 @@ def without_type(value: Any) -> JsonObject:
 
 
 def request(**parameters: Any) -> JsonObject:
-    return node("It", "httpRequest", 4.2, url=HEALTH, **parameters, options={})
+    return node("It", "httpRequest", 4.2, url=NOBODY, **parameters, options={})
 
 
 def code(text: str, **parameters: Any) -> JsonObject:
@@ -168,16 +168,26 @@ async def test_a_cron_text_that_n8n_cannot_read_is_told(place: Place, text: str)
 
 
 @only_where_there_is("any-trigger")
-@pytest.mark.parametrize("text", CRONS)
-async def test_n8n_reads_it_or_does_not(mcp_place: Place, place: Place, text: str) -> None:
+async def test_n8n_publishes_a_cron_text_that_it_cannot_read_and_never_runs_it(place: Place) -> None:
+    broken = [await published(place, text) for text in ("jeden Tag", "99 * * * * *", "")]
+    works = await published(place, "* * * * * *")
+
+    async def runs(workflow_id: str) -> int:
+        return len((await place.n8n.told("GET", f"executions?workflowId={workflow_id}"))["data"])
+
+    assert await eventually(lambda: runs(works), bool)
+    assert [await runs(one) for one in broken] == [0, 0, 0]
+    for one in (*broken, works):
+        await place.n8n.told("POST", f"workflows/{one}/unpublish", {})
+
+
+async def published(place: Place, text: str) -> str:
     step = node("Then", "noOp", 1)
     connections = {"It": {"main": [[{"node": "Then", "type": "main", "index": 0}]]}}
-    body: JsonObject = {"name": "Cron", "nodes": [scheduled(text), step], "connections": connections}
-    made = await place.n8n.told("POST", "workflows", {**body, "settings": {"availableInMCP": True}})
-
-    ran = await mcp_place.call("run_workflow", id=made["id"])
-
-    assert (ran["execution"]["status"] == "success") is CRONS[text], ran
+    body: JsonObject = {"name": "Cron", "nodes": [scheduled(text), step], "connections": connections, "settings": {}}
+    made = await place.n8n.told("POST", "workflows", body)
+    await place.n8n.told("POST", f"workflows/{made['id']}/publish", {})
+    return str(made["id"])
 
 
 @pytest.mark.parametrize("code", ["201", 201])

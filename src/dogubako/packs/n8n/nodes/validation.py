@@ -15,7 +15,7 @@ from dogubako.packs.n8n.nodes.graph import check_graph
 from dogubako.packs.n8n.nodes.index import PACKAGES
 from dogubako.packs.n8n.nodes.node_shape import check_node_shape
 from dogubako.packs.n8n.nodes.parameters import check_parameters
-from dogubako.packs.n8n.nodes.problems import Problem, is_likely_typo, near_names, parameters_of, quoted
+from dogubako.packs.n8n.nodes.problems import Problem, is_likely_typo, near_names, near_types, parameters_of, quoted
 from dogubako.packs.n8n.triggers import is_trigger_name
 
 JsonObject = Mapping[str, Any]
@@ -192,7 +192,7 @@ class _Work:
 
     def _unknown_type(self, node_type: str) -> Iterator[Problem]:
         package, _, short = node_type.rpartition(".")
-        near = near_names(node_type, self._names)
+        near = near_types(node_type, self._names)
         own = package in PACKAGES
         if not package or not short:
             message = f"{quoted(node_type)} is no node type: it has to be like n8n-nodes-base.set."
@@ -205,7 +205,7 @@ class _Work:
             message = f"There is no node type {quoted(node_type)}.{doubt}"
             yield Problem(kind="unknownType", path="type", message=message, near=near, certain=own)
         elif short not in _CORE or not own:
-            message = f"No workflow here uses the type {quoted(node_type)}; whether it exists is not known."
+            message = f"No node that was read has the type {quoted(node_type)}; whether it exists is not known."
             likely = near if near and is_likely_typo(node_type, near[0]) else ()
             yield Problem(kind="unknownType", path="type", message=message, near=likely, certain=False)
 

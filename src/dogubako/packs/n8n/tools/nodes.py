@@ -14,7 +14,7 @@ from dogubako.packs.n8n.formatters import node_type as show
 from dogubako.packs.n8n.nodes.descriptions import NodeDescription, NodeSource, newest_version
 from dogubako.packs.n8n.nodes.mcp_source import Definition, McpNodes, real_name
 from dogubako.packs.n8n.nodes.node_shape import check_new_nodes
-from dogubako.packs.n8n.nodes.problems import near_names, quoted
+from dogubako.packs.n8n.nodes.problems import near_names, near_types, quoted
 from dogubako.packs.n8n.nodes.validation import Validation
 from dogubako.packs.n8n.tools.workflows import WorkflowId
 
@@ -180,7 +180,7 @@ async def _descriptions(source: NodeSource, node_type: str) -> Sequence[NodeDesc
     short = [name for name in names if name.rpartition(".")[2].lower() == node_type.rpartition(".")[2].lower()]
     if len(short) == 1 and (found := await source.describe(short[0])):
         return found
-    raise _no_such_type(node_type, short or near_names(node_type, names), source)
+    raise _no_such_type(node_type, short or near_types(node_type, names), source)
 
 
 def _no_such_type(node_type: str, near: Sequence[str], source: NodeSource) -> NotFoundError:
