@@ -14,7 +14,8 @@ JsonObject = dict[str, Any]
 
 TOKENS: Final = 1_300
 _TAG: Final = re.compile(r"<[^>]{1,200}>")
-_NAME_IN_CODE: Final = re.compile(r"^\s*([A-Za-z_$][\w$]*+)\??: ", re.MULTILINE)
+_NAME_IN_CODE: Final = re.compile(r"^[ \t]*+([A-Za-z_$][\w$]*+)\??: ", re.MULTILINE)
+_CHOICE_IN_CODE: Final = re.compile(r"^[ \t]*+(resource|operation)\??: (.*);$", re.MULTILINE)
 _LITERAL: Final = re.compile(r"'([^']++)'")
 _LONGEST_TEXT: Final = 90
 _LONGEST_DEFAULT: Final = 40
@@ -277,8 +278,8 @@ def names_of(definition: str) -> list[str]:
 
 
 def choices_of(definition: str, name: str) -> list[str] | None:
-    """The values of a parameter in a TypeScript definition; none if it is not there, None if they are not told."""
-    found = re.findall(rf"^\s*{name}\??: (.*);$", definition, re.MULTILINE)
+    """The values of `resource` or `operation` in a definition; none if it has no such, None if they are not told."""
+    found = [kind for one, kind in _CHOICE_IN_CODE.findall(definition) if one == name]
     values = [value for one in found for value in _LITERAL.findall(one)]
     return list(dict.fromkeys(values)) if values or not found else None
 

@@ -25,7 +25,7 @@ _PARAMS: Final = re.compile(
     r"^export (?:interface|type) \w+Params\b[^\n{]*+\{\n(.*?)(?:^\}|\Z)", re.DOTALL | re.MULTILINE
 )
 _MODE: Final = re.compile(r"^// ── mode: (\S++) ──$", re.MULTILINE)
-_RESOURCES: Final = re.compile(r"(\w++) \(([^()]*+)\)[;.]")
+_RESOURCES: Final = re.compile(r"(?<!\w)(\w++) \(([^()]*+)\)[;.]")
 _AVAILABLE: Final = re.compile(r"\bAvailable: (\w++(?:, \w++)*+)")
 _UNDERSCORE: Final = re.compile(r"_(\w)")
 _MISSING: Final = re.compile(r'Required field "parameters\.([\w.\[\]]+)" is missing')
