@@ -115,3 +115,115 @@ async def test_secrets_of_a_credential_are_neither_logged_nor_answered(tmp_path:
     assert refused.error is not None
     assert refused.error.message == "Failed to create credential: accessToken *** is wrong"
     assert SECRET not in f"{made.content} {refused.content} {refused.error.hint} {logged}"
+
+
+SWITCH: Final = """# TypeScript Type Definitions
+
+```typescript
+// No mode discriminator was given — definitions for all 2 modes of 'n8n-nodes-base.switch' follow.
+
+// ── mode: expression ──
+/** Write an expression */
+export type SwitchV34ExpressionParams = {
+  mode: 'expression';
+    numberOutputs?: number;
+};
+
+// ── mode: all_rules ──
+/** Build rules */
+export type SwitchV34AllRulesParams = {
+  /**
+   * <patterns> how to build it </patterns>
+   */
+  mode: 'allRules';
+/**
+ * Routing Rules
+ */
+    rules?: string;
+};
+```
+"""
+CHOICES: Final = (
+    "# Errors\n\nError: Node 'n8n-nodes-base.slack' requires resource and operation discriminators. "
+    "Available resource (operations): message (post, send_and_wait); user_group (get_all)."
+)
+
+
+@pytest.mark.parametrize("parameter", [None, "rules"])
+async def test_all_modes_of_a_node_are_described(tmp_path: Path, parameter: str | None) -> None:
+    async with bench(tmp_path, answering(structured(definitions=SWITCH)), N8N_MCP_TOKEN=TOKEN) as n8n:
+        found = await n8n.data("describe_node", type="switch", parameter=parameter)
+
+    assert "rules?: string" in found["definition"]
+    assert "patterns" not in found["definition"]
+    if parameter is None:
+        assert found["definition"].startswith("// The node has 2 modes: expression, allRules")
+
+
+async def test_resources_and_operations_have_the_names_that_a_workflow_needs(tmp_path: Path) -> None:
+    async with bench(tmp_path, answering(structured(definitions=CHOICES)), N8N_MCP_TOKEN=TOKEN) as n8n:
+        found = await n8n.data("describe_node", type="slack")
+        of_one = await n8n.data("describe_node", type="slack", resource="userGroup")
+
+    assert found["resources"] == {"message": ["post", "sendAndWait"], "userGroup": ["getAll"]}
+    assert of_one["operations"] == ["getAll"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "asked", "said"),
+    [
+        (CHOICES, {"resource": "nachricht"}, "resource: it may be message, userGroup"),
+        (
+            "# Errors\n\nError: Invalid operation 'sendd' for resource 'message'. Available: post, send_and_wait",
+            {"resource": "message", "operation": "sendd"},
+            "operation: it may be post, sendAndWait",
+        ),
+        ("# Errors\n\nVersion '99' not found for node 'n8n-nodes-base.switch'", {"version": 99}, "no such version"),
+        (SWITCH, {"parameter": "rule"}, "Did you mean rules?"),
+        (SWITCH, {"operation": "send"}, "operation: the node type has none"),
+    ],
+)
+async def test_what_the_instance_does_not_have_is_an_error(
+    tmp_path: Path, answer: str, asked: dict[str, Any], said: str
+) -> None:
+    async with bench(tmp_path, answering(structured(definitions=answer)), N8N_MCP_TOKEN=TOKEN) as n8n:
+        refused = await n8n.call("describe_node", type="switch", **asked)
+
+    assert refused.error is not None
+    assert said in refused.error.message
+
+
+async def test_a_search_without_words_is_refused(tmp_path: Path) -> None:
+    async with bench(tmp_path, answering(structured(results=FOUND)), N8N_MCP_TOKEN=TOKEN) as n8n:
+        refused = await n8n.call("search_nodes", query="   ")
+
+    assert refused.error is not None
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ('Required field "subnodes" is missing. Expected object.', None),
+        ('Required field "config" is missing.', None),
+        ('Field "parameters.useDataOfInput" has wrong type: expected string, got number.', None),
+        (
+            'Field "parameters.assignments.assignments.0.id" has wrong type: expected string, got undefined.',
+            None,
+        ),
+        ('Field "parameters.maxItems": Must be an n8n expression (={{...}})', None),
+        ('Field "parameters.method": Must be an n8n expression (={{...}})', "does not take the value of 'method'"),
+        ('Validation failed: "parameters.methods" must be "DELETE".', "does not take the value of 'methods'"),
+        ('Required field "parameters.url" is missing. Expected string.', "n8n says: Required field"),
+    ],
+)
+async def test_what_its_check_says_of_good_nodes_is_left_out(tmp_path: Path, message: str, said: str | None) -> None:
+    errors = [{"path": "", "message": message}]
+    answers = answering(structured(definitions="", results=[{"name": "N", "errors": errors}]))
+    node = {"name": "N", "type": "n8n-nodes-base.x", "typeVersion": 1, "position": [0, 0]}
+    node["parameters"] = {"maxItems": "2", "method": "FETCH", "methods": ["GET", "POST"]}
+    async with bench(tmp_path, answers, N8N_MCP_TOKEN=TOKEN) as n8n:
+        found = await n8n.data("validate_workflow", nodes=[node])
+
+    told = [one["message"] for one in (*found["errors"], *found["warnings"]) if "path" in one and one.get("node")]
+    assert [one for one in told if "never runs" not in one] == ([] if said is None else told[:1])
+    assert said is None or said in told[0]

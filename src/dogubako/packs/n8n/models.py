@@ -118,6 +118,7 @@ class Node(Struct, rename="camel", gc=False):
 
     name: str
     type: str = "unknown"
+    type_version: Any = None
     parameters: Raw = Raw(b"{}")
     disabled: bool = False
     always_output_data: bool = False

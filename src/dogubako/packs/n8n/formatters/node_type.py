@@ -14,6 +14,9 @@ JsonObject = dict[str, Any]
 
 TOKENS: Final = 1_300
 _TAG: Final = re.compile(r"<[^>]{1,200}>")
+_NAME_IN_CODE: Final = re.compile(r"^[ \t]*+([A-Za-z_$][\w$]*+)\??: ", re.MULTILINE)
+_CHOICE_IN_CODE: Final = re.compile(r"^[ \t]*+(resource|operation)\??: (.*);$", re.MULTILINE)
+_LITERAL: Final = re.compile(r"'([^']++)'")
 _LONGEST_TEXT: Final = 90
 _LONGEST_DEFAULT: Final = 40
 _MOST_CHOICES: Final = 10
@@ -67,6 +70,13 @@ class NodeTypeFormatter:
         """The definitions of one parameter, those that are shown first."""
         found = [one for one in self._description.properties if one.name == name]
         return sorted(found, key=lambda one: displayed(one, self._values) is False)
+
+    def places_of(self, name: str) -> list[str]:
+        """The parameters that have one of this name, or of this path, inside."""
+        outer, _, inner = name.partition(".")
+        whole = [one for one in self._description.properties if one.name == outer] if inner else []
+        inside = whole or [one for one in self._description.properties if _has_inside(one, name)]
+        return list(dict.fromkeys(one.name for one in inside))
 
     def names(self) -> list[str]:
         return list(dict.fromkeys(one.name for one in self._description.properties if one.type not in _NOT_SET))
@@ -124,6 +134,11 @@ class NodeTypeFormatter:
             return None
         fixed = {*self._chosen, "@version", "@tool"}
         return {key: value for key, value in (one.show or {}).items() if key.removeprefix("/") not in fixed} or None
+
+
+def _has_inside(one: Property, name: str) -> bool:
+    children = [*one.children, *(child for group in one.groups.values() for child in group)]
+    return name in one.groups or any(child.name == name or _has_inside(child, name) for child in children)
 
 
 def line(one: Property, conditions: Conditions | None = None) -> str:
@@ -186,6 +201,7 @@ def _kind(one: Property, depth: int = 0) -> str:
 
 _SHAPES: Final = {
     "filter": "{conditions: [{leftValue, rightValue, operator: {type, operation}}], combinator: and|or}",
+    "workflowSelector": "{__rl: true, mode: list|id, value}",
     "assignmentCollection": "{assignments: [{name, value, type}]}",
     "resourceMapper": "{mappingMode: defineBelow|autoMapInputData, value: {…}}",
     "collection": "{}",
@@ -253,7 +269,19 @@ def parameter_of(definition: str, name: str) -> list[str]:
                 break
         before = [lines[start - 1]] if start and lines[start - 1].strip().startswith("//") else []
         found += [*before, *lines[start : end + 1]]
-    return found or [f"// there is no parameter {name[:100]} here"]
+    return found
 
 
-__all__ = ["TOKENS", "NodeTypeFormatter", "details", "line", "parameter_of", "row", "within"]
+def names_of(definition: str) -> list[str]:
+    """The names of the parameters in a TypeScript definition, with those inside of others."""
+    return list(dict.fromkeys(_NAME_IN_CODE.findall(definition)))
+
+
+def choices_of(definition: str, name: str) -> list[str] | None:
+    """The values of `resource` or `operation` in a definition; none if it has no such, None if they are not told."""
+    found = [kind for one, kind in _CHOICE_IN_CODE.findall(definition) if one == name]
+    values = [value for one in found for value in _LITERAL.findall(one)]
+    return list(dict.fromkeys(values)) if values or not found else None
+
+
+__all__ = ["TOKENS", "NodeTypeFormatter", "choices_of", "details", "line", "names_of", "parameter_of", "row", "within"]

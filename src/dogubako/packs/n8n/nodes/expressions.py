@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from dogubako.packs.n8n.nodes.display import is_expression
 from dogubako.packs.n8n.nodes.javascript import Script, read
-from dogubako.packs.n8n.nodes.problems import Problem, is_likely_typo, near_names, quoted
+from dogubako.packs.n8n.nodes.problems import Problem, is_likely_typo, near_names, parameters_of, quoted
 
 # n8n takes braces behind a backslash as they are.
 _OPEN: Final = re.compile(r"(?<!\\)\{\{")
@@ -32,6 +32,13 @@ _NOTES: Final = "n8n-nodes-base.stickyNote"
 # Parameters in which a node replaces `{{ … }}` itself, for sources that do not tell them.
 _TEMPLATES: Final = {"n8n-nodes-base.html": "html"}
 
+_CODE_NODE: Final = "n8n-nodes-base.code"
+_ALL_ITEMS: Final = "runOnceForAllItems"
+# A value cannot begin with two braces: behind these signs, or behind the name of a field, no block can stand.
+_BRACES: Final = re.compile(r"(?:[=(,\[+?]|\breturn\b|[{,]\s*+[\w$]++\s*+:)\s*+\{\s*+\{")
+_MODULE: Final = re.compile(r"^[ \t]*+(?P<word>import[ \t]++[\w$*{]|export\b[ \t]++[\w*{])", re.MULTILINE)
+_GIVES_BACK: Final = re.compile(r"(?<![\w$.])(?:return|throw)(?![\w$])")
+
 
 def check_expressions(
     node: Mapping[str, Any], names: Collection[str], written_as_text: Collection[str]
@@ -50,12 +57,32 @@ def check_expressions(
         elif top in _CODE_PARAMETERS:
             script = read(text)
             yield from _check_references([script], names, path, certain=False)
-            if top == "jsCode" and script.fault is not None:
-                message = f"{quoted(path)} has {script.fault}: n8n saves it, and fails when it runs the node."
+            runs = top == "jsCode" and not node.get("disabled")
+            fault = _code_fault(node, text, script) if runs else None
+            if fault is not None:
+                message = f"{quoted(path)} {fault}: n8n saves it, and fails when it runs the node."
                 yield Problem(kind="brokenCode", path=path, message=message, certain=False)
         elif top not in written_as_text and top != _TEMPLATES.get(kind) and _LOOKS_LIKE.search(text):
             message = f"{quoted(path)} is plain text: an expression has to begin with '='."
             yield Problem(kind="brokenExpression", path=path, message=message, certain=False)
+
+
+def _code_fault(node: Mapping[str, Any], text: str, script: Script) -> str | None:
+    """`has …`, `is …`: why the JavaScript of a node cannot run, as far as that is sure without running it."""
+    is_code = node.get("type") == _CODE_NODE
+    if is_code and not text.strip():
+        return "is empty"
+    if _BRACES.search(script.code):
+        return "has '{{', which n8n does not evaluate in code: write $json.field without braces"
+    if script.fault is not None:
+        return f"has {script.fault}"
+    module = _MODULE.search(script.code)
+    if is_code and module is not None:
+        return f"has a statement ('{module['word'].split()[0]}') of modules, which n8n does not take"
+    for_all = parameters_of(node).get("mode", _ALL_ITEMS) == _ALL_ITEMS
+    if is_code and for_all and _GIVES_BACK.search(script.code) is None:
+        return "returns nothing"
+    return None
 
 
 def looked_up(node: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -26,12 +26,14 @@ _OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
 _ALL_OPERATIONS: Final = frozenset(name for names in _OPERATIONS.values() for name in names)
 
 
+_COMBINATORS: Final = ("and", "or")
 _UNARY: Final = frozenset({*_ANYTHING, *_SIZE, "true", "false"})
 # What the right side of an operation with lists is, where it is no list.
 _RIGHT_TYPES: Final[Mapping[str, str]] = {
     **dict.fromkeys(_LENGTHS, "number"),
     **dict.fromkeys(("contains", "notContains"), "any"),
 }
+_TYPES: Final = "it has to be string, number, boolean, array or object"
 _FAILS: Final = "n8n saves it, and fails when it runs the node."
 
 
@@ -44,6 +46,7 @@ def check_filter(value: Any, path: str) -> Iterator[Problem]:
         shape = "{conditions: [{leftValue, rightValue, operator: {type, operation}}], combinator: 'and' or 'or'}"
         yield Problem(kind="wrongShape", path=path, message=f"{quoted(path)} has to be {shape}.")
         return
+    yield from _check_combinator(value.get("combinator"), f"{path}.combinator")
     options = value.get("options")
     modes = _modes(options if isinstance(options, Mapping) else {})
     for index, condition in enumerate(conditions):
@@ -51,6 +54,14 @@ def check_filter(value: Any, path: str) -> Iterator[Problem]:
             place = f"{path}.conditions[{index}]"
             problems = list(_check_operator(condition.get("operator"), f"{place}.operator"))
             yield from problems or _check_sides(condition, place, modes)
+
+
+def _check_combinator(value: Any, path: str) -> Iterator[Problem]:
+    """n8n takes every other text for false, whatever the conditions are."""
+    if isinstance(value, str) and value not in _COMBINATORS and not is_expression(value):
+        message = f"{quoted(path)} has to be {' or '.join(map(quoted, _COMBINATORS))}: n8n takes all else for false."
+        near = tuple(one for one in _COMBINATORS if one == value.strip().lower())
+        yield Problem(kind="unknownOption", path=path, message=message, near=near)
 
 
 def _modes(options: Mapping[str, Any]) -> list[tuple[bool, float]]:
@@ -116,8 +127,11 @@ def _check_operator(operator: Any, path: str) -> Iterator[Problem]:
         )
 
 
-def check_assignments(value: Any, path: str, *, converted: bool) -> Iterator[Problem]:
-    """`{assignments: [{name, value, type}]}`. `converted`: the node fails where a value is not of its type."""
+def check_assignments(value: Any, path: str, *, converted: bool | None) -> Iterator[Problem]:
+    """`{assignments: [{name, value, type}]}`. `converted`: the node fails where a value is not of its type.
+
+    It is None where nothing is known of how the node uses the types.
+    """
     if value in ({}, None, ""):
         return
     rows = value.get("assignments") if isinstance(value, Mapping) else None
@@ -127,8 +141,15 @@ def check_assignments(value: Any, path: str, *, converted: bool) -> Iterator[Pro
         message = f"{quoted(path)} has to be {{assignments: [{{name, value, type}}]}}."
         yield Problem(kind="wrongShape", path=path, message=message)
         return
-    for index, row in enumerate(rows if converted else ()):
-        place, wanted = f"{path}.assignments[{index}].value", row.get("type")
-        if isinstance(wanted, str) and not is_expression(row.get("value")) and takes(wanted, row.get("value")) is False:
-            message = f"{quoted(place)} is {in_words(row['value'])}, and the field has to be {NAMES[wanted]}: {_FAILS}"
-            yield Problem(kind="wrongShape", path=place, message=message, certain=False)
+    for index, row in enumerate(rows if converted is not None else ()):
+        yield from _check_assignment(row, f"{path}.assignments[{index}]", converted=bool(converted))
+
+
+def _check_assignment(row: Mapping[str, Any], path: str, *, converted: bool) -> Iterator[Problem]:
+    wanted, value = row.get("type"), row.get("value")
+    if wanted is None and value is not None:
+        message = f"{quoted(f'{path}.type')} is missing: {_TYPES}. {_FAILS}"
+        yield Problem(kind="missingParameter", path=f"{path}.type", message=message)
+    if converted and isinstance(wanted, str) and not is_expression(value) and takes(wanted, value) is False:
+        has = f"{quoted(f'{path}.value')} is {in_words(value)}, and the field has to be {NAMES[wanted]}"
+        yield Problem(kind="wrongShape", path=f"{path}.value", message=f"{has}: {_FAILS}", certain=False)

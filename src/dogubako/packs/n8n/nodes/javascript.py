@@ -37,6 +37,9 @@ _BETWEEN: Final = frozenset(
     "* / % ** && || ?? == === != !== < > <= >= = => += -= *= /= ^ | & ?".split()  # noqa: SIM905 - it reads best so
 )
 _BEFORE_END: Final = _BETWEEN | {"+", "-", "!", "~", "..."}
+# Signs behind which a value begins, and those with which none begins. A `/` may begin a regular expression.
+_BEFORE_BEGIN: Final = _BEFORE_END | {"(", "[", ":"}
+_BEGINS_NONE: Final = _BETWEEN - {"/"}
 _ENDS: Final = frozenset({")", "]", "}", ";", ""})
 _STATEMENTS: Final = frozenset(
     "class const debugger do for function if let return switch throw try var while".split()  # noqa: SIM905 - as above
@@ -185,6 +188,8 @@ def _misplaced(code: str) -> str | None:
             return f"'{sign}' with no name behind it"
         if (sign in _BEFORE_END and behind in _ENDS) or (sign in (",", ":") and next_kind == "end"):
             return f"'{sign}' with nothing behind it"
+        if sign in _BEFORE_BEGIN and (behind in _BEGINS_NONE or (sign == "(" and behind == ",")):
+            return f"'{behind}' directly behind '{sign}'"
     return None
 
 

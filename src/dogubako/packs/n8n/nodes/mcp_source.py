@@ -7,13 +7,13 @@ first two are looked up; and it refuses some good nodes, so only missing paramet
 import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from dogubako.outbound.http import Operation
 from dogubako.packs.n8n.api.mcp_endpoint import McpEndpoint
 from dogubako.packs.n8n.nodes.descriptions import NodeDescription, Summary
-from dogubako.packs.n8n.nodes.problems import Problem
+from dogubako.packs.n8n.nodes.problems import Problem, parameters_of, quoted
 
 JsonObject = dict[str, Any]
 
@@ -24,7 +24,20 @@ _COMMENT: Final = re.compile(r"/\*\*((?:[^*]++|\*(?!/))*+)(?:\*/\n?|\Z)")
 _PARAMS: Final = re.compile(
     r"^export (?:interface|type) \w+Params\b[^\n{]*+\{\n(.*?)(?:^\}|\Z)", re.DOTALL | re.MULTILINE
 )
+_MODE: Final = re.compile(r"^// ── mode: (\S++) ──$", re.MULTILINE)
+_RESOURCES: Final = re.compile(r"(?<!\w)(\w++) \(([^()]*+)\)[;.]")
+_AVAILABLE: Final = re.compile(r"\bAvailable: (\w++(?:, \w++)*+)")
+_UNDERSCORE: Final = re.compile(r"_(\w)")
 _MISSING: Final = re.compile(r'Required field "parameters\.([\w.\[\]]+)" is missing')
+# What n8n's check says of nodes that run: of sub-nodes, which it is not told, of ids that n8n makes, and of numbers
+# that stand for a text.
+_NOT_MEANT: Final = (
+    re.compile(r'^Required field "(?:subnodes|config)(?:\.[\w.]++)?" is missing'),
+    re.compile(r'^Field "parameters\.[\w.]*+(?:assignments|conditions)\.\d++\.id" has wrong type'),
+    re.compile(r'^Field "[^"]++" has wrong type: expected string, got (?:number|boolean)\.$'),
+)
+# It names one kind of value that the parameter may have, and leaves out the others.
+_VAGUE: Final = re.compile(r'"parameters\.([^"]++)"(?:: Must be an n8n expression| must be "[^"]*+"\.$)')
 _NEWEST: Final = re.compile(
     r"^## (\S++) \(v\d++\)$(?:(?!^## ).)*? - Version (\d++(?:\.\d++)?)$", re.DOTALL | re.MULTILINE
 )
@@ -42,6 +55,10 @@ class Definition:
     code: str = ""
     refusal: str = ""
     unknown_type: bool = False
+    unknown_version: bool = False
+    # The operations of each resource, where one has to be chosen; else what may be chosen.
+    resources: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    choices: Sequence[str] = ()
 
 
 class McpNodes:
@@ -88,7 +105,17 @@ class McpNodes:
         if code is not None:
             return Definition(code=condensed(code[1]))
         refusal = text.partition("# Errors")[2].strip().removeprefix("Error: ")
-        return Definition(refusal=refusal or text.strip(), unknown_type=_NO_TYPE.search(text) is not None)
+        resources = {
+            real_name(resource): [real_name(one.strip()) for one in operations.split(",")]
+            for resource, operations in _RESOURCES.findall(refusal)
+        }
+        return Definition(
+            refusal=refusal or text.strip(),
+            unknown_type=_NO_TYPE.search(text) is not None,
+            unknown_version=_NO_VERSION.search(text) is not None,
+            resources=resources,
+            choices=[real_name(one) for listed in _AVAILABLE.findall(refusal) for one in listed.split(", ")],
+        )
 
     async def check(self, nodes: Sequence[Mapping[str, Any]]) -> list[Problem]:
         """Unknown types and versions, and what n8n's own check finds."""
@@ -122,13 +149,29 @@ class McpNodes:
         found = await self._endpoint.call("validate_node_config", {"nodes": sent}, Operation(name="validate workflow"))
         results = found.get("results")
         disabled = {str(node.get("name")) for node in nodes if node.get("disabled")}
-        return [one for one in _reported(results if isinstance(results, list) else []) if one.node not in disabled]
+        found_problems = _reported(results if isinstance(results, list) else [])
+        given = {str(node.get("name")): parameters_of(node) for node in nodes}
+        return [
+            one
+            for one in found_problems
+            if one.node not in disabled
+            and not (one.path and _is_number_as_text(given.get(one.node or "", {}), one.path))
+        ]
+
+
+def real_name(written: str) -> str:
+    """The resource or operation `getAll`, which the instance lists by the name of a file: `get_all`."""
+    return _UNDERSCORE.sub(lambda found: found[1].upper(), written)
 
 
 def condensed(code: str) -> str:
-    """The interface of the parameters, with comments as single lines."""
-    body = _PARAMS.search(code)
-    return _COMMENT.sub(_one_line, body[1] if body else code).rstrip()
+    """The interfaces of the parameters, one for each mode of the node, with comments as single lines."""
+    modes = [f"// --- mode: {real_name(one)}\n" for one in _MODE.findall(code)]
+    bodies = _PARAMS.findall(code) or [code]
+    headings = modes if len(modes) == len(bodies) else [""] * len(bodies)
+    found = [heading + _COMMENT.sub(_one_line, body).rstrip() for heading, body in zip(headings, bodies, strict=True)]
+    listed = ", ".join(one.removeprefix("// --- mode: ").strip() for one in modes)
+    return "\n".join([f"// The node has {len(modes)} modes: {listed}"] * bool(modes) + found)
 
 
 def _one_line(comment: re.Match[str]) -> str:
@@ -143,6 +186,8 @@ def _one_line(comment: re.Match[str]) -> str:
         elif not text.startswith("@"):
             words.append(text)
     said = html.unescape(" ".join(words))
+    if said.startswith("<patterns>"):
+        return ""
     said = said if len(said) <= _LONGEST_COMMENT else f"{said[: _LONGEST_COMMENT - 1]}…"
     return f"// {said}{default[:60]}{when}\n"
 
@@ -195,15 +240,33 @@ def _reported(results: Sequence[Any]) -> Iterator[Problem]:
         for error in errors if isinstance(errors, list) else ():
             message = str(error.get("message"))[:300] if isinstance(error, Mapping) else ""
             path = str(error.get("path") or "").removeprefix("parameters.") if isinstance(error, Mapping) else ""
+            if any(pattern.search(message) for pattern in _NOT_MEANT):
+                continue
             missing = _MISSING.search(message)
+            vague = _VAGUE.search(message)
+            said = f"n8n says: {message}"
+            if vague is not None:
+                path = vague[1]
+                said = f"n8n's own check does not take the value of {quoted(path)}: describe_node shows what it may be."
             yield Problem(
                 kind="missingParameter" if missing else "unknownOption",
                 node=str(result.get("name")),
                 path=missing[1] if missing else path or None,
-                message=f"n8n says: {message}",
+                message=said,
                 certain=missing is not None,
             )
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_number_as_text(parameters: Mapping[str, Any], path: str) -> bool:
+    """A number that is written as a text, which n8n converts, and its check refuses."""
+    value: Any = parameters
+    for part in path.split("."):
+        if isinstance(value, list) and part.isdecimal() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            value = value.get(part) if isinstance(value, Mapping) else None
+    return isinstance(value, str) and re.fullmatch(r"-?\d++(?:\.\d++)?", value) is not None

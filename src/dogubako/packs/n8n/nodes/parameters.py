@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from dogubako.packs.n8n.nodes.channels import TOOL_SUFFIX
 from dogubako.packs.n8n.nodes.descriptions import NodeDescription, Property
 from dogubako.packs.n8n.nodes.display import Values, as_taken, displayed, is_expression, resolve, same
 from dogubako.packs.n8n.nodes.filters import check_assignments, check_filter
@@ -11,6 +12,14 @@ from dogubako.packs.n8n.nodes.problems import Problem, near_names, quoted
 
 _MOST_CHOICES: Final = 12
 _SET: Final = "n8n-nodes-base.set"
+# Resource locators of which a node itself reads the value, and since which version.
+_READ_AS_OBJECT: Final[Mapping[str, tuple[str, float]]] = {
+    "n8n-nodes-base.executeWorkflow": ("workflowId", 1.1),
+    "n8n-nodes-base.dataTable": ("dataTableId", 1),
+}
+# Nodes hide a parameter for good by such a condition.
+_IN_NO_VERSION: Final = ({"lt": 0}, {"lte": 0})
+_COMPARED: Final = {"gte": "at least", "gt": "more than", "lte": "at most", "lt": "less than", "not": "not", "eq": ""}
 # Parameter types that n8n refuses when they are required and empty.
 _NEEDS_VALUE: Final = frozenset(
     {"string", "dateTime", "options", "multiOptions", "resourceLocator", "workflowSelector"}
@@ -27,14 +36,16 @@ def check_parameters(
     found = _Level(rooted, check_required=not disabled, converted=_converts(description, parameters)).check(
         description.properties, parameters, ""
     )
+    if not disabled:
+        yield from _text_for_locator(description, version, parameters)
     # A node that is switched off does not fail on its values.
-    yield from (one for one in found if not (disabled and one.kind == "wrongShape" and not one.certain))
+    yield from (one for one in found if not (disabled and _fails_only_when_run(one)))
 
 
 class _Level:
     """The parameters at one level: of the node, of a collection, of one entry of a fixed collection."""
 
-    def __init__(self, values: Values, *, check_required: bool, converted: bool = False) -> None:
+    def __init__(self, values: Values, *, check_required: bool, converted: bool | None = None) -> None:
         self._values = values
         self._check_required = check_required
         self._converted = converted
@@ -45,7 +56,9 @@ class _Level:
             named[one.name].append(one)
         for name, value in given.items():
             if name not in named:
-                yield self._unknown(name, properties, path)
+                unknown = self._unknown(name, properties, path)
+                # An editor or another version may have left an empty part behind: nothing is lost with it.
+                yield unknown.doubtful() if value in ({}, []) else unknown
                 continue
             shown = [one for one in named[name] if displayed(one, self._values) is not False]
             if not shown:
@@ -124,7 +137,8 @@ class _Level:
             if name not in definition.groups:
                 near = near_names(name, definition.groups) or tuple(definition.groups)[:3]
                 message = f"{quoted(path)} has no part {quoted(name)}; n8n ignores it."
-                yield Problem(kind="unknownParameter", path=f"{path}.{name}", message=message, near=near)
+                place, certain = f"{path}.{name}", entries not in ({}, [])
+                yield Problem(kind="unknownParameter", path=place, message=message, near=near, certain=certain)
                 continue
             if is_expression(entries) or entries is None:
                 continue
@@ -150,11 +164,17 @@ class _Level:
         yield from level.check(properties, given, path)
 
 
-def _converts(description: NodeDescription, parameters: Mapping[str, Any]) -> bool:
-    """Whether the node fails on values that are not of the type of their field."""
+def _fails_only_when_run(problem: Problem) -> bool:
+    return problem.kind == "missingParameter" or (problem.kind == "wrongShape" and not problem.certain)
+
+
+def _converts(description: NodeDescription, parameters: Mapping[str, Any]) -> bool | None:
+    """Whether the node fails on values that are not of the type of their field; None if that is not known."""
+    if description.type != _SET:
+        return None
     options = parameters.get("options")
     ignores = options.get("ignoreConversionErrors") if isinstance(options, Mapping) else None
-    return description.type == _SET and not ignores
+    return not ignores
 
 
 def _hidden(name: str, definition: Property, path: str) -> Problem:
@@ -165,13 +185,24 @@ def _hidden(name: str, definition: Property, path: str) -> Problem:
 
 def _in_words(definition: Property) -> str:
     """`: it needs resource = message`."""
-    wanted = [f"{key} = {_one_of(values)}" for key, values in (definition.show or {}).items()]
+    show = definition.show or {}
+    if any(isinstance(one, Mapping) and one.get("_cnd") in _IN_NO_VERSION for one in show.get("@version", ())):
+        return ": no version of the node has it"
+    wanted = [f"{key.replace('@version', 'typeVersion')} = {_one_of(values)}" for key, values in show.items()]
     return f": it needs {' and '.join(wanted)}" if wanted else ""
 
 
 def _one_of(values: Any) -> str:
     listed = values if isinstance(values, list) else [values]
-    return " or ".join(str(one)[:60] for one in listed[:4]) + (" or …" if len(listed) > 4 else "")
+    return " or ".join(_condition(one) for one in listed[:4]) + (" or …" if len(listed) > 4 else "")
+
+
+def _condition(wanted: Any) -> str:
+    """`4.2`, `at least 2`: one value, or one condition on it."""
+    if isinstance(wanted, Mapping) and isinstance(wanted.get("_cnd"), Mapping):
+        kind, value = next(iter(wanted["_cnd"].items()), ("", ""))
+        return f"{_COMPARED.get(kind, kind)} {value}"[:60]
+    return str(wanted)[:60]
 
 
 def _check_choice(definition: Property, value: Any, path: str) -> Iterator[Problem]:
@@ -196,6 +227,15 @@ def _check_locator(definition: Property, value: Any, path: str) -> Iterator[Prob
         yield Problem(
             kind="unknownOption", path=f"{path}.mode", message=message, near=near_names(str(mode), definition.modes)
         )
+
+
+def _text_for_locator(description: NodeDescription, version: float, parameters: Mapping[str, Any]) -> Iterator[Problem]:
+    """A plain text in place of a resource locator. Most nodes take it; these look for its `value`, and fail."""
+    name, since = _READ_AS_OBJECT.get(description.type.removesuffix(TOOL_SUFFIX), ("", 0))
+    value = parameters.get(name)
+    stored = parameters.get("source", "database") == "database"
+    if stored and version >= since and isinstance(value, str) and value and not is_expression(value):
+        yield _wrong_shape(name, "{__rl: true, mode: 'id', value: …}, and no text")
 
 
 def _wrong_shape(path: str, wanted: str, *, certain: bool = True) -> Problem:

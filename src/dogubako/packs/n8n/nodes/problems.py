@@ -1,6 +1,6 @@
 """A finding of a check: certain ones refuse a write, doubtful ones are told."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher, get_close_matches
 from typing import Any, Final, Literal
@@ -69,6 +69,19 @@ def near_names(name: str, names: Iterable[str]) -> tuple[str, ...]:
     return tuple(known[one] for one in get_close_matches(wanted, known, n=_MOST_NEAR, cutoff=0.6))
 
 
+def near_types(node_type: str, names: Sequence[str]) -> tuple[str, ...]:
+    """The known types that resemble one: of the same name, then those that begin with it, then similar ones."""
+    wanted = node_type[:_LONGEST_SHOWN].rpartition(".")[2].lower()
+    short = {one: one.rpartition(".")[2].lower() for one in names}
+    same = [one for one in names if short[one] == wanted]
+    longer = [one for one in names if len(wanted) > 2 and short[one].startswith(wanted) and one not in same]
+    similar = [one for one in near_names(node_type, names) if one not in same + longer]
+    longer.sort(key=lambda one: len(short[one]))
+    likely = [one for one in similar if is_likely_typo(node_type, one)]
+    rest = [one for one in similar if one not in likely]
+    return tuple([*same, *likely, *longer, *rest][:_MOST_NEAR])
+
+
 def is_likely_typo(name: str, known: str) -> bool:
     """Whether two names are almost the same. Different ones such as `form` and `formTrigger` are not."""
     short, other = (one[:_LONGEST_SHOWN].rpartition(".")[2].lower() for one in (name, known))
@@ -77,3 +90,9 @@ def is_likely_typo(name: str, known: str) -> bool:
 
 def quoted(name: str) -> str:
     return f"'{name[:_LONGEST_SHOWN]}'"
+
+
+def parameters_of(node: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The parameters of a node; none if they are no object, which is told elsewhere."""
+    parameters = node.get("parameters")
+    return parameters if isinstance(parameters, Mapping) else {}

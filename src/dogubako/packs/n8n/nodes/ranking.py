@@ -10,7 +10,7 @@ _WORD: Final = re.compile(r"[a-z0-9]+|[^\x00-\x7f]+")
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _MOST_WORDS: Final = 12
 _COMMON: Final = frozenset(
-    {"a", "an", "the", "to", "of", "in", "on", "for", "and", "or", "with", "node", "n8n", "from"}
+    {"a", "an", "the", "to", "of", "in", "on", "at", "for", "and", "or", "with", "node", "n8n", "from"}
 )
 # Words that people use for nodes that have another name.
 _SYNONYMS: Final = {
@@ -22,15 +22,23 @@ _SYNONYMS: Final = {
     "javascript": ("code",),
     "python": ("code",),
     "api": ("http",),
+    "call": ("http", "executeworkflow"),
     "rest": ("http",),
     "request": ("http",),
     "mail": ("email", "gmail"),
     "spreadsheet": ("sheets", "excel"),
     "database": ("postgres", "mysql"),
+    "every": ("schedule",),
+    "daily": ("schedule",),
+    "hourly": ("schedule",),
+    "weekly": ("schedule",),
+    "periodically": ("schedule",),
     "delay": ("wait",),
     "subworkflow": ("executeworkflow",),
 }
 _TYPE, _TITLE, _ALIAS, _OPERATION, _TEXT = 6.0, 5.0, 3.0, 1.5, 1.0
+# The node that people mean by a word comes before those that only have the word in their name.
+_SYNONYM: Final = 1.05
 # A word that only begins another one counts less.
 _BEGINNING: Final = 0.5
 
@@ -65,7 +73,7 @@ def _match(word: str, parts: list[str]) -> float:
     if word in parts:
         return 1.0
     if any(one in parts for one in _SYNONYMS.get(word, ())):
-        return 0.8
+        return _SYNONYM
     if word.endswith("s") and word[:-1] in parts:
         return 0.9
     return _BEGINNING if len(word) > 2 and any(part.startswith(word) for part in parts) else 0.0

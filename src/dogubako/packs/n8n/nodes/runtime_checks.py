@@ -1,30 +1,37 @@
-"""Check for what n8n saves, and then refuses to publish or fails on when it runs: webhooks and agents.
+"""Check for what n8n saves, and then refuses to publish or fails on when it runs: webhooks, requests and agents.
 
 The rules are facts of n8n 2.41, and the contract suite asks the real one for each of them.
 """
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from dogubako.packs.n8n.formatters.workflow import connections
 from dogubako.packs.n8n.nodes.display import is_expression
-from dogubako.packs.n8n.nodes.problems import Problem, quoted
+from dogubako.packs.n8n.nodes.needed_fields import check_needed_fields
+from dogubako.packs.n8n.nodes.problems import Problem, parameters_of, quoted
+from dogubako.packs.n8n.nodes.schedules import check_schedules
+from dogubako.packs.n8n.nodes.written_json import check_written_json
 
 JsonObject = Mapping[str, Any]
 
 _WEBHOOK: Final = "n8n-nodes-base.webhook"
 _RESPONSE: Final = "n8n-nodes-base.respondToWebhook"
+_WAIT_FOR_RESPONSE: Final = frozenset(
+    {_WEBHOOK, "n8n-nodes-base.formTrigger", "n8n-nodes-base.wait", "@n8n/n8n-nodes-langchain.chatTrigger"}
+)
+# Where the status code of an answer stands.
+_STATUS: Final[Mapping[str, Sequence[str]]] = {
+    _RESPONSE: ("options.responseCode",),
+    _WEBHOOK: ("responseCode", "options.responseCode.values.responseCode", "options.responseCode.values.customCode"),
+}
+_STATUS_IN_OPTIONS_SINCE: Final = 2
+_CUSTOM_STATUS: Final = "customCode"
 _LANGCHAIN: Final = "@n8n/n8n-nodes-langchain."
 _NEEDS_MODEL: Final = frozenset(_LANGCHAIN + one for one in ("agent", "chainLlm", "chainSummarization"))
 _MODEL: Final = "ai_languageModel"
 _MAIN: Final = "main"
-# Parameters that hold JSON as a text, and the choices by which they do.
-_WRITTEN_JSON: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
-    "n8n-nodes-base.set": ("jsonOutput", {"mode": "raw"}),
-    "n8n-nodes-base.httpRequest": ("jsonBody", {"specifyBody": "json"}),
-}
 _REQUESTS: Final = ("n8n-nodes-base.httpRequest", "n8n-nodes-base.httpRequestTool")
 _SCHEMES: Final = ("http://", "https://")
 # Where the type of a credential stands, by the kind of authentication. Older versions take none for no login.
@@ -44,7 +51,11 @@ def check_running(workflow: JsonObject, nodes: Sequence[JsonObject]) -> Iterator
     hooks = [node for node in working if node.get("type") == _WEBHOOK]
     yield from _same_webhooks(hooks)
     yield from _responses(hooks, nodes, links)
-    yield from _broken_json(working)
+    yield from _unheard_responses(working, nodes, links)
+    yield from _status_codes(working)
+    yield from check_written_json(working)
+    yield from check_needed_fields(working)
+    yield from check_schedules(working)
     yield from _requests(working)
     served = {link["to"] for link in links if link["type"] == _MODEL}
     for node in working:
@@ -53,32 +64,16 @@ def check_running(workflow: JsonObject, nodes: Sequence[JsonObject]) -> Iterator
             yield Problem(kind="missingModel", node=str(node.get("name")), message=message, certain=False)
 
 
-def _broken_json(nodes: Sequence[JsonObject]) -> Iterator[Problem]:
-    """JSON that a person wrote into a node, and that is none. With an expression in it, only n8n can tell."""
-    for node in nodes:
-        name, chosen = _WRITTEN_JSON.get(str(node.get("type")), ("", {}))
-        parameters = _parameters(node)
-        text = parameters.get(name)
-        meant = all(parameters.get(key) == value for key, value in chosen.items())
-        if not isinstance(text, str) or not text.strip() or not meant or is_expression(text):
-            continue
-        try:
-            json.loads(text)
-        except (ValueError, RecursionError) as error:
-            message = f"{quoted(name)} is no JSON: {str(error)[:100]}."
-            yield Problem(kind="brokenJson", node=str(node.get("name")), path=name, message=message, certain=False)
-
-
 def _requests(nodes: Sequence[JsonObject]) -> Iterator[Problem]:
     """HTTP requests to what is no address, or with a login that is not chosen: n8n publishes them, and they fail."""
     for node in nodes:
         version, name = node.get("typeVersion", 1), str(node.get("name"))
         if node.get("type") not in _REQUESTS:
             continue
-        if not _is_address(_parameters(node).get("url")):
+        if not _is_address(parameters_of(node).get("url")):
             message = "'url' has to begin with http:// or https://: n8n saves it, and fails when it runs the node."
             yield Problem(kind="wrongShape", node=name, path="url", message=message, certain=False)
-        wanted = _login(_parameters(node))
+        wanted = _login(parameters_of(node))
         used = node.get("credentials")
         chosen = used if isinstance(used, Mapping) else {}
         if wanted and isinstance(version, int | float) and version >= _LOGINS_SINCE and wanted not in chosen:
@@ -105,7 +100,7 @@ def _same_webhooks(hooks: Sequence[JsonObject]) -> Iterator[Problem]:
     """Two webhooks of one workflow that answer the same request: n8n refuses to publish."""
     users: dict[tuple[str, str], list[str]] = defaultdict(list)
     for hook in hooks:
-        parameters = _parameters(hook)
+        parameters = parameters_of(hook)
         path, methods = parameters.get("path"), parameters.get("httpMethod", "GET")
         for method in methods if isinstance(methods, list) else [methods]:
             if isinstance(path, str) and path and isinstance(method, str) and not is_expression(path + method):
@@ -124,7 +119,7 @@ def _responses(
     """Webhooks whose way of responding does not fit the nodes behind them: n8n answers 500 and runs nothing."""
     responding = {node.get("name") for node in nodes if node.get("type") == _RESPONSE}
     for hook in hooks:
-        name, mode = str(hook.get("name")), _parameters(hook).get("responseMode", _OWN_RESPONSES[0])
+        name, mode = str(hook.get("name")), parameters_of(hook).get("responseMode", _OWN_RESPONSES[0])
         found = sorted(str(one) for one in responding & reached_from([name], links))
         if mode == "responseNode" and not found:
             message = "It waits for a Respond to Webhook node, and none follows it: n8n answers 500 to every call."
@@ -136,6 +131,37 @@ def _responses(
             yield Problem(
                 kind="unusedResponse", node=name, path="parameters.responseMode", message=message, certain=False
             )
+
+
+def _unheard_responses(
+    working: Sequence[JsonObject], nodes: Sequence[JsonObject], links: Sequence[JsonObject]
+) -> Iterator[Problem]:
+    """Respond to Webhook nodes that answer nobody: n8n fails on them. Nodes of version 1 go on."""
+    waiting = reached_from([node.get("name") for node in nodes if node.get("type") in _WAIT_FOR_RESPONSE], links)
+    led_to = {link["to"] for link in links}
+    for node in working:
+        version, name = node.get("typeVersion", 1), node.get("name")
+        fails = node.get("type") == _RESPONSE and isinstance(version, int | float) and version > 1
+        if not fails or name in waiting or name not in led_to:
+            continue
+        message = "No webhook leads to it (nor a form, a chat or a wait node): n8n fails when it runs the node."
+        yield Problem(kind="unusedResponse", node=str(name), path="type", message=message, certain=False)
+
+
+def _status_codes(nodes: Sequence[JsonObject]) -> Iterator[Problem]:
+    """Status codes that are a text: n8n answers 500 to every call."""
+    for node in nodes:
+        version, kind = node.get("typeVersion", 1), node.get("type")
+        old = isinstance(version, int | float) and version < _STATUS_IN_OPTIONS_SINCE
+        known = _STATUS.get(str(kind), ())
+        hidden = () if kind == _RESPONSE else known[1:] if old else known[:1]
+        for path in (one for one in known if one not in hidden):
+            value: Any = parameters_of(node)
+            for part in path.split("."):
+                value = value.get(part) if isinstance(value, Mapping) else None
+            if isinstance(value, str) and value not in ("", _CUSTOM_STATUS) and not is_expression(value):
+                message = f"{quoted(path)} has to be a number and no text: n8n answers 500 to every call."
+                yield Problem(kind="wrongShape", node=str(node.get("name")), path=path, message=message, certain=False)
 
 
 def reached_from(starts: Iterable[Any], links: Sequence[JsonObject]) -> set[Any]:
@@ -151,8 +177,3 @@ def reached_from(starts: Iterable[Any], links: Sequence[JsonObject]) -> set[Any]
         reached.update(new)
         left += new
     return reached
-
-
-def _parameters(node: JsonObject) -> JsonObject:
-    parameters = node.get("parameters")
-    return parameters if isinstance(parameters, Mapping) else {}

@@ -1,7 +1,10 @@
-"""Node types as this instance uses them: the fallback that needs nothing but the API key."""
+"""Node types as this instance uses them: the fallback that needs nothing but the API key.
+
+Only nodes that n8n has taken are witnesses: those of published versions, and those that ran. A draft may hold anything.
+"""
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -10,6 +13,7 @@ import anyio
 from dogubako.contract.errors import DogubakoError
 from dogubako.packs.n8n.api.executions import ExecutionsApi
 from dogubako.packs.n8n.api.workflows import WorkflowsApi
+from dogubako.packs.n8n.models import Execution
 from dogubako.packs.n8n.nodes.descriptions import NodeDescription, Property, Summary
 from dogubako.packs.n8n.nodes.ranking import ranked
 from dogubako.packs.n8n.triggers import is_trigger_name
@@ -34,7 +38,6 @@ class _Seen:
 class SeenNodes:
     """Collects types, versions and parameters from workflows and from executions, and keeps them for two minutes."""
 
-    name = "the nodes in this instance's own workflows and executions; other nodes and parameters may exist"
     complete = False
     certain = False
 
@@ -44,6 +47,13 @@ class SeenNodes:
         self._lock = anyio.Lock()
         self._seen: dict[str, _Seen] = {}
         self._until = 0.0
+        self._read = ""
+
+    @property
+    def name(self) -> str:
+        """It says how much was read, as soon as something was."""
+        read = self._read or "published workflows and executions"
+        return f"the nodes in this instance's own {read}; other nodes and parameters may exist"
 
     async def search(self, query: str, limit: int) -> Sequence[Summary]:
         summaries = [Summary.of(self._description(name, one)) for name, one in (await self._collected()).items()]
@@ -78,13 +88,21 @@ class SeenNodes:
     async def _collect(self) -> dict[str, _Seen]:
         seen: dict[str, _Seen] = {}
         page = await self._workflows.page(limit=_MOST_WORKFLOWS, excludePinnedData=True)
-        for workflow in page["data"]:
-            _add(seen, workflow.get("nodes") or ())
-        for nodes in await self._executed():
+        executed = await self._executed()
+        # n8n strips the parameters that it does not know before it runs a node, so executions come first.
+        for nodes in executed:
             _add(seen, nodes)
+        published = [nodes for nodes in map(_published, page["data"]) if nodes is not None]
+        for live in published:
+            _add(seen, live, with_new_parameters=False)
+        more = ", of which there are more" if page.get("nextCursor") else ""
+        self._read = (
+            f"workflows ({len(published)} published ones among the {len(page['data'])} that were read{more}) "
+            f"and its last executions ({len(executed)} were read)"
+        )
         return seen
 
-    async def _executed(self) -> list[list[dict[str, Any]]]:
+    async def _executed(self) -> list[list[Mapping[str, Any]]]:
         """The nodes of the newest executions of different workflows, as n8n understood them."""
         try:
             page = await self._executions.page(limit=30)
@@ -97,14 +115,31 @@ class SeenNodes:
                 brief = await self._executions.brief(execution_id)
                 if (brief.get("jsonSizeBytes") or 0) <= _LARGEST_EXECUTION:
                     execution = await self._executions.get(execution_id)
-                    found.append([{"type": one.type, "parameters": one.settings} for one in execution.workflow.nodes])
+                    found.append(list(_that_ran(execution)))
             except DogubakoError:
                 # One execution more or less: it may have been deleted meanwhile.
                 continue
         return found
 
 
-def _add(seen: dict[str, _Seen], nodes: Iterable[Mapping[str, Any]]) -> None:
+def _published(workflow: Mapping[str, Any]) -> Sequence[Mapping[str, Any]] | None:
+    """The nodes that are live. An n8n without versions has them in the workflow itself."""
+    live = workflow.get("activeVersion")
+    if isinstance(live, Mapping):
+        return live.get("nodes") or ()
+    return workflow.get("nodes") or () if workflow.get("active") and "activeVersion" not in workflow else None
+
+
+def _that_ran(execution: Execution) -> Iterator[Mapping[str, Any]]:
+    for one in execution.workflow.nodes:
+        runs = execution.runs.get(one.name, ())
+        if not one.disabled and any(not run.failed for run in runs):
+            yield {"type": one.type, "typeVersion": one.type_version, "parameters": one.settings}
+
+
+def _add(seen: dict[str, _Seen], nodes: Iterable[Mapping[str, Any]], *, with_new_parameters: bool = True) -> None:
+    """`with_new_parameters`: also those of types that have some already."""
+    known = frozenset(name for name, one in seen.items() if one.parameters) if not with_new_parameters else frozenset()
     for node in nodes:
         name = str(node.get("type"))
         if name not in seen and len(seen) >= _MOST_TYPES:
@@ -113,7 +148,7 @@ def _add(seen: dict[str, _Seen], nodes: Iterable[Mapping[str, Any]]) -> None:
         one.count += "typeVersion" in node
         if isinstance(version := node.get("typeVersion"), int | float):
             one.versions.add(float(version))
-        parameters = node.get("parameters")
+        parameters = node.get("parameters") if name not in known else None
         for key, value in (parameters if isinstance(parameters, Mapping) else {}).items():
             if len(one.parameters) < _MOST_PARAMETERS:
                 one.parameters.setdefault(str(key), _example(value))

@@ -148,6 +148,16 @@ class NodeKnowledge:
                 self._blame(error)
         return await work(await self._installed.get(self._lookups) or self._seen)
 
+    async def ask_about(self, types: Sequence[str], work: Callable[[NodeSource], Awaitable[ResultT]]) -> ResultT:
+        """Ask about one type, which may have several names. Node types of the instance's version know the most.
+
+        The instance itself answers for what they do not know, such as nodes of community packages.
+        """
+        indexed = await self._installed.get(self._lookups)
+        if indexed is not None and indexed.certain and any([await indexed.describe(one) for one in types]):
+            return await work(indexed)
+        return await self.ask(work)
+
     @property
     def better_source(self) -> str:
         return self._installed.advice

@@ -13,8 +13,9 @@ from dogubako.packs.n8n.nodes.display import Values, displayed, resolve
 from dogubako.packs.n8n.nodes.expressions import check_expressions
 from dogubako.packs.n8n.nodes.graph import check_graph
 from dogubako.packs.n8n.nodes.index import PACKAGES
+from dogubako.packs.n8n.nodes.node_shape import check_node_shape
 from dogubako.packs.n8n.nodes.parameters import check_parameters
-from dogubako.packs.n8n.nodes.problems import Problem, is_likely_typo, near_names, quoted
+from dogubako.packs.n8n.nodes.problems import Problem, is_likely_typo, near_names, near_types, parameters_of, quoted
 from dogubako.packs.n8n.triggers import is_trigger_name
 
 JsonObject = Mapping[str, Any]
@@ -156,6 +157,7 @@ class _Work:
 
     def _node(self, node: JsonObject, names: set[str]) -> Iterator[Problem]:
         description = None
+        yield from check_node_shape(node)
         for finding in self._type_and_version(node):
             if isinstance(finding, Problem):
                 yield finding if self._source.certain else finding.doubtful()
@@ -190,7 +192,7 @@ class _Work:
 
     def _unknown_type(self, node_type: str) -> Iterator[Problem]:
         package, _, short = node_type.rpartition(".")
-        near = near_names(node_type, self._names)
+        near = near_types(node_type, self._names)
         own = package in PACKAGES
         if not package or not short:
             message = f"{quoted(node_type)} is no node type: it has to be like n8n-nodes-base.set."
@@ -203,15 +205,12 @@ class _Work:
             message = f"There is no node type {quoted(node_type)}.{doubt}"
             yield Problem(kind="unknownType", path="type", message=message, near=near, certain=own)
         elif short not in _CORE or not own:
-            message = f"No workflow here uses the type {quoted(node_type)}; whether it exists is not known."
+            message = f"No node that was read has the type {quoted(node_type)}; whether it exists is not known."
             likely = near if near and is_likely_typo(node_type, near[0]) else ()
             yield Problem(kind="unknownType", path="type", message=message, near=likely, certain=False)
 
     def _parameters(self, node: JsonObject, description: NodeDescription) -> Iterator[Problem]:
-        parameters = node.get("parameters") or {}
-        if not isinstance(parameters, Mapping):
-            yield Problem(kind="wrongShape", path="parameters", message="'parameters' has to be an object.")
-            return
+        parameters = parameters_of(node)
         tool = description.type.endswith(TOOL_SUFFIX)
         version, disabled = float(node.get("typeVersion", 1)), bool(node.get("disabled"))
         yield from check_parameters(description, version, parameters, tool=tool, disabled=disabled)
@@ -256,7 +255,7 @@ def _missing_credential(
     node: JsonObject, description: NodeDescription, version: float, *, tool: bool
 ) -> Iterator[Problem]:
     """A required credential that is shown and not set: n8n refuses to publish. People often add it later."""
-    used, parameters = node.get("credentials"), node.get("parameters") or {}
+    used, parameters = node.get("credentials"), parameters_of(node)
     if node.get("disabled") or not description.credentials:
         return
     values = resolve(description.properties, parameters, Values(here={}, version=version, tool=tool), defaults=True)

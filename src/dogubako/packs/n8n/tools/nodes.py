@@ -12,8 +12,9 @@ from dogubako.contract.tool import BaseTool, ToolArgs
 from dogubako.packs.n8n.client import N8nClient
 from dogubako.packs.n8n.formatters import node_type as show
 from dogubako.packs.n8n.nodes.descriptions import NodeDescription, NodeSource, newest_version
-from dogubako.packs.n8n.nodes.mcp_source import McpNodes
-from dogubako.packs.n8n.nodes.problems import near_names, quoted
+from dogubako.packs.n8n.nodes.mcp_source import Definition, McpNodes, real_name
+from dogubako.packs.n8n.nodes.node_shape import check_new_nodes
+from dogubako.packs.n8n.nodes.problems import near_names, near_types, quoted
 from dogubako.packs.n8n.nodes.validation import Validation
 from dogubako.packs.n8n.tools.workflows import WorkflowId
 
@@ -41,10 +42,12 @@ class SearchNodes(BaseTool[SearchNodesArgs, N8nClient]):
     examples = (ToolExample(description="A node that sends mail", parameters={"query": "send email"}),)
 
     async def execute(self, args: SearchNodesArgs) -> Json:
+        if not args.query.strip():
+            raise ValidationError.of("query", "Invalid value for parameter query: it has no words")
         return await self.client.nodes.ask(lambda source: self._searched(source, args))
 
     async def _searched(self, source: NodeSource, args: SearchNodesArgs) -> Json:
-        found = await source.search(args.query, args.limit)
+        found = await source.search(args.query.strip(), args.limit)
         guidance = None
         if found:
             example = example_call("describe_node", type=found[0].type)
@@ -81,7 +84,8 @@ class DescribeNode(BaseTool[DescribeNodeArgs, N8nClient]):
     examples = (ToolExample(description="Parameters of a node", parameters={"type": "n8n-nodes-base.httpRequest"}),)
 
     async def execute(self, args: DescribeNodeArgs) -> Json:
-        return await self.client.nodes.ask(lambda source: self._described(source, args))
+        names = (args.type, _BASE + args.type)
+        return await self.client.nodes.ask_about(names, lambda source: self._described(source, args))
 
     async def _described(self, source: NodeSource, args: DescribeNodeArgs) -> Json:
         if isinstance(source, McpNodes):
@@ -119,9 +123,12 @@ async def _from_instance(source: McpNodes, args: DescribeNodeArgs) -> Json:
     if definition.unknown_type:
         near = [one.type for one in await source.search(node_type.rpartition(".")[2], 3)]
         raise _no_such_type(node_type, near, source)
+    if definition.unknown_version:
+        raise ValidationError.of("version", "Invalid value for parameter version: the instance has no such version")
     data: JsonObject = {"type": node_type}
     if definition.refusal:
-        data["choose"] = definition.refusal
+        data |= _choices(definition, args)
+    _check_definition(definition.code, args)
     lines = show.parameter_of(definition.code, args.parameter) if args.parameter else definition.code.splitlines()
     fitting = show.within(lines, show.TOKENS)
     data |= {"definition": "\n".join(lines[:fitting])} if lines else {}
@@ -136,6 +143,34 @@ async def _from_instance(source: McpNodes, args: DescribeNodeArgs) -> Json:
     return Json(data=data, message=Message(en="Node type", ja="ノードの種類"), guidance=guidance)
 
 
+def _choices(definition: Definition, args: DescribeNodeArgs) -> JsonObject:
+    """What has to be chosen first. What was chosen wrongly is an error."""
+    resources = definition.resources
+    if not resources:
+        if args.operation is not None or args.resource is not None:
+            name = "operation" if args.operation is not None else "resource"
+            _check_value(name, args.operation or args.resource, definition.choices)
+        return {"choose": definition.refusal}
+    _check_value("resource", args.resource, list(resources))
+    operations = resources.get(args.resource or "", ())
+    if args.resource is None:
+        return {"resources": resources}
+    _check_value("operation", args.operation, operations)
+    return {"operations": operations}
+
+
+def _check_definition(code: str, args: DescribeNodeArgs) -> None:
+    """Choices that the code of a definition does not have."""
+    if not code:
+        return
+    for name, value in (("resource", args.resource), ("operation", args.operation)):
+        known = show.choices_of(code, name)
+        if known is not None:
+            _check_value(name, real_name(value) if value is not None else None, known)
+    if args.parameter is not None and not show.parameter_of(code, args.parameter):
+        raise _no_such_parameter(args.parameter, show.names_of(code))
+
+
 async def _descriptions(source: NodeSource, node_type: str) -> Sequence[NodeDescription]:
     """The descriptions of a type by its full or short name, or an error with similar names."""
     for name in (node_type, _BASE + node_type):
@@ -145,7 +180,7 @@ async def _descriptions(source: NodeSource, node_type: str) -> Sequence[NodeDesc
     short = [name for name in names if name.rpartition(".")[2].lower() == node_type.rpartition(".")[2].lower()]
     if len(short) == 1 and (found := await source.describe(short[0])):
         return found
-    raise _no_such_type(node_type, short or near_names(node_type, names), source)
+    raise _no_such_type(node_type, short or near_types(node_type, names), source)
 
 
 def _no_such_type(node_type: str, near: Sequence[str], source: NodeSource) -> NotFoundError:
@@ -169,8 +204,12 @@ def _at_version(
 def _check_choice(
     description: NodeDescription, name: str, value: str | None, among: Sequence[str] | None = None
 ) -> None:
-    known = description.values_of(name) if among is None else among
-    if value is None or value in known or not description.complete:
+    if description.complete:
+        _check_value(name, value, description.values_of(name) if among is None else among)
+
+
+def _check_value(name: str, value: str | None, known: Sequence[str]) -> None:
+    if value is None or value in known:
         return
     near = near_names(value, known)
     advice = f" Did you mean {' or '.join(near)}?" if near else ""
@@ -181,12 +220,22 @@ def _check_choice(
 def _parameter(formatter: show.NodeTypeFormatter, name: str, version: float) -> JsonObject:
     definitions = formatter.parameter(name)
     if not definitions:
-        near = near_names(name, formatter.names())
-        advice = f" Did you mean {' or '.join(near)}?" if near else ""
-        raise ValidationError.of("parameter", f"Invalid value for parameter parameter: the type has no such.{advice}")
+        raise _no_such_parameter(name, formatter.names(), formatter.places_of(name))
     first, *others = definitions
     more = [show.line(one, one.show) for one in others[:10]]
     return show.details(first, version) | ({"elsewhere": more} if more else {})
+
+
+def _no_such_parameter(name: str, known: Sequence[str], places: Sequence[str] = ()) -> ValidationError:
+    """An error that names where it is, what resembles it, or all that there is."""
+    near = near_names(name, known)
+    if places:
+        advice = f" It is inside of {' and '.join(map(quoted, places))}: give that instead."
+    elif near:
+        advice = f" Did you mean {' or '.join(near)}?"
+    else:
+        advice = f" There are: {', '.join(known[:40])}." if known else ""
+    return ValidationError.of("parameter", f"Invalid value for parameter parameter: the type has no such.{advice}")
 
 
 def _next_step(data: JsonObject, args: DescribeNodeArgs) -> Guidance | None:
@@ -234,6 +283,7 @@ class ValidateWorkflow(BaseTool[ValidateWorkflowArgs, N8nClient]):
         if args.id is not None:
             workflow = await self.client.workflows.get(args.id, "validate workflow")
         validation = await self.client.nodes.validate(workflow)
+        validation = validation.with_more(list(check_new_nodes(args.nodes or ())))
         return _validated(validation, self.client.nodes.better_source)
 
 
