@@ -270,6 +270,8 @@ def _reading(scene: Scene, reference: Reference, place: Place, names: Path, secr
     value = scene.value(place, names)
     if is_absent(value) and not all(map(_PLAIN_NAME.fullmatch, names)):
         return f"{field} was not understood; the {scene.item_told(place)}"
+    if is_absent(value) and len(names) > 1 and not is_absent(scene.value(place, (".".join(names),))):
+        return f"{field} is not there: the item has a field whose name has the dot, ['{'.'.join(names)}']"
     if is_absent(value):
         return f"{field} is not there; the {scene.item_told(place)}"
     if secret and isinstance(value, str):
