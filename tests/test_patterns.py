@@ -22,8 +22,9 @@ ANYWHERE: Final = {"search", "split", "sub", "subn", "findall", "finditer"}
 # Made of what an author of tools or the sandbox's own data says, once it is known.
 MADE_LATER: Final = {
     # Made of the name of a node, quoted; nothing in them repeats but blanks.
-    r"dogubako/packs/n8n/edits/expressions.py: f'([$_]node)\\.{re.escape(old)}(?![\\w$])'",
-    r"dogubako/packs/n8n/edits/expressions.py: f'((?:[$_]\\(|[$_]items\\(|[$_]node\\[)\\s*)({quoted})'",
+    r"dogubako/packs/n8n/edits/expressions.py: f'([$_]node)\\s*+\\.\\s*+{re.escape(old)}(?![\\w$])'",
+    r"dogubako/packs/n8n/edits/expressions.py: "
+    r"f'((?:[$_](?:items)?+\\s*+\\(|[$_]node\\s*+\\[)\\s*+)({quoted})'",
     # Made of the other patterns, each of which is looked at.
     r"dogubako/packs/n8n/javascript_names.py: pattern.replace('[\\w', _LETTERS)",
     # Made of a name in a message or a field, quoted; what repeats is bounded and possessive.
@@ -31,6 +32,14 @@ MADE_LATER: Final = {
     r"dogubako/packs/n8n/diagnosis/code_rules.py: f'\\.([\\w$]{{1,100}}+)\\??\\.{re.escape(message[1])}\\b'",
     r"dogubako/packs/n8n/diagnosis/code_rules.py: f'(?<![\\w$\\])])([\\w$\\])]{{1,100}}+)"
     r"\\s*+\\??\\.{re.escape(message[1])}\\b'",
+    r"dogubako/packs/n8n/diagnosis/code_lines.py: f'\\s*+{root}\\.{quoted}(?![\\w$])'",
+    "dogubako/packs/n8n/diagnosis/code_lines.py: makes",
+    "dogubako/packs/n8n/diagnosis/format_rules.py: f'{before}|{asked}'",
+    r"dogubako/packs/n8n/diagnosis/hole_rules.py: f'(?<![\\w$.]){re.escape(name)}(?![\\w$])'",
+    "dogubako/packs/n8n/diagnosis/number_rules.py: told",
+    r"dogubako/packs/n8n/diagnosis/replay_quiet.py: f'(?:Number|parseFloat|parseInt|Math\\.\\w{{1,9}})"
+    r"\\([^()]{{0,60}}(?<![\\w$]){re.escape(name)}(?![\\w$])|\\.{re.escape(name)}(?![\\w$])"
+    r"\\s{{0,9}}(?:[*/<>-]|\\.to(?:Number|Float|Int)\\()'",
     # Made of the tokens of a date format, each of which takes a fixed number of digits, or one or two.
     "dogubako/packs/n8n/diagnosis/replay/luxon.py: ''.join(parts)",
     # Made of a name in the code of a node, quoted; the code is at most 12,000 characters long.

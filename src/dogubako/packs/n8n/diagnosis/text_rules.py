@@ -46,7 +46,7 @@ _MAKERS: Final = frozenset(
     {"set", "code", "function", "functionItem", "dateTime", "html", "markdown", "summarize", "aggregate", "itemLists"}
 )
 _READS_DATES = re.compile(r"DateTime\.|new Date\(|toDateTime\(|Date\.parse\(")
-_LITERAL = re.compile(r"'(?:[^'\\\n]|\\.){0,2000}+'|\"(?:[^\"\\\n]|\\.){0,2000}+\"")
+_LITERAL = re.compile(r"'(?:[^'\\\n]|\\.){0,200}+'|\"(?:[^\"\\\n]|\\.){0,200}+\"")
 _IS_JSON = re.compile(r"=\s*+[\[{](?!\{)")
 _BRACES = re.compile(r"\{\{[^{}]{1,300}+\}\}")
 _MOST_ITEMS: Final = 200
