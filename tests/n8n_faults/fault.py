@@ -46,6 +46,7 @@ CaseSet = Literal[
     "twentyseventh",
     "twentyeighth",
     "twentyninth",
+    "thirtieth",
 ]
 Role = Literal["source", "culprit", "victim", "merge"]
 

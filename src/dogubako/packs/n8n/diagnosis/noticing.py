@@ -35,6 +35,7 @@ from dogubako.packs.n8n.diagnosis.plausible_rules import (
     months_written_otherwise,
     numbers_sorted_as_texts,
 )
+from dogubako.packs.n8n.diagnosis.relevance import may_come_of
 from dogubako.packs.n8n.diagnosis.replay_quiet import (
     compared_as_texts,
     joined_by_expression,
@@ -44,6 +45,7 @@ from dogubako.packs.n8n.diagnosis.replay_quiet import (
 )
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
 from dogubako.packs.n8n.diagnosis.text_rules import TEXT_RULES, date_from_nothing
+from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
 
 # What is only there to be looked at comes last.
@@ -90,6 +92,7 @@ LIKELY_RULES: Final = frozenset(
         numbers_sorted_as_texts,
     }
 )
+_THIS_ITEM: Final = "this item"
 _BEFORE_CHECKS: Final = (
     form_differs,
     field_not_there,
@@ -114,7 +117,15 @@ def noticed_before(failure: Failure, cause: Cause) -> list[Cause]:
         return []
     found = [one for rule in _BEFORE_CHECKS if (one := rule(failure.scene)) is not None]
     before = failure.scene.leading_from(failure.node)
-    return [one for one in found if one.node in before and one.node != cause.node]
+    way = {place for first in failure.places[:1] for place in failure.scene.walk(first)}
+    return [_told_of(one, way) for one in found if one.node in before and one.node != cause.node]
+
+
+def _told_of(one: Cause, way: set[Place]) -> Cause:
+    """A finding about another item than the failing one says which."""
+    if one.place is None or one.place in way or _THIS_ITEM not in one.problem:
+        return one
+    return one.with_problem(one.problem.replace(_THIS_ITEM, f"item {one.place.item} of '{one.place.node}'"))
 
 
 def known_first(failure: Failure, cause: Cause, before: list[Cause]) -> list[Cause]:
@@ -128,10 +139,13 @@ def known_first(failure: Failure, cause: Cause, before: list[Cause]) -> list[Cau
     sure = [
         one
         for one in before
-        if one.certain
-        or ONE_LETTER in one.problem
-        or (one.wrong and failure.http_code is not None)
-        or _emptied(failure.scene, one, cause)
+        if (
+            one.certain
+            or ONE_LETTER in one.problem
+            or (one.wrong and failure.http_code is not None)
+            or _emptied(failure.scene, one, cause)
+        )
+        and (cause.node != failure.node or may_come_of(failure, one))
     ]
     known = next((one for one in sure if one.node in way), None)
     value = failure.scene.value(*cause.read) if cause.read is not None else None

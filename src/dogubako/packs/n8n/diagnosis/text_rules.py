@@ -36,9 +36,7 @@ from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, firmly, is_numeric,
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
-_BROKEN = re.compile(
-    r"\[object Object\]|(?<![A-Za-z_])(?:NaN|undefined|Infinity)(?![A-Za-z0-9_])|Invalid Date(?:Time)?"
-)
+BROKEN = re.compile(r"\[object Object\]|(?<![A-Za-z_])(?:NaN|undefined|Infinity)(?![A-Za-z0-9_])|Invalid Date(?:Time)?")
 _BROKEN_BYTES = re.compile(rb"\[object Object\]|NaN|undefined|Infinity|Invalid Date")
 _MISREAD_LETTERS = re.compile(r"Ã[\x80-\xbf]|â€[™œž“”¦]|Â[°§£©®]|\ufffd")
 _MISREAD_BYTES = re.compile("Ã|â€|Â|\ufffd".encode())
@@ -75,7 +73,7 @@ def broken_text(scene: Scene) -> Cause | None:
 
 def _broken_in(data: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str, str]]:
     if isinstance(data, str):
-        if len(path) and (found := _BROKEN.search(data)) is not None:
+        if len(path) and (found := BROKEN.search(data)) is not None:
             yield path, data, found[0]
     elif isinstance(data, Mapping):
         for key, value in data.items():
