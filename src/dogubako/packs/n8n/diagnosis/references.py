@@ -79,11 +79,14 @@ class _Chain:
     called: bool = False
     listed: bool = False
     """Whether it stands for a list of such values, as `rows.map((row) => row.json)` does."""
+    selected: bool = False
+    """Whether it stands for some of the items, or for all in another order: then a number tells no item."""
 
     def then(self, steps: tuple[Step, ...], *, called: bool = False) -> "_Chain":
         """The chain with further steps. The first step into a list of values takes one of them."""
         into = self.listed and bool(steps) and (steps[0].name == ELEMENT or steps[0].name.isdecimal())
-        return _Chain(node=self.node, steps=(*self.steps, *(steps[1:] if into else steps)), called=called)
+        taken = (*self.steps, *(steps[1:] if into else steps))
+        return _Chain(node=self.node, steps=taken, called=called, selected=self.selected)
 
 
 def references(parameters: Any) -> list[Reference]:
@@ -212,7 +215,9 @@ def _kept(chain: _Chain) -> _Chain | None:
     """The chain without a last call that only selects or sorts; None behind any other call."""
     if not chain.called:
         return chain
-    return replace(chain, steps=chain.steps[:-1], called=False) if chain.steps[-1].name in _SELECTS else None
+    if chain.steps[-1].name not in _SELECTS:
+        return None
+    return replace(chain, steps=chain.steps[:-1], called=False, selected=True)
 
 
 def _callback_target(match: re.Match[str]) -> str:
@@ -321,7 +326,7 @@ def _understood(chain: _Chain, line: int) -> Reference | None:
     before = names[:place]
     pick = next((_PICKS[name] for name in before if name in _PICKS), "item")
     if pick == "all":
-        index = next((name for name in before if name.isdecimal()), None)
+        index = next((name for name in before if name.isdecimal() and not chain.selected), None)
         pick = f"#{index}" if index is not None else "all"
     path = chain.steps[place + 1 :]
     output = next((int(name.removeprefix(_OUTPUT)) for name in before if name.startswith(_OUTPUT)), None)
