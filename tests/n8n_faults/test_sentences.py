@@ -146,8 +146,18 @@ SENTENCES: Final = (
     ("rb-y17", "'Geçerli' dropped 1 of 3 items: p is 0 (number)", "No earlier cause"),
     ("rb-z18", "'Tekrarsız' dropped 1 of 3 items", "No earlier cause"),
     ("rb-s22", "it dropped 1 of 4 items as duplicates by ad", "'Tekilleştir' dropped"),
+    ("rc-c02", "the service received too many requests", "Look at what 'SMS'"),
+    ("rc-e01", "the service itself failed (HTTP 503)", "Look at what 'Vins'"),
+    ("rc-e06", "its code throws this itself in line 4", "Look at what 'Panier'"),
+    ("rc-e09", "the service itself failed (HTTP 500)", "Look at 'Page'"),
+    ("rc-f09", "the service itself failed (HTTP 500)", "Look at what 'Dossier'"),
+    ("rc-f10", "the service received too many requests", "Look at what 'Texte'"),
+    ("rc-b36", "Look at what", "No earlier cause"),
+    ("rc-e05", "item 1 of 'Ajouter' found no partner there", "this item found no partner"),
+    ("rc-c15", 'château is "Trimbach" (string) or "Pommard" (string)', 'château is "Trimbach" (string), as'),
 )
 SETS_BY_PREFIX: Final[dict[str, CaseSet]] = {
+    "rc": "thirtieth",
     "qa": "twentyfifth",
     "qb": "twentyfifth",
     "qc": "twentysixth",
