@@ -47,6 +47,7 @@ CaseSet = Literal[
     "twentyeighth",
     "twentyninth",
     "thirtieth",
+    "thirtyfirst",
 ]
 Role = Literal["source", "culprit", "victim", "merge"]
 

@@ -155,9 +155,12 @@ SENTENCES: Final = (
     ("rc-b36", "Look at what", "No earlier cause"),
     ("rc-e05", "item 1 of 'Ajouter' found no partner there", "this item found no partner"),
     ("rc-c15", 'château is "Trimbach" (string) or "Pommard" (string)', 'château is "Trimbach" (string), as'),
+    ("rd-26", "it reads stundensatz, which is in no item of the execution", "there is no text"),
+    ("rd-5", "made in 'Kennzeichen säubern' by i.json.kz = i.json.kennzeichen", "kz is not there"),
 )
 SETS_BY_PREFIX: Final[dict[str, CaseSet]] = {
     "rc": "thirtieth",
+    "rd": "thirtyfirst",
     "qa": "twentyfifth",
     "qb": "twentyfifth",
     "qc": "twentysixth",

@@ -34,6 +34,7 @@ _CALLBACK = re.compile(
 )
 _MAPPED = re.compile(rf"\(\s*+\(?\s*+(?P<one>{NAME})\s*+\)?\s*+=>\s*+(?P=one)(?P<path>(?:\.{NAME})++)\s*+\)")
 _WHOLE = re.compile(r"[ \t]*+(?:[;,)}\n]|$)")
+_GIVEN: Final = re.compile(r"\s*+=(?![=>])")
 _SELECTS: Final = frozenset({"filter", "sort", "slice", "reverse", "toSorted", "concat"})
 _COMMENT = re.compile(r"(?<![:'\"`\w])//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)")
 ELEMENT: Final = "[]"
@@ -101,6 +102,9 @@ def references_in(text: str) -> list[Reference]:
     aliases = _aliases(code)
     found: dict[Reference, None] = {}
     for match in _ROOT.finditer(code):
+        if _GIVEN.match(code, _steps_from(code, match.end())[2]):
+            # What gets a value there is not read.
+            continue
         chains = _chains_at(code, match, aliases)
         for chain in chains:
             if (reference := _understood(chain, code.count("\n", 0, match.start()) + 1)) is not None:
