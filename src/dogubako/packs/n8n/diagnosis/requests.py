@@ -38,8 +38,8 @@ _WRITTEN: Final = ("jsonBody", "jsonQuery", "jsonHeaders", "body")
 _REFUSED: Final = ("400", "422")
 _COMPLAINT = re.compile(r"requir|missing|mandatory|blank|(?:not|n't) be (?:empty|null)|必須|fehlt", re.IGNORECASE)
 _REQUIRED = of_names(
-    r"([A-Za-z_$][\w$]{1,60})['\"`]?\s(?:field\s|parameter\s)?(?:is|are|was)\s(?:a\s)?(?:required|missing|mandatory)"
-    r"|(?:[Mm]issing|[Rr]equired)\s(?:required\s)?(?:field|parameter|property|key|attribute):?\s['\"`]?([A-Za-z_$][\w$]{1,60})"
+    r"(?<![\w$])([A-Za-z_$][\w$]{1,60}+)['\"`]?\s(?:field\s|parameter\s)?(?:is|are|was)\s(?:a\s)?(?:required|missing|mandatory)"
+    r"|(?:[Mm]issing|[Rr]equired)\s(?:required\s)?(?:field|parameter|property|key|attribute):?\s['\"`]?([A-Za-z_$][\w$]{1,60}+)"
 )
 _NAMES_FIELD: Final = ("field", "param", "parameter", "property", "pointer", "loc")
 _HOLDS_ERRORS: Final = frozenset({"errors", "error", "fields", "violations", "details", "detail", "messages"})
