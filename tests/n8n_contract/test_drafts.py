@@ -137,7 +137,7 @@ async def test_static_data_stays_whatever_we_write(place: Place) -> None:
 
 
 @proves("counter")
-async def test_n8n_counts_changes_of_settings_and_graph(place: Place) -> None:
+async def test_n8n_counts_changes_of_settings_and_nodes(place: Place) -> None:
     workflow_id = await place.copy_of("m-empty", settings={})
     now = await place.workflow(workflow_id)
     counts = [now["versionCounter"]]
@@ -148,11 +148,13 @@ async def test_n8n_counts_changes_of_settings_and_graph(place: Place) -> None:
         {"name": "New", "nodes": changed},
         {"name": "New", "nodes": changed, "pinData": {"None": [{"json": {}}]}},
         {"name": "New", "nodes": changed, "staticData": {"global": {"a": 1}}},
+        {"name": "New", "nodes": changed, "connections": {}},
     ):
         answer = await place.n8n.told("PUT", f"workflows/{workflow_id}", writable(now, **change))
         counts.append(answer["versionCounter"])
 
-    assert [count - counts[0] for count in counts] == [0, 0, 1, 2, 2, 2]
+    # A change of connections alone is a new version, and is not counted.
+    assert [count - counts[0] for count in counts] == [0, 0, 1, 2, 2, 2, 2]
 
 
 async def test_refused_updates_leave_no_backup_and_nothing_is_written_for_nothing(place: Place) -> None:

@@ -11,10 +11,10 @@ from dogubako_sandbox.n8n.store import OWNER, Store, licensed, now_text, with_id
 from dogubako_sandbox.n8n.workflow_parts import JsonObject, triggers, unknown_type, webhooks
 
 _GRAPH = ("nodes", "connections", "nodeGroups")
-# n8n counts changes of these.
 # Values at which n8n forgets a setting.
 _FORGOTTEN = {"timezone": "DEFAULT", "executionTimeout": -1}
-_COUNTED = ("settings", *_GRAPH)
+# n8n counts changes of these. A change of connections alone is a new version, and is not counted.
+_COUNTED = ("settings", "nodes", "nodeGroups")
 _REPLACED = ("name", "connections", "nodeGroups", "staticData", "pinData", "description")
 _NO_TRIGGER = (
     "Workflow cannot be activated because it has no trigger node. "
