@@ -155,6 +155,26 @@ def _message(outcome: Outcome, args: EditWorkflowArgs, differs: bool) -> Message
         return _REFUSED_PREVIEW if outcome.refused else _PREVIEW
     if not outcome.written:
         return Message(en="Nothing to change: the workflow is already so", ja="変更はありません")
+    if (beside := _beside_others(outcome)) is not None:
+        return beside
+    if outcome.published:
+        return Message(en="Workflow edited and published", ja="ワークフローを編集し、公開しました")
+    if not differs and not outcome.retagged:
+        return Message(
+            en="Saved, but only empty values differ: [] or {} beside nothing", ja="保存しました（空の値のみの違いです）"
+        )
+    if outcome.live_at_once:
+        ja = "保存しました（名前と設定は版に含まれないため、すぐに有効です）"
+        return Message(en=f"Saved. {outcome.live_at_once}", ja=ja)
+    if outcome.draft is not None:
+        return Message(
+            en="Saved as a draft; what is published is unchanged", ja="下書きとして保存しました（公開版は変わりません）"
+        )
+    return Message(en="Workflow edited", ja="ワークフローを編集しました")
+
+
+def _beside_others(outcome: Outcome) -> Message | None:
+    """What n8n, or somebody at the same moment, made of it."""
     if outcome.off_again:
         return Message(
             en="Saved and published, but somebody unpublished it right after",
@@ -186,20 +206,7 @@ def _message(outcome: Outcome, args: EditWorkflowArgs, differs: bool) -> Message
             en="Published. Somebody saved a draft meanwhile, which is not published (unpublishedDraft)",
             ja="公開しました（その間に保存された下書きは公開していません：unpublishedDraft）",
         )
-    if outcome.published:
-        return Message(en="Workflow edited and published", ja="ワークフローを編集し、公開しました")
-    if not differs and not outcome.retagged:
-        return Message(
-            en="Saved, but only empty values differ: [] or {} beside nothing", ja="保存しました（空の値のみの違いです）"
-        )
-    if outcome.live_at_once:
-        ja = "保存しました（名前と設定は版に含まれないため、すぐに有効です）"
-        return Message(en=f"Saved. {outcome.live_at_once}", ja=ja)
-    if outcome.draft is not None:
-        return Message(
-            en="Saved as a draft; what is published is unchanged", ja="下書きとして保存しました（公開版は変わりません）"
-        )
-    return Message(en="Workflow edited", ja="ワークフローを編集しました")
+    return None
 
 
 def _guidance(outcome: Outcome) -> Guidance | None:
