@@ -217,3 +217,20 @@ def test_the_id_of_a_workflow_that_is_not_run_is_told() -> None:
     report = told(runs, node("Call", type="n8n-nodes-base.executeWorkflow", parameters={}))
 
     assert 'it calls the workflow with the id "7Hq2"' in report["explanation"]
+
+
+@pytest.mark.parametrize(
+    ("code", "told_beside"),
+    [("429", False), ("503", False), ("ECONNREFUSED", False), ("422", True)],
+)
+def test_an_empty_field_is_not_told_beside_a_service_that_is_busy_or_away(code: str, told_beside: bool) -> None:
+    body = {"specifyBody": "json", "jsonBody": "={{ JSON.stringify({ no: $json.no, mail: $json.mail }) }}"}
+    context = {"itemIndex": 1}
+    runs = {
+        "Hook": [run(items({"no": "A-1", "mail": "a@b.test"}, {"no": "A-2", "mail": None}))],
+        "Ask": [failed_run("The service refused", after="Hook", httpCode=code, context=context)],
+    }
+    values = told(runs, ask(sendBody=True, **body))["values"]
+
+    assert any(one.startswith('no is "A-2"') for one in values)
+    assert any("mail" in one for one in values) is told_beside

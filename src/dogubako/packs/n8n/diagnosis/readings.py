@@ -35,6 +35,10 @@ _MOST_BESIDE: Final = 3
 _LONGEST_PAGING: Final = 240
 _LONGEST_BESIDE: Final = 40
 _ABOUT_DATA: Final = ("400", "409", "413", "422")
+# The service is busy, away or not reached: a field without a value has nothing to do with it.
+_ABOUT_SERVICE: Final = frozenset(
+    {"429", "502", "503", "504", "ECONNABORTED", "ECONNREFUSED", "ECONNRESET", "EHOSTUNREACH", "EPIPE", "ETIMEDOUT"}
+)
 _LONGEST_WRITTEN: Final = 90
 _LONGEST_ANSWER: Final = 4_000
 _MOST_ANSWERS: Final = 20
@@ -60,6 +64,8 @@ def readings(failure: Failure, at: Place | None = None) -> list[str]:
         field = replace(reference, called=False, path=tuple(map(Step, names)))
         if not is_plain(field) and any(is_absent(failure.scene.value(one, names)) for one in places):
             # What is not known to be a field is not told to be missing.
+            continue
+        if failure.http_code in _ABOUT_SERVICE and not any(_has_value(failure.scene, one, names) for one in places):
             continue
         if any((reference.node or "", *names)[: len(known)] == known for known in told):
             continue
@@ -136,6 +142,8 @@ def branch_taken(failure: Failure, problem: str) -> list[str]:
 
 def beside(failure: Failure) -> list[str]:
     """What the failing item has in common with one before it, and what it lacks that all others have."""
+    if failure.http_code in _ABOUT_SERVICE:
+        return []
     return [*_sent_before(failure), *_unlike_others(failure)]
 
 
@@ -175,6 +183,10 @@ def _unlike_others(failure: Failure) -> list[str]:
 
 def _has(data: Any, key: str) -> bool:
     return isinstance(data, dict) and data.get(key) not in (None, "")
+
+
+def _has_value(scene: Scene, place: Place, path: Path) -> bool:
+    return scene.value(place, path) is not None and not is_absent(scene.value(place, path))
 
 
 def _shown(value: Any) -> str:
