@@ -19,7 +19,7 @@ from dogubako.packs.n8n.formatters.truncation import is_absent
 from dogubako.packs.n8n.javascript_names import of_names
 from dogubako.packs.n8n.models import Run
 
-JSON_FAILED = re.compile(r"Unexpected (?:token|end of|non-whitespace)|in JSON at position|valid JSON")
+JSON_FAILED = re.compile(r"Unexpected (?:token|end of|non-whitespace)|in JSON at position|valid JSON|Invalid JSON")
 _BAD_DATE = re.compile(r"Invalid time value|Invalid date|unparsable|not a valid date", re.IGNORECASE)
 # The argument of a call, with at most one call inside. Bounded, because code may be hostile.
 _ARGUMENT: Final = r"\s*+\(([^()]{0,300}+(?:\([^()]{0,300}+\))?[^()]{0,300}+)\)"
@@ -163,8 +163,9 @@ def _is_quoted(template: str, place: int) -> bool:
 def unreadable_json(failure: Failure) -> Cause | None:
     """A text that `JSON.parse` or a node could not read."""
     told = f"{failure.message} {failure.raw.get('description') or ''}"
-    # The text of an answer is not among the items that the node read.
-    if JSON_FAILED.search(told) is None or "response body" in told.lower():
+    # The text of a service's answer is not among the items that the node read.
+    of_answer = "response body" in told.lower() and failure.kind != "respondToWebhook"
+    if JSON_FAILED.search(told) is None or of_answer:
         return None
     written = _PARSED.findall(failure.code)
     parsed = [one for text in written for one in _resolved(failure, text)]

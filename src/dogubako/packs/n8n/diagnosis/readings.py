@@ -110,16 +110,22 @@ def sent_by(scene: Scene, place: Place, way: str = "here") -> str | None:
     # An empty item that stands for nothing names all that were given: none of them went this way.
     if run is None or scene.kind(place.node) not in FORKS or not conditions or len(parents) > 1:
         return None
-    before = next(iter(parents), None)
+    values = [f"{one.written} is {_shown(scene.value(where, one.names))}" for one, where in _tested_by(scene, place)]
+    values += _lengths(scene, conditions, next(iter(parents), None), run)
+    told = f": {', '.join(values)}" if values else ""
+    return f"'{place.node}' sent the item {way} by {way_of(scene, place.node, place.output)}{told}"
+
+
+def _tested_by(scene: Scene, place: Place) -> list[tuple[Reference, Place]]:
+    """The fields that the conditions of a branch read in the item that it sent here."""
+    run, before = scene.run_of(place), next(iter(scene.parents(place)), None)
+    conditions = conditions_of(scene.settings.get(place.node, {}))
     # A method, or a step into a list, is no field that could be missing.
     read = {
         one.names: one for each in conditions for text in texts(each) for one in references_in(text) if is_plain(one)
     }
-    found = [(one, where) for one in read.values() for where in scene.places_read(one, before, run)[:1]]
-    values = [f"{one.written} is {_shown(scene.value(where, one.names))}" for one, where in found[:_MOST_COMPARED]]
-    values += _lengths(scene, conditions, before, run)
-    told = f": {', '.join(values)}" if values else ""
-    return f"'{place.node}' sent the item {way} by {way_of(scene, place.node, place.output)}{told}"
+    found = [(one, where) for one in read.values() if run for where in scene.places_read(one, before, run)[:1]]
+    return found[:_MOST_COMPARED]
 
 
 def _lengths(scene: Scene, conditions: list[Any], before: Place | None, run: Run) -> Iterator[str]:
@@ -132,11 +138,16 @@ def _lengths(scene: Scene, conditions: list[Any], before: Place | None, run: Run
 
 
 def branch_taken(failure: Failure, problem: str) -> list[str]:
-    """The last branch on the way of the failing item, if the problem does not tell it already."""
+    """The last branch on the way of the failing item; where the problem tells it, who made the nulls that it tested."""
     known = len(failure.places) == 1 or failure.item_index is not None
-    for place in failure.scene.walk(failure.places[0]) if known and failure.places else ():
-        if (told := sent_by(failure.scene, place, "this way")) is not None:
-            return [told] if f"'{place.node}' sent the item" not in problem else []
+    scene = failure.scene
+    for place in scene.walk(failure.places[0]) if known and failure.places else ():
+        if (told := sent_by(scene, place, "this way")) is None:
+            continue
+        if f"'{place.node}' sent the item" not in problem:
+            return [told]
+        nulls = [(one, where) for one, where in _tested_by(scene, place) if scene.value(where, one.names) is None]
+        return [_reading(scene, one, where, one.names, False) for one, where in nulls]
     return []
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from dogubako.packs.n8n.diagnosis.assignments import assigned
@@ -201,6 +202,20 @@ def _where(scene: Scene, value: Val) -> str:
     if value.at is None or not value.at[1]:
         return shown
     return f"{shown_path(value.at[1])}, which is {shown}, from '{trace_value(scene, *value.at, '').node}'"
+
+
+def null_as_zero(scene: Scene) -> Cause | None:
+    """A field that is null, where code or an expression multiplies or divides it: the result is 0."""
+    for at in scene.first_runs[:_MOST_RUNS]:
+        if not any("*" in text or "/" in text for text in texts(scene.settings.get(at.node, {}))):
+            continue
+        for value in _replayed(scene, at).zeros:
+            place, path = value.at or (None, ())
+            if place is not None and path and path[0] != FILES and scene.value(place, path) is None:
+                cause = trace_value(scene, place, path, "")
+                told = f"{cause.problem}, and '{at.node}' multiplies or divides it: null counts as 0 there"
+                return replace(cause.with_problem(told), certain=False)
+    return None
 
 
 def sifted_all(scene: Scene) -> Cause | None:

@@ -176,7 +176,7 @@ def _address_made_from(failure: Failure, code: str) -> str:
 
 def _service_words(code: str) -> str:
     known = {
-        "401": "the service wants valid credentials (HTTP 401)",
+        "401": "the service answered that the request is not authorized (HTTP 401)",
         "403": "the service does not permit this (HTTP 403)",
         "404": "the service has nothing at this address (HTTP 404)",
         "408": "the service timed out (HTTP 408)",

@@ -26,6 +26,7 @@ from dogubako.packs.n8n.diagnosis.replay_quiet import (
     joined_by_code,
     joined_by_expression,
     no_number_again,
+    null_as_zero,
     same_but_for_type,
     sifted_all,
     text_is_true,
@@ -343,5 +344,6 @@ TEXT_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
     object_in_text,
     sifted_all,
     error_caught,
+    null_as_zero,
     expression_became_null,
 )

@@ -52,6 +52,8 @@ class Evaluator:
         self.compared: list[tuple[Val, Val]] = []
         # The pairs that are not the same to JavaScript, a number and the text of it.
         self.unlike: list[tuple[Val, Val]] = []
+        # The fields that are null, where a product or a quotient took them for 0.
+        self.zeros: list[Val] = []
         # The errors of the language that the code caught.
         self.caught: list[Thrown] = []
         # The calls of filter that kept nothing.
@@ -192,6 +194,9 @@ class Evaluator:
         both_texts = isinstance(left.value, str) and isinstance(right.value, str)
         if operator in _ORDERS and both_texts and len(self.compared) < _MOST_ASKED:
             self.compared.append((left, right))
+        if operator in ("*", "/") and len(self.zeros) < _MOST_ASKED:
+            pairs = ((left, right), (right, left)) if operator == "*" else ((left, right),)
+            self.zeros += [one for one, other in pairs if one.value is None and one.at and _is_other_than_zero(other)]
 
     def _logical(self, operator: str, left: Val, second: Tree | None, scope: Scope) -> Val:
         if not left.is_known:
@@ -311,6 +316,11 @@ def _in_place_of(left: Val, right: Val) -> Val:
     if right.value is not None or right.at is not None:
         return right
     return replace(right, instead=left.at or left.instead, missed=left.missed)
+
+
+def _is_other_than_zero(value: Val) -> bool:
+    number = as_number(value)
+    return isinstance(number, (int, float)) and math.isfinite(number) and number != 0
 
 
 def _divided_by_zero(operator: str, one: Any, left: Val, right: Val) -> Val:
