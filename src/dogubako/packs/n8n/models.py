@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Final
 
 import msgspec
@@ -148,7 +149,7 @@ class Link(Struct, gc=False):
 Connections = dict[str, dict[str, list[list[Link] | None]]]
 
 
-class WorkflowData(Struct, rename="camel", gc=False):
+class WorkflowData(Struct, rename="camel", dict=True):
     """The workflow as it was when it ran."""
 
     id: str | None = None
@@ -157,8 +158,13 @@ class WorkflowData(Struct, rename="camel", gc=False):
     connections: Connections = {}
     pin_json: Raw = msgspec.field(name="pinData", default=_NULL)
 
+    @cached_property
+    def _by_name(self) -> dict[str, Node]:
+        # Old workflows may have a name twice: the first node counts.
+        return {node.name: node for node in reversed(self.nodes)}
+
     def node(self, name: str) -> Node | None:
-        return next((node for node in self.nodes if node.name == name), None)
+        return self._by_name.get(name)
 
 
 class Execution(Struct, rename="camel", gc=False):
