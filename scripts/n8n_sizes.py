@@ -37,10 +37,11 @@ first. A repair of one node costs less than 500 tokens each way, also in a workf
   version that you have read: if somebody saved since, changes that do not touch are merged (`mergedWith`), and a place
   that both changed is a `CONFLICT` that shows the other side. That holds too for a person who saves in the editor
   between our read and our write; then theirs stays. A node that one side renames has its new name in what the other
-  side adds. Two processes that share nothing find each other's saves in n8n's history. n8n keeps no versions of names,
-  settings and pinned data, and takes the name with every write: who renames a workflow, or changes a setting, in the
-  milliseconds in which a tool writes it may lose that, and nobody can tell. A version that somebody publishes while a
-  tool is about to publish stays published, and the call is a `CONFLICT`.
+  side adds. Processes that share nothing find each other's saves in n8n's history, and look again after a pause. What
+  somebody takes back right after a write is named (`takenBack`). n8n keeps no versions of names, settings and pinned
+  data, and takes the name with every write: who renames a workflow, or changes a setting, in the milliseconds in which
+  a tool writes it may lose that, and nobody can tell. A version that somebody publishes while a tool is about to
+  publish stays published, and the call is a `CONFLICT`; one that is published right after is named (`publishedSince`).
 - **Only what you name changes.** Parameters are merged by path, and removal is asked for (`removeParameters`,
   `unsetParameter`). Nodes that are sent anew keep credentials, error handling, notes and `disabled` unless they say
   otherwise; the answer lists what was `kept` and what was `removed`.

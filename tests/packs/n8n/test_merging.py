@@ -140,3 +140,13 @@ def test_a_connection_with_a_node_that_we_remove_is_shown() -> None:
     _, clashes = merge(BASE, theirs, ours)
 
     assert [(one.path, one.theirs, one.gone) for one in clashes] == [("connections.A → 顧客", "connected", False)]
+
+
+def test_a_rename_that_the_other_side_has_read_is_no_conflict_with_what_it_changed_besides() -> None:
+    renamed = with_node(2, name="Neu")
+    further = with_node(2, name="Neu", parameters={"x": 1})
+
+    both, clashes = merge_renamed(BASE, further, renamed)
+
+    assert clashes == []
+    assert [one["parameters"] for one in both["nodes"] if one["name"] == "Neu"] == [{"x": 1}]

@@ -1,7 +1,10 @@
 """Save a draft beside people who save at the same moment: merge what does not touch, and overwrite nobody."""
 
+import random
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
+
+import anyio
 
 from dogubako.contract.errors import ApiError, ConflictError, ValidationError
 from dogubako.contract.offload import offload_if_large
@@ -23,6 +26,7 @@ _MOST_CLASHES: Final = 5
 _MOST_ROUNDS: Final = 6
 # So many versions may have been saved while we wrote one.
 _MOST_VERSIONS: Final = 6
+_PAUSE_SECONDS: Final = (0.2, 0.5)
 
 
 class DraftSaver:
@@ -46,6 +50,7 @@ class DraftSaver:
         last = replaced = base
         change, overwrote = meant, None
         own: JsonObject | None = None
+        contended = False
         for _ in range(_MOST_ROUNDS):
             written = await self._put(meant, base, touched)
             beside = await self._saved_beside(last, written, meant)
@@ -53,17 +58,21 @@ class DraftSaver:
             if beside.ours != written.get("versionId"):
                 written = {**written, **only(meant, CONTENT), "versionId": beside.ours}
             own = own or written
+            if beside.theirs is None and contended:
+                beside = await self._saved_after_a_pause(written)
             theirs = beside.theirs
             if theirs is None:
                 break
+            contended = True
             try:
-                both = await self._merged(base, theirs, change, meant)
+                # Whoever saved after us answers for what that took away of others: only our own change is put in again.
+                both = await self._merged(base, theirs, change, change if beside.newer else meant)
             except (ConflictError, ValidationError):
                 if beside.newer:
                     # Theirs stands, and our answer tells that it was saved since.
                     break
                 # The other side may be a person who does not know of us: their version stays.
-                await self._put({**written, **only(base, CONTENT), **only(theirs, GRAPH)}, meant, touched)
+                await self._withdraw(meant, {**base, **only(theirs, GRAPH)}, touched)
                 raise
             if beside.newer and await offload_if_large(base, same_graph, theirs, both):
                 # They have read ours, and saved it along with their change.
@@ -87,6 +96,37 @@ class DraftSaver:
             warnings=self._warnings,
             overwrote=overwrote,
         )
+
+    async def _withdraw(self, ours: JsonObject, theirs: JsonObject, touched: Sequence[str]) -> None:
+        """Put back what we have overwritten, until our change is not there at two looks in a row.
+
+        Another process that shares nothing with this one may put our change back when it withdraws its own. A place
+        that somebody has changed since is theirs.
+        """
+        was_gone = False
+        for _ in range(_MOST_ROUNDS):
+            now = await self._client.workflows.get(self._workflow_id, "update workflow")
+            without, clashes = await offload_if_large(now, merge_renamed, ours, now, theirs)
+            is_gone = bool(clashes) or not await offload_if_large(now, requested_parts, now, without)
+            if is_gone and was_gone:
+                return
+            was_gone = is_gone
+            if not is_gone:
+                written = await self._put(without, now, touched)
+                beside = await self._saved_beside(now, written, without)
+                if beside.theirs is not None and not beside.newer:
+                    # Somebody else saved while we put it back.
+                    both, _ = await offload_if_large(now, merge_renamed, now, beside.theirs, without)
+                    ours, theirs = without, both
+            await _pause()
+
+    async def _saved_after_a_pause(self, written: JsonObject) -> "_Beside":
+        """What somebody has made of our version, once those who mend what they overwrote have had time for it."""
+        await _pause()
+        now = await self._client.workflows.get(self._workflow_id, "update workflow")
+        if await offload_if_large(now, same_graph, now, written):
+            return _Beside(written.get("versionId"))
+        return _Beside(written.get("versionId"), now, newer=True)
 
     async def _merged(self, base: JsonObject, theirs: JsonObject, change: JsonObject, meant: JsonObject) -> JsonObject:
         """Their version with what was meant in it. Raises if it touches our change, or makes what cannot work.
@@ -152,6 +192,11 @@ class DraftSaver:
             return _Beside(newer[place])
         theirs = {**before, **only(found[other], (*VERSIONED, "authors", "createdAt")), "versionId": newer[other]}
         return _Beside(newer[place], theirs, newer=other < place)
+
+
+async def _pause() -> None:
+    """Wait for some tenths of a second, and never as long as another process does."""
+    await anyio.sleep(random.uniform(*_PAUSE_SECONDS))  # noqa: S311 - parts processes, guards nothing
 
 
 class _Beside(NamedTuple):

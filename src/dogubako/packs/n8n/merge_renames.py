@@ -19,7 +19,10 @@ def merge_renamed(base: JsonObject, theirs: JsonObject, ours: JsonObject) -> tup
     was, other, own = (names_by_id(one) for one in (base, theirs, ours))
     for number, name in was.items():
         left, right = other.get(number), own.get(number)
-        if left == name and right is not None and _are_free(right, base, theirs):
+        if left == right and left not in (None, name) and _are_free(str(left), base):
+            # One side has read the other's rename, and changed the node besides.
+            base = _renamed(base, name, str(left))
+        elif left == name and right is not None and _are_free(right, base, theirs):
             base, theirs = _renamed(base, name, right), _renamed(theirs, name, right)
         elif right == name and left is not None and _are_free(left, base, ours):
             base, ours = _renamed(base, name, left), _renamed(ours, name, left)

@@ -51,6 +51,11 @@ class Outcome:
     unrequested: list[JsonObject] = field(default_factory=list)
     # The version that somebody has saved behind ours, with other content.
     saved_since: str | None = None
+    # What of our change that version does not have.
+    taken_back: Sequence[str] = ()
+    # The version that has our change, and the one that somebody has published behind it.
+    own: str | None = None
+    published_since: str | None = None
     # The version of somebody who saves again and again that our last write does not have; n8n's history has it.
     overwrote: str | None = None
     # Whether it was published, and whether it got other tags.
@@ -100,6 +105,8 @@ class Outcome:
             "differences": self.differences,
             "unrequested": self.unrequested,
             "savedSince": self.saved_since,
+            "takenBack": list(self.taken_back),
+            "publishedSince": self.published_since,
             "overwroteVersionId": self.overwrote,
             "unpublishedDraft": self.draft,
             "alsoPublished" if self.written else "wouldAlsoPublish": self.published_draft,

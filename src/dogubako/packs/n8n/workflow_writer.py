@@ -1,6 +1,7 @@
 """Change workflows safely: lock, read, merge, check, back up, write, then read back."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, Final
 from uuid import uuid4
@@ -14,7 +15,13 @@ from dogubako.packs.n8n.backups import Backup
 from dogubako.packs.n8n.checks import refuse_problems
 from dogubako.packs.n8n.client import N8nClient
 from dogubako.packs.n8n.draft_saving import VERSIONED, DraftSaver, conflict, naming_settings, read_again
-from dogubako.packs.n8n.drafts import has_unpublished_changes, publish_unless_changed, same_graph, unpublished_draft
+from dogubako.packs.n8n.drafts import (
+    GRAPH,
+    has_unpublished_changes,
+    publish_unless_changed,
+    same_graph,
+    unpublished_draft,
+)
 from dogubako.packs.n8n.formatters.changes import changed_paths, differences, unrequested
 from dogubako.packs.n8n.merge_renames import merge_renamed
 from dogubako.packs.n8n.merging import CONTENT
@@ -35,6 +42,7 @@ _CREATED: Final = ("name", "nodes", "connections", "settings", "pinData", "stati
 # An unknown name is compared and repeated up to this length.
 _LONGEST_SHOWN: Final = 100
 _LONGEST_TAG: Final = 24
+_MOST_TAKEN_BACK: Final = 20
 _ARCHIVED: Final = "The workflow is archived. archive_workflow with unarchive: true takes it out."
 
 
@@ -68,6 +76,8 @@ class WorkflowWriter:
             outcome = await self.apply_locked(request)
         if request.publish and outcome.workflow.get("active"):
             await published_version_runs()
+            now = await self._client.workflows.get(request.workflow_id, "update workflow")
+            outcome = replace(outcome, published_since=outcome.published_since or _other_live(now, outcome.own))
         return outcome
 
     async def apply_locked(self, request: WorkflowChange) -> Outcome:
@@ -134,6 +144,7 @@ class WorkflowWriter:
         """Read the workflow back, and compare it with what was meant."""
         now = await self._client.workflows.get(request.workflow_id, "update workflow")
         got = _as_we_left_it(now, saved.written)
+        is_ours = await offload_if_large(now, same_graph, now, got)
         return Outcome(
             before=saved.replaced,
             meant=saved.meant,
@@ -148,7 +159,10 @@ class WorkflowWriter:
             published=request.publish,
             retagged=plan.retags,
             published_draft=plan.going_live,
-            saved_since=None if await offload_if_large(now, same_graph, now, got) else str(now.get("versionId")),
+            saved_since=None if is_ours else str(now.get("versionId")),
+            taken_back=[] if is_ours else await offload_if_large(now, _taken_back, saved.replaced, now, got),
+            own=version_to_publish(saved.own),
+            published_since=_other_live(now, version_to_publish(saved.own)) if request.publish else None,
         )
 
     async def _merged(self, before: JsonObject, request: WorkflowChange) -> tuple[JsonObject, list[str]]:
@@ -229,6 +243,18 @@ def _as_we_left_it(now: JsonObject, written: JsonObject) -> JsonObject:
     if now.get("versionId") == written.get("versionId") or "nodes" not in written:
         return now
     return {**now, **only(written, (*CONTENT, "versionId"))}
+
+
+def _other_live(now: JsonObject, own: str | None) -> str | None:
+    """The version that is published instead of ours."""
+    live = now.get("activeVersionId")
+    return str(live) if live and own not in (None, live) else None
+
+
+def _taken_back(before: JsonObject, now: JsonObject, ours: JsonObject) -> list[str]:
+    """The places of our change that somebody changed again, or saved as they were before."""
+    both, clashes = merge_renamed(before, now, ours)
+    return [*(one.path for one in clashes), *changed_paths(only(now, GRAPH), only(both, GRAPH))[0]][:_MOST_TAKEN_BACK]
 
 
 def _can_be_published(workflow: JsonObject) -> bool:

@@ -18,6 +18,8 @@ _BOOKKEEPING: Final = frozenset(
         "activeVersionId",
         "activeVersion",
         "triggerCount",
+        # A trigger writes into it, for example when it is published for the first time.
+        "staticData",
         "shared",
         "id",
         "sourceWorkflowId",

@@ -14,6 +14,7 @@ from dogubako.packs.n8n.edits.defaults import full_type
 from dogubako.packs.n8n.edits.editor import WorkflowEditor
 from dogubako.packs.n8n.edits.operations import Operation, check_fields, described
 from dogubako.packs.n8n.formatters.diff import workflow_diff
+from dogubako.packs.n8n.tools.change_messages import change_message
 from dogubako.packs.n8n.tools.workflow_changes import AllowInvalid, ExpectedVersion, Publish
 from dogubako.packs.n8n.tools.workflows import WorkflowId
 from dogubako.packs.n8n.workflow_change import Outcome, WorkflowChange
@@ -122,6 +123,8 @@ class EditWorkflow(BaseTool[EditWorkflowArgs, N8nClient]):
             "versionId",
             "mergedWith",
             "savedSince",
+            "takenBack",
+            "publishedSince",
             "overwroteVersionId",
             "unpublishedDraft",
             "wouldBeRefused",
@@ -153,60 +156,7 @@ _REFUSED_PREVIEW: Final = Message(
 def _message(outcome: Outcome, args: EditWorkflowArgs, differs: bool) -> Message:
     if args.dryRun:
         return _REFUSED_PREVIEW if outcome.refused else _PREVIEW
-    if not outcome.written:
-        return Message(en="Nothing to change: the workflow is already so", ja="変更はありません")
-    if (beside := _beside_others(outcome)) is not None:
-        return beside
-    if outcome.published:
-        return Message(en="Workflow edited and published", ja="ワークフローを編集し、公開しました")
-    if not differs and not outcome.retagged:
-        return Message(
-            en="Saved, but only empty values differ: [] or {} beside nothing", ja="保存しました（空の値のみの違いです）"
-        )
-    if outcome.live_at_once:
-        ja = "保存しました（名前と設定は版に含まれないため、すぐに有効です）"
-        return Message(en=f"Saved. {outcome.live_at_once}", ja=ja)
-    if outcome.draft is not None:
-        return Message(
-            en="Saved as a draft; what is published is unchanged", ja="下書きとして保存しました（公開版は変わりません）"
-        )
-    return Message(en="Workflow edited", ja="ワークフローを編集しました")
-
-
-def _beside_others(outcome: Outcome) -> Message | None:
-    """What n8n, or somebody at the same moment, made of it."""
-    if outcome.off_again:
-        return Message(
-            en="Saved and published, but somebody unpublished it right after",
-            ja="保存して公開しましたが、直後に非公開にされました",
-        )
-    if outcome.published_draft is not None:
-        return Message(
-            en="Published, together with a draft that was saved before (alsoPublished)",
-            ja="公開しました（以前に保存された下書きも公開されました：alsoPublished）",
-        )
-    if outcome.saved_since is None and (outcome.differences or outcome.unrequested):
-        return Message(
-            en="Saved, but n8n or somebody else made something else of it: see the differences",
-            ja="保存しましたが、差異があります",
-        )
-    if outcome.overwrote is not None:
-        return Message(
-            en="Saved, but somebody saves again and again: a version of theirs is not in it (overwroteVersionId)",
-            ja="保存しましたが、繰り返し保存されており、含まれない版があります（overwroteVersionId）",
-        )
-    if outcome.saved_since is not None:
-        done = "Saved and published" if outcome.published else "Saved"
-        return Message(
-            en=f"{done}, but somebody saved another version right after (savedSince): see whether your change is in it",
-            ja="保存しましたが、直後に別の版が保存されました（savedSince）",
-        )
-    if outcome.published and outcome.draft is not None:
-        return Message(
-            en="Published. Somebody saved a draft meanwhile, which is not published (unpublishedDraft)",
-            ja="公開しました（その間に保存された下書きは公開していません：unpublishedDraft）",
-        )
-    return None
+    return change_message(outcome, differs=differs or outcome.retagged)
 
 
 def _guidance(outcome: Outcome) -> Guidance | None:

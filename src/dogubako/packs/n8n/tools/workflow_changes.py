@@ -15,6 +15,7 @@ from dogubako.packs.n8n.client import N8nClient
 from dogubako.packs.n8n.drafts import has_unpublished_changes, publish_unless_changed, unpublished_draft
 from dogubako.packs.n8n.formatters.workflow import tag_names
 from dogubako.packs.n8n.node_changes import carried_nodes, with_node_changes
+from dogubako.packs.n8n.tools.change_messages import change_message
 from dogubako.packs.n8n.tools.workflows import GetWorkflowArgs, NodeName, WorkflowId
 from dogubako.packs.n8n.workflow_change import Outcome, WorkflowChange, changed_settings
 from dogubako.packs.n8n.workflow_writer import WorkflowWriter, version_to_publish
@@ -317,40 +318,11 @@ def created(outcome: Outcome) -> Json:
 
 
 def changed(outcome: Outcome, kept: Mapping[str, Sequence[str]] | None = None) -> Json:
-    data = outcome.report() | ({"kept": kept} if kept else {})
+    data, message = outcome.report() | ({"kept": kept} if kept else {}), change_message(outcome)
     if not outcome.written:
-        message = Message(en="Nothing to change: the workflow is already so", ja="変更はありません")
         return Json(data=data, message=message)
-    as_meant = not outcome.differences and not outcome.unrequested
-    but = "" if as_meant else ", but n8n or somebody else made something else of it: see the differences"
-    en = f"Workflow updated{but}"
-    ja = "ワークフローを更新しました" if as_meant else "ワークフローを更新しましたが、差異があります"
-    if outcome.off_again:
-        en += ". It was published, and somebody unpublished it right after"
-        ja += "（公開しましたが、直後に非公開にされました）"
-    elif outcome.published:
-        en += ". It is published"
-        ja += "（公開しました）"
-    if outcome.published and outcome.draft is not None:
-        en += ", without the draft that somebody saved meanwhile (unpublishedDraft)"
-        ja += "（その間に保存された下書きは公開していません）"
-    if outcome.published_draft is not None:
-        en += ", together with a draft that was saved before (alsoPublished)"
-    if outcome.overwrote is not None:
-        en += ". Somebody saves again and again: n8n's history has their version that is not in it (overwroteVersionId)"
-        ja += "（繰り返し保存されており、含まれない版が履歴にあります：overwroteVersionId）"
-    if outcome.saved_since is not None:
-        en += ". Somebody saved another version right after (savedSince): see whether your change is in it"
-        ja += "（直後に別の版が保存されました：savedSince）"
-    elif outcome.live_at_once:
-        en += f". {outcome.live_at_once}"
-        ja += "（名前と設定は版に含まれないため、すぐに有効です）"
-    elif outcome.draft is not None and not outcome.published:
-        en += ". It is a draft: the published version is unchanged"
-        ja += "（下書きのみ。公開中の版はそのままです）"
     undo = outcome.undo or example_call("restore_workflow", id=str(outcome.workflow["id"]))
-    guidance = Guidance(message="This would undo it.", example=undo)
-    return Json(data=data, message=Message(en=en, ja=ja), guidance=guidance)
+    return Json(data=data, message=message, guidance=Guidance(message="This would undo it.", example=undo))
 
 
 async def state(
