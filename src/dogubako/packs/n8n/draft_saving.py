@@ -16,6 +16,7 @@ from dogubako.packs.n8n.drafts import GRAPH, recent_versions, same_graph
 from dogubako.packs.n8n.formatters.changes import changed_paths, shown_value
 from dogubako.packs.n8n.merge_renames import merge_renamed
 from dogubako.packs.n8n.merging import CONTENT, Clash
+from dogubako.packs.n8n.nodes.node_shape import NODE_KEYS
 from dogubako.packs.n8n.workflow_change import Saved, WorkflowChange, keys_of, only, requested_parts, touched_parts
 
 JsonObject = dict[str, Any]
@@ -169,7 +170,7 @@ class DraftSaver:
         try:
             return await self._client.workflows.update(self._workflow_id, sent, names)
         except ApiError as error:
-            raise naming_settings(error, sent) from error
+            raise naming_keys(error, sent) from error
 
     async def _saved_beside(self, before: JsonObject, written: JsonObject, meant: JsonObject) -> "_Beside":
         """Look in n8n's history for what somebody else has saved since the version before ours.
@@ -229,11 +230,19 @@ def _nearest(meant: JsonObject, versions: Sequence[JsonObject]) -> int:
     return apart.index(min(apart)) if apart else 0
 
 
-def naming_settings(error: ApiError, requested: Mapping[str, Any]) -> ApiError:
-    """Name the unknown settings: older versions report an unknown key without its name."""
+def naming_keys(error: ApiError, requested: Mapping[str, Any]) -> ApiError:
+    """Name the settings, or the keys of nodes, that the public API does not take: its own words tell half of it."""
+    if error.status_code != 400 or error.hint is not None:
+        return error
     unknown = [key for key in requested.get("settings") or {} if key not in KNOWN_SETTINGS]
-    if error.status_code == 400 and unknown and error.hint is None:
+    odd = [
+        f"{key} of '{one.get('name')}'" for one in requested.get("nodes") or () for key in one if key not in NODE_KEYS
+    ]
+    if unknown:
         error.hint = f"Unknown settings: {', '.join(unknown)}."
+    elif odd:
+        kept = f"n8n's public API takes no node with {', '.join(odd[:_MOST_CLASHES])}, which the editor has saved"
+        error.hint = f"{kept}: nothing was changed. Replace the node, or save the workflow in the editor without it."
     return error
 
 

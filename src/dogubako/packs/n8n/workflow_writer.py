@@ -14,7 +14,7 @@ from dogubako.contract.output import example_call
 from dogubako.packs.n8n.backups import Backup
 from dogubako.packs.n8n.checks import refuse_problems
 from dogubako.packs.n8n.client import N8nClient
-from dogubako.packs.n8n.draft_saving import VERSIONED, DraftSaver, conflict, naming_settings, read_again
+from dogubako.packs.n8n.draft_saving import VERSIONED, DraftSaver, conflict, naming_keys, read_again
 from dogubako.packs.n8n.drafts import (
     GRAPH,
     has_unpublished_changes,
@@ -62,7 +62,7 @@ class WorkflowWriter:
         try:
             made = await self._client.workflows.create(meant)
         except ApiError as error:
-            raise naming_settings(error, meant) from error
+            raise naming_keys(error, meant) from error
         workflow_id = str(made["id"])
         if tag_ids:
             await self._client.workflows.set_tags(workflow_id, tag_ids)

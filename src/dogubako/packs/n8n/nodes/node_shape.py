@@ -8,7 +8,7 @@ from dogubako.packs.n8n.nodes.problems import Problem, near_names, quoted
 JsonObject = Mapping[str, Any]
 
 # What the public API takes; it refuses a workflow with any other key.
-_KEYS: Final = frozenset(
+NODE_KEYS: Final = frozenset(
     """
     alwaysOutputData continueOnFail createdAt credentials customTelemetryTags disabled executeOnce id maxTries name
     notes notesInFlow onError parameters position retryOnFail type typeVersion updatedAt waitBetweenTries webhookId
@@ -24,9 +24,9 @@ def check_new_nodes(nodes: Sequence[JsonObject]) -> Iterator[Problem]:
         if not isinstance(name, str) or not name:
             yield Problem(kind="wrongShape", path=f"nodes[{number}].name", message=f"nodes[{number}] has no name.")
         for key in node:
-            if key not in _KEYS:
+            if key not in NODE_KEYS:
                 message = f"n8n saves no node with {quoted(str(key))}."
-                near = near_names(str(key), _KEYS)
+                near = near_names(str(key), NODE_KEYS)
                 yield Problem(kind="wrongShape", path=str(key), message=message, near=near).of(str(name or ""))
 
 
