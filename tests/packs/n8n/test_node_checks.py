@@ -38,6 +38,18 @@ def broken(text: str) -> list[tuple[str, bool]]:
     return [(one.kind, one.certain) for one in check_expressions({"parameters": {"value": text}}, NAMES, ())]
 
 
+def test_a_reference_of_a_node_that_is_switched_off_is_no_certain_fault() -> None:
+    node = {"parameters": {"value": "={{ $('Gone').item.json.a }}"}, "disabled": True}
+
+    assert [(one.kind, one.certain) for one in check_expressions(node, NAMES, ())] == [("unknownNode", False)]
+
+
+def test_the_expressions_of_a_workflow_that_is_written_into_a_node_are_its_own() -> None:
+    written = '{"nodes": [{"name": "Set", "parameters": {"value": "={{ $json.name }}"}}]}'
+
+    assert list(check_expressions({"parameters": {"workflowJson": written}}, NAMES, ())) == []
+
+
 @pytest.mark.parametrize(
     "text",
     [

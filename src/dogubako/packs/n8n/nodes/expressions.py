@@ -26,6 +26,8 @@ _VARIABLES: Final = frozenset(
     """.split()  # noqa: SIM905 - a list of names reads best so
 )
 _CODE_PARAMETERS: Final = ("jsCode", "pythonCode", "functionCode")
+# A whole workflow as a text, whose expressions are its own.
+_OWN_WORKFLOW: Final = "workflowJson"
 _ASKS_FIRST: Final = "isExecuted"
 _DEEPEST: Final = 60
 _NOTES: Final = "n8n-nodes-base.stickyNote"
@@ -52,7 +54,8 @@ def check_expressions(
         if is_expression(text):
             yield from _check_braces(text[1:], path)
             scripts = [read(body, expression=True) for body in _bodies(text[1:])]
-            yield from _check_references(scripts, names, path, certain=True)
+            # A node that is switched off evaluates nothing.
+            yield from _check_references(scripts, names, path, certain=not node.get("disabled"))
             yield from _check_variables(scripts, path)
         elif top in _CODE_PARAMETERS:
             script = read(text)
@@ -62,7 +65,7 @@ def check_expressions(
             if fault is not None:
                 message = f"{quoted(path)} {fault}: n8n saves it, and fails when it runs the node."
                 yield Problem(kind="brokenCode", path=path, message=message, certain=False)
-        elif top not in written_as_text and top != _TEMPLATES.get(kind) and _LOOKS_LIKE.search(text):
+        elif top not in (*written_as_text, _OWN_WORKFLOW) and top != _TEMPLATES.get(kind) and _LOOKS_LIKE.search(text):
             message = f"{quoted(path)} is plain text: an expression has to begin with '='."
             yield Problem(kind="brokenExpression", path=path, message=message, certain=False)
 
