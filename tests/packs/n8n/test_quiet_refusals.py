@@ -17,17 +17,40 @@ def posted(answer: JsonObject) -> JsonObject:
     return Diagnosis(as_read(made(runs, post, status="success"))).report()
 
 
-@pytest.mark.parametrize("answer", [{"ok": False, "error": "not_found"}, {"success": False, "message": "not_found"}])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"ok": False, "error": "not_found"},
+        {"success": False, "message": "not_found"},
+        {"success": False, "error_message": "not_found"},
+        {"status": "ERROR", "errorMessage": "not_found"},
+    ],
+)
 def test_an_answer_that_says_that_it_is_a_refusal_is_told(answer: JsonObject) -> None:
     report = posted(answer)
 
     assert report["noticed"]["nodeName"] == "Post"
-    assert "not_found; the request reads channel, which is not there" in report["explanation"]
+    assert "not_found" in report["explanation"]
+    assert "; the request reads channel, which is not there" in report["explanation"]
 
 
 @pytest.mark.parametrize("answer", [{"ok": True, "error": "x"}, {"ok": False}, {"error": "x"}, {"ok": 0, "error": "x"}])
 def test_an_answer_that_only_may_be_a_refusal_is_not(answer: JsonObject) -> None:
     assert "its answer says" not in posted(answer)["explanation"]
+
+
+def test_the_error_that_a_service_answers_with_a_200_is_told_to_who_reads_its_data() -> None:
+    answer = {"status": "ERROR", "code": "K-1", "errorMessage": "Konto gesperrt"}
+    ask = node("Ask", type="n8n-nodes-base.httpRequest")
+    use = node("Use", "const { rows } = $input.first().json;\nreturn rows.map((r) => ({ json: r }));")
+    failed = failed_run(
+        "Cannot read properties of undefined (reading 'map')", after="Ask", lineNumber=2, description="TypeError"
+    )
+    runs = {"Hook": [run(items({"id": 1}))], "Ask": [run(items(answer), after="Hook")], "Use": [failed]}
+    report = Diagnosis(as_read(made(runs, ask, use))).report()
+
+    assert report["noticed"]["nodeName"] == "Ask"
+    assert "its answer has no rows, but says: Konto gesperrt" in report["explanation"]
 
 
 def test_a_stop_tells_the_branch_and_what_it_compared() -> None:

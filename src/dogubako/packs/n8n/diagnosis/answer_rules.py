@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.absence import emptiness, is_plain
-from dogubako.packs.n8n.diagnosis.answers import is_html, whole_text
+from dogubako.packs.n8n.diagnosis.answers import is_html, told_errors, whole_text
 from dogubako.packs.n8n.diagnosis.gaps import missing_in
 from dogubako.packs.n8n.diagnosis.references import references
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
@@ -108,7 +108,7 @@ def _is_tested(scene: Scene, node: str) -> bool:
 
 def _refusal(data: Mapping[str, Any]) -> str | None:
     sign = next((key for key in ("ok", "success") if data.get(key) is False), None)
-    why = next(((key, data[key]) for key in ("error", "errors", "message", "reason", "detail") if data.get(key)), None)
+    why = next(told_errors(data, also_messages=True), None)
     failed = str(data.get("status")).casefold() in ("error", "fail", "failed", "failure")
     if why is not None and sign is None and (failed or (why[0] == "errors" and "data" in data and not data["data"])):
         return f"{why[0]}: {shortened(str(why[1]), _LONGEST_REASON)}{', and status: error' if failed else ''}"

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
@@ -17,6 +18,9 @@ _LONGEST_SAID: Final = 160
 _MOST_WITHOUT_DATA: Final = 4
 # What stands beside the answer itself.
 _AROUND: Final = frozenset({"headers", "statusCode", "statusMessage"})
+_MOST_KEYS: Final = 40
+_ERROR_WORDS: Final = ("error", "errors", "errormessage", "errormsg", "errmsg", "errordescription", "faultstring")
+_MESSAGE_WORDS: Final = ("message", "msg", "detail", "reason")
 _HTML = re.compile(r"\s*+<(?:!doctype html|html|head|body)\b", re.IGNORECASE)
 
 
@@ -83,8 +87,15 @@ def what_it_says(scene: Scene, place: Place) -> str:
 def _said(data: Mapping[str, Any]) -> Any:
     """What the answer says in place of data."""
     bare = len(data) <= _MOST_WITHOUT_DATA and not any(isinstance(one, (dict, list)) and one for one in data.values())
-    keys = ("error", "errors", "message", "detail") if bare else ("error", "errors")
-    return next((data[key] for key in keys if data.get(key)), None)
+    return next((value for _, value in told_errors(data, also_messages=bare)), None)
+
+
+def told_errors(data: Mapping[str, Any], *, also_messages: bool) -> Iterator[tuple[str, Any]]:
+    """The fields that tell of an error, `errorMessage` as well as `error_message`, in the order of what they tell."""
+    names = {re.sub(r"[\W_]", "", str(key)).casefold(): str(key) for key in islice(data, _MOST_KEYS)}
+    for word in (*_ERROR_WORDS, *(_MESSAGE_WORDS if also_messages else ())):
+        if word in names and data[names[word]]:
+            yield names[word], data[names[word]]
 
 
 def whole_text(data: Mapping[str, Any]) -> str | None:
