@@ -82,3 +82,44 @@ def test_a_text_that_is_no_json_is_traced_from_the_node_that_answers_with_it() -
 
     assert report["noticed"]["nodeName"] == "Build"
     assert "which is not valid JSON" in report["explanation"]
+
+
+ROUND = "let last;\nfor (const one of $input.all()) last = one.json;\nreturn [{ json: last }];"
+
+
+@pytest.mark.parametrize("each", [1, 2])
+def test_code_that_gives_out_one_item_for_each_round_is_told_where_a_number_of_items_is_wrong(each: int) -> None:
+    counted = "const got = $input.all();\nconst all = $('Rows').first().json.rows.length;"
+    check = f"{counted}\nif (got.length !== all) throw new Error(`${{got.length}} of ${{all}}`);\nreturn [];"
+    rows = [{"id": number} for number in range(4)]
+    rounds = [run(items(*rows[2 * turn : 2 * turn + each]), after=from_output("Loop", 1, turn)) for turn in range(2)]
+    left = [one for turn in range(2) for one in rows[2 * turn : 2 * turn + each]]
+    runs = {
+        "Rows": [run(items({"rows": rows}))],
+        "Split": [run(items(*rows), after="Rows")],
+        "Loop": [run([], items(*rows[:2]), after="Split"), run([], items(*rows[2:]), after="Split")],
+        "Round": rounds,
+        "Check": [failed_run("2 of 4 [line 3]", after=from_output("Loop", 0), lineNumber=3)],
+    }
+    runs["Loop"].append(run(items(*left), [], after="Round"))
+    report = told_of_branches(
+        runs,
+        node("Rows", type="n8n-nodes-base.httpRequest"),
+        node("Loop", type="n8n-nodes-base.splitInBatches"),
+        node("Round", ROUND),
+        node("Check", check),
+        connections=links(Rows=[["Split"]], Split=[["Loop"]], Loop=[["Check"], ["Round"]], Round=[["Loop"]]),
+    )
+
+    told = "'Round': it was given 2 and 2 items in its 2 rounds, and gives out one item for each round"
+    assert (told in report["explanation"]) is (each == 1)
+
+
+def test_a_list_by_whose_length_code_decides_is_told_by_its_length() -> None:
+    check = "const { rows } = $input.first().json;\nif (rows.length !== 3) throw new Error('not 3');\nreturn [];"
+    failed = failed_run("not 3 [line 2]", after="Rows", lineNumber=2)
+    runs = {"Rows": [run(items({"rows": [{"id": number} for number in range(4)]}))], "Check": [failed]}
+
+    report = told(runs, node("Rows", type="n8n-nodes-base.httpRequest"), node("Check", check), status="error")
+
+    assert "because rows is a list of 4, from 'Rows'" in report["explanation"]

@@ -313,7 +313,8 @@ def one_item(failure: Failure, reads: Iterable[Read]) -> Place | None:
 
 def _told(failure: Failure, read: Read) -> str:
     """The value of a field, and who made it."""
-    value = f"{'.'.join(read.path)} is {'missing' if is_absent(read.value) else shown_value(read.value)}"
+    held = f"a list of {len(read.value)}" if isinstance(read.value, list) else shown_value(read.value)
+    value = f"{'.'.join(read.path)} is {'missing' if is_absent(read.value) else held}"
     maker = traced_to(failure, read).node
     return f"{value}, from '{maker}'" if maker != failure.node else value
 

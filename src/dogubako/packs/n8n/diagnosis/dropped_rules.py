@@ -20,6 +20,7 @@ from dogubako.packs.n8n.formatters.truncation import is_absent, value_at
 
 _MOST_ITEMS: Final = 200
 _MOST_SHOWN: Final = 3
+_MOST_ROUNDS: Final = 5
 _NEXT: Final = ("next", "nextPage", "next_page", "nextPageToken", "next_cursor", "nextCursor", "next_url", "nextLink")
 _PAGE: Final = ("page", "currentPage", "current_page", "pageNumber")
 _PAGES: Final = ("pages", "totalPages", "total_pages", "pageCount", "page_count", "lastPage", "last_page")
@@ -245,6 +246,18 @@ def last_round_read(scene: Scene) -> Cause | None:
 def _round(scene: Scene, name: str, number: int) -> list[Place]:
     at = RunPlace(node=name, index=number, run=scene.execution.runs[name][number])
     return list(islice(scene.outputs(at), _MOST_ITEMS))
+
+
+def one_for_each_round(scene: Scene) -> Cause | None:
+    """Code in a loop that gives out one item for each round of several."""
+    for name, runs in scene.execution.runs.items():
+        given = [scene.execution.items_given_to(run) for run in runs[:_MOST_ROUNDS]]
+        several = len(given) > 1 and scene.kind(name) in CODE_TYPES and max(given) > 1
+        if several and all(len(run.outputs[0] or ()) == 1 for run in runs[:_MOST_ROUNDS] if run.outputs):
+            counts = f"{', '.join(map(str, given[:-1]))} and {given[-1]} items"
+            problem = f"it was given {counts} in its {len(given)} rounds, and gives out one item for each round"
+            return Cause(node=name, problem=problem, certain=False)
+    return None
 
 
 def nothing_matched(scene: Scene) -> Cause | None:

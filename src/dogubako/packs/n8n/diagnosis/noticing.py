@@ -7,6 +7,7 @@ from dogubako.packs.n8n.diagnosis.dropped_rules import (
     DROPPED_RULES,
     duplicates_dropped,
     last_round_read,
+    one_for_each_round,
     runs_for_each_branch,
     unmatched,
 )
@@ -96,6 +97,7 @@ _THIS_ITEM: Final = "this item"
 _BEFORE_CHECKS: Final = (
     form_differs,
     field_not_there,
+    one_for_each_round,
     *DROPPED_RULES,
     *PLAUSIBLE_RULES,
     *LOSS_RULES,
