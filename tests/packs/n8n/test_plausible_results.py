@@ -6,7 +6,7 @@ import pytest
 
 from dogubako.packs.n8n.diagnosis.report import Diagnosis
 
-from .made import JsonObject, as_read, item, items, made, node, run
+from .made import JsonObject, as_read, failed_run, item, items, made, node, run
 
 NIGHT = "2026-03-02T00:30:00+09:00"
 
@@ -181,3 +181,72 @@ def both_branches(second: JsonObject) -> str:
 def test_items_that_come_by_both_branches_are_noticed() -> None:
     assert "both have the same 1 items, which come from 'Rows': each comes twice" in both_branches({"jméno": "Eva"})
     assert "each comes twice" not in both_branches({"jméno": "Jan"})
+
+
+@pytest.mark.parametrize(
+    ("zone", "start", "noticed"),
+    [
+        ("Europe/Madrid", "2026-07-14T22:30:00Z", True),
+        ("Europe/Madrid", "2026-07-14T12:30:00Z", False),
+        ("Etc/UTC", "2026-07-14T22:30:00Z", False),
+        ("and/or", "2026-07-14T22:30:00Z", False),
+    ],
+)
+def test_a_day_that_was_cut_out_of_a_time_in_utc_is_told_in_the_zone_of_the_data(
+    zone: str, start: str, noticed: bool
+) -> None:
+    runs = {
+        "Agenda": [run(items({"zona": zone, "start": start}))],
+        "Day": [run(items({"start": start, "day": start[:10]}), after="Agenda")],
+    }
+    report = told(runs, node("Agenda", type="n8n-nodes-base.httpRequest"), node("Day", "return $input.all();"))
+
+    told_of = "in Europe/Madrid, which 'Agenda' gives as zona, it is 2026-07-15"
+    assert (told_of in report["explanation"]) is noticed
+
+
+@pytest.mark.parametrize(
+    ("price", "read", "noticed"), [("19.99", 19, True), ("19.00", 19, False), ("19.99", 20, False), ("19", 19, False)]
+)
+def test_a_number_that_lost_its_fraction_is_noticed(price: str, read: int, noticed: bool) -> None:
+    code = "return $input.all().map((one) => ({ json: { price: parseInt(one.json.price) } }));"
+    runs = {"Bills": [run(items({"price": price}))], "Whole": [run(items({"price": read}), after="Bills")]}
+    report = told(runs, node("Whole", code))
+
+    problem = f"price is {read}, made from price, which is \"{price}\" (string): it reads only the beginning"
+    assert (problem in report["explanation"]) is noticed
+
+
+def test_a_date_that_was_made_of_null_is_told_with_the_name_that_made_the_null() -> None:
+    date = {"operation": "addToDate", "magnitude": "={{ $json.day }}", "duration": 2}
+    row = {"name": "day", "value": "={{ $json.orderedDay }}", "type": "string"}
+    shaped = node("Shape", type="n8n-nodes-base.set", parameters={"assignments": {"assignments": [row]}})
+    runs = {
+        "Order": [run(items({"receivedDay": "2026-11-18"}))],
+        "Shape": [run(items({"day": None}), after="Order")],
+        "Later": [run(items({"day": None, "to": "1970-01-03"}), after="Shape")],
+    }
+    report = told(runs, shaped, node("Later", type="n8n-nodes-base.dateTime", parameters=date))
+
+    assert report["noticed"]["nodeName"] == "Shape"
+    assert "'Later' makes a date of it" in report["explanation"]
+
+
+def test_an_item_that_was_made_of_several_stands_for_none_of_them() -> None:
+    read = node("Sum", type="n8n-nodes-base.set", parameters={"title": "={{ $('Split').item.json.course }}"})
+    split = items({"course": "A1"}, {"course": "B1"}, {"course": "C1"})
+    gathered = item({"all": [one["json"] for one in split]}, [{"item": number} for number in range(3)])
+    failed = failed_run(
+        "Multiple matches found",
+        after="Gather",
+        context={"nodeCause": "Split", "descriptionKey": "pairedItemMultipleMatches", "type": "paired_item_multiple"},
+    )
+    runs = {
+        "Split": [run(split)],
+        "Gather": [run([gathered], after="Split")],
+        "Sum": [failed],
+    }
+    report = told(runs, node("Gather", type="n8n-nodes-base.aggregate"), read, status="error")
+
+    (course,) = [one for one in report["values"] if one.startswith("course of 'Split'")]
+    assert '"A1" (string) or "B1" (string) or "C1" (string) in its 3 items' in course

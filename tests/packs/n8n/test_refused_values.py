@@ -189,7 +189,7 @@ def test_a_stop_on_purpose_tells_the_values_in_its_message() -> None:
     report = Diagnosis(as_read(made(runs, stop))).report()
 
     assert cause_told(report)["nodeName"] == "Stop"
-    assert "degrees is 212 (number), from 'Oven'" in report["explanation"]
+    assert "degrees is 212 (number), made in 'Oven'" in report["explanation"]
 
 
 def test_no_item_is_named_that_the_node_did_not_have() -> None:

@@ -82,6 +82,7 @@ def complained_about(failure: Failure, words: str) -> Cause | None:
     if failure.http_code not in _ABOUT_DATA:
         return None
     names, sure = _named(failure)
+    names = names or _named_and_empty(failure)
     if (quoted := _quoted(failure, names)) is not None:
         return _quoting(failure, quoted, words)
     found = {name: written for name in names if (written := _written(failure, name)) is not None}
@@ -96,10 +97,10 @@ def complained_about(failure: Failure, words: str) -> Cause | None:
     if traced is not None and _is_otherwise(failure, name, written, traced):
         traced = None
     if traced is not None and traced.node != failure.node and _is_there(failure, name):
-        shown = f"{name} as {shown_value(_sent(failure, name))}, from '{traced.node}'{_sent_how(failure)}"
+        shown = f"{name} as {shown_value(sent_value(failure, name))}, from '{traced.node}'{_sent_how(failure)}"
         return Cause(node=failure.node, problem=f"it does send {shown}, {tail}")
     if traced is not None and traced.node != failure.node and _is_good(failure):
-        shown = f"{name} as {shown_value(_sent(failure, name))}, from '{traced.node}'"
+        shown = f"{name} as {shown_value(sent_value(failure, name))}, from '{traced.node}'"
         return Cause(node=failure.node, problem=f"it sends {shown}, {tail}")
     if traced is not None:
         return traced if sure or traced.node == failure.node else replace(traced, certain=False)
@@ -108,11 +109,25 @@ def complained_about(failure: Failure, words: str) -> Cause | None:
     )
     if emptied is not None:
         return emptied
-    value = _sent(failure, name)
+    value = sent_value(failure, name)
     if is_absent(value) or isinstance(value, (Mapping, list)):
         return None
     made = _made_from(failure, list(read.values()))
     return Cause(node=failure.node, problem=f"it sends {name} as {shown_value(value)}{made}, {tail}")
+
+
+def _named_and_empty(failure: Failure) -> list[str]:
+    """The one field that was sent without a value and whose name the answer has in it, in whatever language."""
+    body = sent_body(failure)
+    if not isinstance(body, Mapping):
+        return []
+    heard = [text[:LONGEST_ANSWER] for text in islice(answers(failure), _MOST_ANSWERS)]
+    said = {word for text in heard for word in of_names(r"[\w$]+").findall(text)}
+    written = [name for text in texts(failure.settings.get("jsonBody")) for name, _ in written_in(text)]
+    names = dict.fromkeys([*keys_of(body), *written])
+    # Some languages put no spaces between words.
+    meant = [name for name in names if name in said or (not name.isascii() and any(name in text for text in heard))]
+    return meant if len(meant) == 1 and (is_absent(sent := sent_value(failure, meant[0])) or sent in _NOTHING) else []
 
 
 def _quoted(failure: Failure, names: list[str]) -> str | None:
@@ -140,7 +155,7 @@ def quoted_in(told: Any) -> Iterator[str]:
 
 def _quoting(failure: Failure, name: str, words: str) -> Cause:
     """The field whose value the service quotes, and who made it."""
-    shown = shown_value(_sent(failure, name))
+    shown = shown_value(sent_value(failure, name))
     reference = only_reference(f"={{{{{_written(failure, name) or ''}}}}}") or only_reference(_written(failure, name))
     place = next(iter(failure.read(reference)), None) if reference is not None else None
     maker = (
@@ -154,7 +169,7 @@ def _quoting(failure: Failure, name: str, words: str) -> Cause:
 def _is_there(failure: Failure, name: str) -> bool:
     """Whether the service misses a field that it was sent with a value."""
     said = " ".join(text[:LONGEST_ANSWER] for text in islice(answers(failure), _MOST_ANSWERS))
-    sent = _sent(failure, name)
+    sent = sent_value(failure, name)
     return _MISSED.search(said) is not None and not is_absent(sent) and sent not in _NOTHING
 
 
@@ -167,7 +182,7 @@ def _sent_how(failure: Failure) -> str:
 def _made_text(failure: Failure, name: str, traced: Cause, tail: str) -> str | None:
     """That a number was sent as a text: its expression stands in quotes."""
     held = failure.scene.value(*traced.read) if traced.read is not None else None
-    sent = _sent(failure, name) if failure.settings.get("contentType", "json") == "json" else None
+    sent = sent_value(failure, name) if failure.settings.get("contentType", "json") == "json" else None
     if not isinstance(held, (int, float)) or not isinstance(sent, str) or traced.read is None:
         return None
     # Who writes String() wants a text.
@@ -181,7 +196,7 @@ def _is_otherwise(failure: Failure, name: str, written: str, traced: Cause) -> b
     """Whether the expression makes another value of the field than the field has: then that was sent."""
     if traced.read is None or is_whole(written):
         return False
-    sent, held = _sent(failure, name), failure.scene.value(*traced.read)
+    sent, held = sent_value(failure, name), failure.scene.value(*traced.read)
     return not is_absent(sent) and not is_absent(held) and held is not None and sent not in (held, str(held))
 
 
@@ -223,7 +238,7 @@ def _is_told(reference: Reference, value: Any) -> bool:
 
 def _several(failure: Failure, names: list[str], words: str) -> Cause | None:
     """Some fields that the answer names, as they were sent."""
-    values = {name: value for name in names if not is_absent(value := _sent(failure, name))}
+    values = {name: value for name in names if not is_absent(value := sent_value(failure, name))}
     if not 1 < len(names) <= _MOST_SHOWN or len(values) != len(names):
         return None
     told = " and ".join(f"{name} as {shown_value(value)}" for name, value in values.items())
@@ -353,7 +368,7 @@ def rows(failure: Failure, group: str) -> Iterator[tuple[str, str]]:
             yield str(row.get("name")), row["value"]
 
 
-def _sent(failure: Failure, name: str) -> Any:
+def sent_value(failure: Failure, name: str) -> Any:
     """The value that the request had under this name."""
     found = list(_under(sent_body(failure), name))
     return found[0] if len(found) == 1 else ABSENT

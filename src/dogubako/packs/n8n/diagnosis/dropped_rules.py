@@ -1,7 +1,7 @@
 """Rules for executions that count as a success: items that left the flow without a word, or that came incomplete."""
 
 from collections.abc import Callable, Mapping
-from itertools import islice
+from itertools import islice, pairwise, starmap
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.flow_rules import conditions_read
@@ -13,6 +13,7 @@ from dogubako.packs.n8n.diagnosis.join_keys import (
     unpaired_keys,
 )
 from dogubako.packs.n8n.diagnosis.references import Reference, references
+from dogubako.packs.n8n.diagnosis.replay.names import runs_for_each
 from dogubako.packs.n8n.diagnosis.scene import CODE_TYPES, Cause, RunPlace, Scene, conditions_of
 from dogubako.packs.n8n.diagnosis.shown import shown_path, shown_value
 from dogubako.packs.n8n.formatters.flow import Place
@@ -20,11 +21,9 @@ from dogubako.packs.n8n.formatters.truncation import is_absent, value_at
 
 _MOST_ITEMS: Final = 200
 _MOST_SHOWN: Final = 3
-_MOST_ROUNDS: Final = 5
-_NEXT: Final = ("next", "nextPage", "next_page", "nextPageToken", "next_cursor", "nextCursor", "next_url", "nextLink")
-_PAGE: Final = ("page", "currentPage", "current_page", "pageNumber")
-_PAGES: Final = ("pages", "totalPages", "total_pages", "pageCount", "page_count", "lastPage", "last_page")
-_MORE: Final = ("hasMore", "has_more", "hasNext", "has_next", "hasNextPage", "moreItemsAvailable", "truncated")
+_FOR_ALL: Final = frozenset(
+    {"aggregate", "summarize", "limit", "sort", "removeDuplicates", "convertToFile", "itemLists"}
+)
 
 
 def unmatched(scene: Scene) -> Cause | None:
@@ -216,16 +215,30 @@ def _reads_by_pairing(scene: Scene, at: RunPlace) -> tuple[str, Reference] | Non
 
 
 def runs_for_each_branch(scene: Scene) -> Cause | None:
-    """A node that ran several times outside of a loop, once for each node that leads to it."""
+    """A node that ran several times outside of a loop, once for each node that leads to it.
+
+    A node that works on each item by itself may do so, where every item comes on one way only.
+    """
     for name, runs in scene.execution.runs.items():
         given = [one.node for run in runs for one in scene.inputs(run) if one.items]
         once_each = len(runs) > 1 and len(given) == len(runs) == len(set(given))
         if not once_each or name in scene.leading_from(name, itself=True):
             continue
+        behind = [one for one in scene.reached([name]) if len(scene.execution.runs.get(one, ())) == len(runs)]
+        apart = all(starmap(scene.are_parted, pairwise(given)))
+        if apart and not any(_takes_all(scene, one) for one in behind):
+            continue
         nodes = " and ".join(f"'{one}'" for one in given[:_MOST_SHOWN])
         problem = f"it ran {len(runs)} times, once for the items of each of {nodes}; a Merge before it would join them"
         return Cause(node=name, problem=problem, certain=False)
     return None
+
+
+def _takes_all(scene: Scene, name: str) -> bool:
+    """Whether a node makes something of all its items together, which two runs make of the items of each."""
+    node = scene.nodes.get(name)
+    for_all = scene.kind(name) == "code" and not runs_for_each(scene, name)
+    return for_all or scene.kind(name) in _FOR_ALL or (node is not None and node.execute_once)
 
 
 def last_round_read(scene: Scene) -> Cause | None:
@@ -248,18 +261,6 @@ def _round(scene: Scene, name: str, number: int) -> list[Place]:
     return list(islice(scene.outputs(at), _MOST_ITEMS))
 
 
-def one_for_each_round(scene: Scene) -> Cause | None:
-    """Code in a loop that gives out one item for each round of several."""
-    for name, runs in scene.execution.runs.items():
-        given = [scene.execution.items_given_to(run) for run in runs[:_MOST_ROUNDS]]
-        several = len(given) > 1 and scene.kind(name) in CODE_TYPES and max(given) > 1
-        if several and all(len(run.outputs[0] or ()) == 1 for run in runs[:_MOST_ROUNDS] if run.outputs):
-            counts = f"{', '.join(map(str, given[:-1]))} and {given[-1]} items"
-            problem = f"it was given {counts} in its {len(given)} rounds, and gives out one item for each round"
-            return Cause(node=name, problem=problem, certain=False)
-    return None
-
-
 def nothing_matched(scene: Scene) -> Cause | None:
     """A comparison of two lists in which no item of one has a partner in the other."""
     for at in scene.first_runs:
@@ -273,50 +274,6 @@ def nothing_matched(scene: Scene) -> Cause | None:
     return None
 
 
-def more_pages(scene: Scene) -> Cause | None:
-    """A request whose last answer says that there is more, or whose pages are all the same."""
-    for at in scene.first_runs:
-        settings = scene.settings.get(at.node, {}) if scene.kind(at.node) == "httpRequest" else None
-        if settings is None or len(scene.execution.runs[at.node]) > 1:
-            continue
-        paged = "pagination" in repr(settings.get("options"))
-        places = list(scene.outputs(at))[:_MOST_ITEMS]
-        if not paged and len(places) > 1 and _says_more(scene.json(places[-1])) is None:
-            # It asked several times, and the last answer is the end.
-            continue
-        places = places if paged else places[:1]
-        answers = [scene.json(place) for place in places]
-        if paged and len(answers) > 1 and _has_rows(answers[0]) and all(one == answers[0] for one in answers):
-            problem = f"its paging made {len(answers)} requests, and all answers are the same"
-            return Cause(node=at.node, problem=problem, place=places[0], certain=False)
-        if answers and (sign := _says_more(answers[-1])) is not None:
-            ends = f"last answer {sign}, and its paging ends there"
-            told = ends if paged else f"answer {sign}, and it does not ask for more"
-            return Cause(node=at.node, problem=f"its {told}", place=places[-1], certain=False)
-    return None
-
-
-def _has_rows(data: Any) -> bool:
-    """Whether an answer is a page: n8n makes items of one that is itself a list."""
-    return isinstance(data, Mapping) and any(isinstance(one, list) and one for one in data.values())
-
-
-def _says_more(data: Any) -> str | None:
-    """The sign by which an answer says so, also where it lies beside the rows."""
-    holders = [data, *data.values()] if isinstance(data, Mapping) else []
-    for holder in [one for one in holders if isinstance(one, Mapping)]:
-        for key in _NEXT:
-            if holder.get(key) not in (None, "", False):
-                return f"names a further page ({key}: {shown_value(holder[key])})"
-        at, last = (next((holder[key] for key in keys if key in holder), None) for keys in (_PAGE, _PAGES))
-        if isinstance(at, int) and isinstance(last, int) and 0 < at < last and _has_rows(data):
-            return f"is page {at} of {last}"
-        sign = next((one for one in _MORE if holder.get(one) is True), None)
-        if sign is not None:
-            return f"says that there is more ({sign}: true)"
-    return None
-
-
 DROPPED_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
     unmatched,
     compared_by_nothing,
@@ -324,5 +281,4 @@ DROPPED_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
     some_unpaired,
     paired_by_position,
     nothing_matched,
-    more_pages,
 )

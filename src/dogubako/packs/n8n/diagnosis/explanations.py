@@ -21,6 +21,8 @@ ITS_ITEM: Final = "its item "
 _OF_THE_ERROR: Final = "Of the error itself"
 _NO_CAUSE: Final = "No earlier cause was found in the data"
 _ONLY_VALUES: Final = "No earlier cause is proved: values tells what it read and where that was made"
+_SETTINGS: Final = ("its paging ", "its parameter ", "its address ")
+_ONLY_SETTINGS: Final = "No earlier cause is proved: values tells how it is set up"
 _ONLY_ITEM: Final = "No earlier cause is proved, and what it read is not known: values tells what its item has"
 
 
@@ -38,7 +40,9 @@ def failure_words(failure: Failure, cause: Cause | None, *, noticed: bool = Fals
         # n8n tells the line of the outermost call.
         failed = _N8N_LINE.sub("", failed)
     told_of_item = bool(values) and all(one.startswith(ITS_ITEM) for one in values)
-    no_cause = _NO_CAUSE if not values or cause is not None else _ONLY_ITEM if told_of_item else _ONLY_VALUES
+    set_up = bool(values) and all(one.startswith(_SETTINGS) for one in values)
+    only = _ONLY_ITEM if told_of_item else _ONLY_SETTINGS if set_up else _ONLY_VALUES
+    no_cause = _NO_CAUSE if not values or cause is not None else only
     if cause is None:
         return f"{failed}. {no_cause}{_which_item(failure)}."
     if cause.node == failure.node:

@@ -13,10 +13,10 @@ from dogubako.packs.n8n.diagnosis.data_rules import DATA_RULES, THROWN_RULES
 from dogubako.packs.n8n.diagnosis.failures import LANGUAGE_ERRORS, Failure, failure_of_item
 from dogubako.packs.n8n.diagnosis.flow_rules import FORKS, way_of
 from dogubako.packs.n8n.diagnosis.format_rules import JSON_FAILED
-from dogubako.packs.n8n.diagnosis.lineage import maker_of
+from dogubako.packs.n8n.diagnosis.lineage import lineage, maker_of
 from dogubako.packs.n8n.diagnosis.number_rules import joined_texts
 from dogubako.packs.n8n.diagnosis.readings import sent_by
-from dogubako.packs.n8n.diagnosis.references import references_in, texts
+from dogubako.packs.n8n.diagnosis.references import only_reference, references_in, texts
 from dogubako.packs.n8n.diagnosis.replay.items import returns_list
 from dogubako.packs.n8n.diagnosis.replay.names import runs_for_each
 from dogubako.packs.n8n.diagnosis.scene import Cause, conditions_of
@@ -57,6 +57,9 @@ _UNREAD = re.compile(
 )
 # n8n puts the code behind this, and tells the line that it could not read with all of that before it.
 _WRAPPER: Final = "VmCodeWrapper() {"
+_NO_COLUMN = re.compile(r"Column\(s\) \"([^\"\n]{1,100})\" do not exist in the selected table")
+_SAME_ANSWER = re.compile(r"returned response was identical \d{1,3}x")
+_NO_OBJECT = re.compile(r"does not contain a valid JSON object")
 # n8n writes it so.
 _NO_OUTPUT = re.compile(r"ou?t?put (-?\d{1,9}) is not allowed")
 
@@ -166,6 +169,32 @@ def own_fault(failure: Failure) -> Cause | None:
     return None
 
 
+def named_by_n8n(failure: Failure) -> Cause | None:
+    """Settings that n8n itself says to be wrong, such as a column that the table does not have."""
+    if (column := _NO_COLUMN.search(failure.message)) is not None and column[1] in repr(failure.settings):
+        return _mistake(failure, f"its settings name the column {column[1]}, which the table does not have")
+    if _SAME_ANSWER.search(failure.message) is not None:
+        changed = [str(one.get("name")) for one in _paged_by(failure)]
+        what = f"changes {' and '.join(changed)} in each request" if changed else "asks again and again"
+        return _own(failure, f"its paging {what}, and all answers are the same: the service may not look at it")
+    read = only_reference(failure.settings.get("jsonOutput")) if _NO_OBJECT.search(failure.message) else None
+    for place, value in list(failure.values(read))[:1] if read is not None else ():
+        if not isinstance(value, Mapping) and not is_absent(value) and value is not None:
+            maker = maker_of(failure.scene, place, read.names) if read is not None and read.names else failure.node
+            gives = f"its parameter jsonOutput gives {read.written if read else ''}, which is {shown_value(value)}"
+            return _own(failure, f"{gives}, from '{maker}': one object is wanted there")
+    return None
+
+
+def _paged_by(failure: Failure) -> list[Mapping[str, Any]]:
+    """The parameters that the paging of a request changes."""
+    options = failure.settings.get("options")
+    held: Any = options.get("pagination") if isinstance(options, Mapping) else None
+    for key in ("pagination", "parameters", "parameters"):
+        held = held.get(key, held) if isinstance(held, Mapping) else held
+    return [one for one in held if isinstance(one, Mapping)] if isinstance(held, list) else []
+
+
 def _returned(failure: Failure) -> str:
     """What is wrong with what the code returns."""
     if runs_for_each(failure.scene, failure.node) and returns_list(failure.scene, failure.node, failure.places):
@@ -228,8 +257,8 @@ def _stopped(failure: Failure) -> Cause:
             if made.place is not None and (wrong := joined_texts(failure.scene, made.place, made.path)) is not None:
                 return wrong
             if isinstance(value, (str, int, float)) and made.node != failure.node:
-                maker = maker_of(failure.scene, place, reference.names)
-                told.append(f"{reference.written} is {shown_value(value)}, from '{maker}'")
+                made_by = lineage(failure.scene, place, reference.names, 1)
+                told.append(f"{reference.written} is {shown_value(value)}, {made_by}")
     if (led := _led_here(failure)) is not None:
         return led
     shown = f"; {'; '.join(told[:3])}" if told else ""
@@ -317,6 +346,7 @@ FAILURE_RULES: Final[tuple[Callable[[Failure], Cause | None], ...]] = (
     workflow_not_run,
     *DATA_RULES,
     error_passed_on,
+    named_by_n8n,
     own_fault,
 )
 

@@ -87,12 +87,13 @@ def one_way(scene: Scene) -> Cause | None:
             for node in scene.never_ran(scene.behind(name, number))
         ]
         # A stop on purpose is there to be not reached.
-        idle = [node for node in idle if scene.kind(node) != "stopAndError"]
+        idle = [node for node in dict.fromkeys(idle) if scene.kind(node) != "stopAndError"]
         given = sum(scene.execution.items_given_to(run) for run in runs)
         if len(taken) == 1 and idle and sum(counts) >= given:
             way = way_of(scene, name, taken[0])
             head = f"all {sum(counts)} items went to {way}" if sum(counts) > 1 else f"its only item went to {way}"
-            return _with_reason(scene, RunPlace(node=name, index=0, run=runs[0]), head, _consequence(idle, []))
+            at = RunPlace(node=name, index=0, run=runs[0])
+            return _with_reason(scene, at, head, _consequence(idle, []), taken[0])
     return None
 
 
@@ -134,14 +135,14 @@ def _consequence(idle: list[str], merges: list[str]) -> str:
     return f", so {names}{more} {'never ran' if idle else 'got only the items of its other inputs'}"
 
 
-def _with_reason(scene: Scene, at: RunPlace, head: str, tail: str) -> Cause:
+def _with_reason(scene: Scene, at: RunPlace, head: str, tail: str, output: int = 0) -> Cause:
     """The consequence, and the values that the condition compared.
 
     That nothing is left over may be what is wanted. It is certain to be wrong only if the node reads what is not there,
     or compares values that differ in nothing but their form.
     """
     place = next(iter(scene.input_places(at.run)), None)
-    shown = Place(node=at.node, run=at.index, output=0, item=0)
+    shown = Place(node=at.node, run=at.index, output=output, item=0)
     plain = Cause(node=at.node, problem=f"{head}{tail}", place=shown, walk=(place,) if place else (), certain=False)
     tested: list[Cause] = []
     # Another item may show better than the first one why none of them passed.
@@ -228,14 +229,14 @@ def _with_condition(
     found = scene.places_read(right, where if right.node is None else None, at.run)[:1] if right is not None else []
     if right is not None and found:
         condition = {**condition, "rightValue": scene.value(found[0], right.names)}
-    compared = _compared(reference, value, condition)
-    if ONLY_FORM not in compared and reference.names[-1:] != ("length",):
+    words = compared(reference, value, condition)
+    if ONLY_FORM not in words and reference.names[-1:] != ("length",):
         made = lineage(scene, where, reference.names)
-        compared = compared.replace(", tested by", f", {made}, tested by", 1)
-    only_form = ONLY_FORM in compared
+        words = words.replace(", tested by", f", {made}, tested by", 1)
+    only_form = ONLY_FORM in words
     return replace(
         plain,
-        problem=f"{plain.problem}; {compared}{_how_many(scene, at, reference, condition) if only_form else ''}",
+        problem=f"{plain.problem}; {words}{_how_many(scene, at, reference, condition) if only_form else ''}",
         certain=only_form,
     )
 
@@ -245,7 +246,7 @@ def _how_many(scene: Scene, at: RunPlace, reference: Reference, condition: Mappi
     given, settings = scene.input_places(at.run) if reference.node is None else [], scene.settings.get(at.node, {})
     rules = [condition, *(one for one in conditions_of(settings) if only_reference(one.get("leftValue")) == reference)]
     values = [scene.value(one, reference.names) for one in given]
-    alike = [any(ONLY_FORM in _compared(reference, value, rule) for rule in rules) for value in values]
+    alike = [any(ONLY_FORM in compared(reference, value, rule) for rule in rules) for value in values]
     return "" if all(alike) else f" (in {sum(alike)} of {len(alike)} items)"
 
 
@@ -283,7 +284,7 @@ def _swallowed_type(scene: Scene, at: RunPlace, value: Any, condition: Mapping[s
     return str(wanted) if value is not None and type_name(value) != wanted else None
 
 
-def _compared(reference: Reference, value: Any, condition: Mapping[str, Any]) -> str:
+def compared(reference: Reference, value: Any, condition: Mapping[str, Any]) -> str:
     """The value and what it was compared with, and in what they differ if that is little."""
     operator = condition.get("operator")
     operation = operator.get("operation") if isinstance(operator, Mapping) else "?"

@@ -9,6 +9,7 @@ from typing import Any, Final
 from dogubako.packs.n8n.diagnosis.answers import is_html
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.javascript_dates import is_date
+from dogubako.packs.n8n.diagnosis.lineage import maker_of
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references_in
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
 from dogubako.packs.n8n.diagnosis.shown import shown_value
@@ -108,8 +109,12 @@ def repaired_json(scene: Scene) -> Cause | None:
 def _explained(failure: Failure, key: str, reference: Reference, place: Place, value: Any, *, quoted: bool) -> Cause:
     if is_absent(value) or value is None:
         return failure.trace_gap(reference, place)
+    giver = maker_of(failure.scene, place, reference.names)
     if isinstance(value, (list, dict)):
-        return failure.trace(reference, place, "which is no text; JSON.stringify() would write it as JSON")
+        held = f"{reference.written} is {shown_value(value)}, from '{giver}', which is no text"
+        problem = f"the JSON in its parameter {key} takes {reference.written} as it is; {held}"
+        problem = f"{problem}: JSON.stringify() would write it as JSON"
+        return Cause(node=failure.node, problem=problem, place=place)
     if quoted or not isinstance(value, str):
         # A text may have quotes: who writes it into JSON has to escape them.
         maker = failure.trace(reference, place, "")
@@ -122,7 +127,6 @@ def _explained(failure: Failure, key: str, reference: Reference, place: Place, v
     ]
     if any(isinstance(one, (int, float)) for one in others):
         return failure.trace(reference, place, "where other items have a number, and the JSON has no quotes around it")
-    giver = failure.trace(reference, place, "").node
     told = f"{reference.written}, which is {shown_value(value)}, from '{giver}'"
     return Cause(node=failure.node, problem=f"the JSON in its parameter {key} has no quotes around {told}", place=place)
 

@@ -126,8 +126,9 @@ def _parts(scene: Scene, made: Place, written: str | tuple[int, str], depth: int
         read = [replace(one, pick="item") for one in own] if source is not None else []
     else:
         read = references_in(written)
-    told = list(islice(_read_by(scene, read, source, run, depth), _MOST_PARTS))
-    return f" ({'; '.join(told)})" if told else ""
+    told = list(islice(_read_by(scene, read, source, run, depth), _MOST_PARTS + 1))
+    more = "; and more" if len(told) > _MOST_PARTS else ""
+    return f" ({'; '.join(told[:_MOST_PARTS])}{more})" if told else ""
 
 
 def _read_by(scene: Scene, read: Sequence[Reference], source: Place | None, run: Any, depth: int) -> Iterator[str]:

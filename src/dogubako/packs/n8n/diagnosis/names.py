@@ -263,7 +263,7 @@ def _misnamed(scene: Scene, reader: str, path: Path, near: str, walk: list[Place
     unset = absence_told(scene, reader, path[-1])
     alike = _others_alike(scene, path, near, walk)
     problem = f"it reads {name}, {unset}; the item has {has}{alike}"
-    problem = f"{problem}, from '{writer.node}'{unseen}"
+    problem = f"{problem}, from '{walk[0].node}'{unseen}"
     sure = bool(unseen) or (is_same_name(near, path[-1]) and not _is_numbered(near, path[-1]))
     return Cause(node=reader, problem=problem, place=walk[0], walk=(walk[0],), misread=sure)
 

@@ -7,7 +7,6 @@ from dogubako.packs.n8n.diagnosis.dropped_rules import (
     DROPPED_RULES,
     duplicates_dropped,
     last_round_read,
-    one_for_each_round,
     runs_for_each_branch,
     unmatched,
 )
@@ -15,6 +14,7 @@ from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.flow_rules import FLOW_RULES, ONE_LETTER, field_not_there, form_differs, last_is_empty
 from dogubako.packs.n8n.diagnosis.format_rules import repaired_json
 from dogubako.packs.n8n.diagnosis.hole_rules import some_holes
+from dogubako.packs.n8n.diagnosis.item_count_rules import COUNT_RULES, equal_items, one_for_each_round
 from dogubako.packs.n8n.diagnosis.loss_rules import (
     LOSS_RULES,
     all_combined,
@@ -59,6 +59,7 @@ _LAST_RULES: Final = (
     fallback_taken,
     all_combined,
     last_is_empty,
+    equal_items,
     runs_for_each_branch,
 )
 _QUIET_RULES: Final = (
@@ -68,6 +69,7 @@ _QUIET_RULES: Final = (
     *LOSS_RULES,
     *NUMBER_RULES,
     *DROPPED_RULES,
+    *COUNT_RULES,
     *PLAUSIBLE_RULES,
     *_LAST_RULES,
 )
@@ -99,6 +101,7 @@ _BEFORE_CHECKS: Final = (
     field_not_there,
     one_for_each_round,
     *DROPPED_RULES,
+    *COUNT_RULES,
     *PLAUSIBLE_RULES,
     *LOSS_RULES,
     *NUMBER_RULES,

@@ -24,14 +24,17 @@ _ADDS = re.compile(r"=\s*+\{\{[^{}+]{1,200}+(?:\+[^{}+]{1,200}+){1,9}+\}\}\s*+")
 _PARSES = re.compile(r"parse(?:Float|Int)\b|\.toNumber\(|\.toFloat\(|\.toInt\(")
 # What parseFloat reads of a text, and the digits that it leaves.
 _PARTLY = re.compile(r"\s*+([+-]?\d++(?:\.\d++)?+)[.,' \u00a0\u202f]\d")
+# What parseInt reads of one, where a fraction is left.
+_WHOLE_PART = re.compile(r"\s*+([+-]?\d++)\.0*+[1-9]\d*+\s*+")
 _BRACES = re.compile(r"\{\{([^{}]{1,300}+)\}\}")
 _CALCULATES = re.compile(r"[\w$)\]]\s*[*/%-]\s*[\w$(]")
 
 
-def joined_texts(scene: Scene, place: Place, path: tuple[str, ...]) -> Cause | None:
-    """A number that a Set node's `a + b` made of texts: they were joined, not added."""
+def joined_texts(scene: Scene, place: Place, path: tuple[str, ...], *, in_text: bool = False) -> Cause | None:
+    """A number that a Set node's `a + b` made of texts: they were joined, not added. `in_text`: also one in a text."""
     value, run = scene.value(place, path), scene.run_of(place)
-    if run is None or len(path) != 1 or isinstance(value, bool) or not isinstance(value, (int, float)):
+    number = (isinstance(value, (int, float)) and not isinstance(value, bool)) or (in_text and is_number_text(value))
+    if run is None or len(path) != 1 or not number:
         return None
     written = assigned(scene, place.node).get(path[0], "")
     read = references_in(written) if _ADDS.fullmatch(written) else []
@@ -46,7 +49,9 @@ def joined_texts(scene: Scene, place: Place, path: tuple[str, ...]) -> Cause | N
     shown = [f"{one.written} {text!r}" for one, text in zip(read, found, strict=True) if isinstance(text, str)]
     are = "are texts" if len(shown) > 1 else "is a text"
     problem = f"{path[0]} is {value}, because {' and '.join(shown)} {are}: + joins and does not add"
-    return Cause(node=place.node, problem=problem, place=place, walk=(place,), path=path, own=True)
+    return Cause(
+        node=place.node, problem=problem, place=place, walk=(place,), path=path, own=not isinstance(value, str)
+    )
 
 
 def cut_number(scene: Scene) -> Cause | None:
@@ -74,8 +79,8 @@ def cut_number(scene: Scene) -> Cause | None:
 def _cut_again(scene: Scene, at: RunPlace, place: Place, made: Mapping[str, float], item: Obj) -> Cause | None:
     for name, value in made.items():
         (source, path), text = item.get(name).parsed or ((place, ()), "")
-        read = _PARTLY.match(text)
-        if path and read is not None and value == float(read[1]) and scene.value(source, path) == text:
+        read = _read_partly(text, value)
+        if path and read is not None and scene.value(source, path) == text:
             return _told_cut(at, place, source, name, ".".join(path), read)
     return None
 
@@ -83,12 +88,17 @@ def _cut_again(scene: Scene, at: RunPlace, place: Place, made: Mapping[str, floa
 def _cut(scene: Scene, at: RunPlace, place: Place, source: Place, made: Mapping[str, float]) -> Cause | None:
     data = scene.json(source)
     for key, text in data.items() if isinstance(data, Mapping) else ():
-        read = _PARTLY.match(text) if isinstance(text, str) else None
-        names = [one for one, value in made.items() if read and value == float(read[1])]
-        name = next((one for one in names if _is_parsed(scene, at, source, str(key), one)), None)
-        if name is not None and read is not None:
-            return _told_cut(at, place, source, name, str(key), read)
+        for name, value in made.items() if isinstance(text, str) else ():
+            read = _read_partly(text, value)
+            if read is not None and _is_parsed(scene, at, source, str(key), name):
+                return _told_cut(at, place, source, name, str(key), read)
     return None
+
+
+def _read_partly(text: str, value: float) -> re.Match[str] | None:
+    """The beginning of the text that was read as this number, where digits are left behind it."""
+    found = (_PARTLY.match(text), _WHOLE_PART.fullmatch(text))
+    return next((one for one in found if one is not None and value == float(one[1])), None)
 
 
 def _told_cut(at: RunPlace, place: Place, source: Place, name: str, key: str, read: re.Match[str]) -> Cause:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
+from zoneinfo import ZoneInfo, available_timezones
 
 from dogubako.packs.n8n.diagnosis.elements import plain_paths
 from dogubako.packs.n8n.diagnosis.references import texts
@@ -34,6 +35,10 @@ _FROM_ZERO = re.compile(
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _WITH_OFFSET = re.compile(r"(\d{4}-\d\d-\d\d)[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?[+-]\d\d:?\d\d")
 
+_IN_UTC = re.compile(r"(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,6})?Z")
+_ZONE = re.compile(r"[A-Z][A-Za-z]{2,20}/[A-Za-z_/-]{3,40}")
+_MOST_SOURCES: Final = 10
+
 
 def day_in_utc(scene: Scene) -> Cause | None:
     """A day that was taken from a time in UTC, where the time itself is written with an offset and on another day."""
@@ -41,7 +46,9 @@ def day_in_utc(scene: Scene) -> Cause | None:
         for place in list(scene.outputs(at))[:_MOST_ITEMS] if scene.kind(at.node) in _MAKES_DATES else ():
             made, source = scene.json(place), next(iter(scene.parents(place)), None)
             days = _days(made) if source is not None else {}
-            for path, written in _times(scene.json(source)) if days and source is not None else ():
+            if source is not None and (elsewhere := _other_day(scene, source, days)) is not None:
+                return Cause(node=at.node, problem=elsewhere, place=place, walk=(place,), certain=False)
+            for path, written in _times(scene.json(source), _WITH_OFFSET) if days and source is not None else ():
                 here, there = written[:10], _utc_day(written)
                 name = next((one for one, day in days.items() if day == there != here), None)
                 if name is not None:
@@ -51,17 +58,43 @@ def day_in_utc(scene: Scene) -> Cause | None:
     return None
 
 
+def _other_day(scene: Scene, source: Place, days: Mapping[str, str]) -> str | None:
+    """A day that was cut out of a time in UTC, and that is another one in a time zone which the data name."""
+    zones = _zones(scene) if days else {}
+    for path, written in _times(scene.json(source), _IN_UTC) if zones else ():
+        name = next((one for one, day in days.items() if day == written[:10]), None)
+        for zone, told in zones.items() if name is not None else ():
+            day = datetime.fromisoformat(written).astimezone(ZoneInfo(zone)).date().isoformat()
+            if day != written[:10]:
+                time = f"{shown_path(path)}, which is {shown_value(written)}"
+                is_utc = f"{name} is {shown_value(written[:10])}: of {time}, that is the day in UTC"
+                return f"{is_utc}, and {told} it is {day}"
+    return None
+
+
+def _zones(scene: Scene) -> dict[str, str]:
+    """The time zones that the workflow is set to, or that its items name."""
+    zones: dict[str, str] = {}
+    for at in scene.first_runs[:_MOST_SOURCES]:
+        for place in list(scene.outputs(at))[:_MOST_SOURCES]:
+            for _, path in zip(range(_MOST_PATHS), plain_paths(scene.json(place)), strict=False):
+                value = scene.value(place, path)
+                if isinstance(value, str) and _ZONE.fullmatch(value) and value in available_timezones():
+                    zones.setdefault(value, f"in {value}, which '{at.node}' gives as {shown_path(path)},")
+    return zones
+
+
 def _days(data: Any) -> dict[str, str]:
     held = data.items() if isinstance(data, Mapping) else ()
     return {str(key): one for key, one in held if isinstance(one, str) and _DAY.fullmatch(one)}
 
 
-def _times(data: Any) -> Iterator[tuple[tuple[str, ...], str]]:
+def _times(data: Any, form: re.Pattern[str]) -> Iterator[tuple[tuple[str, ...], str]]:
     for _, path in zip(range(_MOST_PATHS), plain_paths(data), strict=False):
         value: Any = data
         for step in path:
             value = value[int(step)] if isinstance(value, list) else value[step]
-        if isinstance(value, str) and _WITH_OFFSET.fullmatch(value):
+        if isinstance(value, str) and form.fullmatch(value):
             yield path, value
 
 

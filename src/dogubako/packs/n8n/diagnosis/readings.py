@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Any, Final
@@ -12,10 +12,17 @@ from dogubako.packs.n8n.diagnosis.complaints import answers, rows, sends_item
 from dogubako.packs.n8n.diagnosis.declarations import Step
 from dogubako.packs.n8n.diagnosis.elements import Path, plain_paths
 from dogubako.packs.n8n.diagnosis.failures import Failure
-from dogubako.packs.n8n.diagnosis.flow_rules import FORKS, way_of
+from dogubako.packs.n8n.diagnosis.flow_rules import FORKS, compared, way_of
 from dogubako.packs.n8n.diagnosis.lineage import DEEPEST, lineage
-from dogubako.packs.n8n.diagnosis.references import ELEMENT, Reference, references, references_in, texts
-from dogubako.packs.n8n.diagnosis.scene import Scene, conditions_of
+from dogubako.packs.n8n.diagnosis.references import (
+    ELEMENT,
+    Reference,
+    only_reference,
+    references,
+    references_in,
+    texts,
+)
+from dogubako.packs.n8n.diagnosis.scene import Scene, conditions_for, conditions_of
 from dogubako.packs.n8n.diagnosis.shown import shown_path, shown_value
 from dogubako.packs.n8n.diagnosis.trace import value_walk
 from dogubako.packs.n8n.formatters.flow import Place
@@ -110,21 +117,36 @@ def sent_by(scene: Scene, place: Place, way: str = "here") -> str | None:
     # An empty item that stands for nothing names all that were given: none of them went this way.
     if run is None or scene.kind(place.node) not in FORKS or not conditions or len(parents) > 1:
         return None
-    values = [f"{one.written} is {_shown(scene.value(where, one.names))}" for one, where in _tested_by(scene, place)]
+    values = [_tested(scene, *one) for one in _tested_by(scene, place)]
     values += _lengths(scene, conditions, next(iter(parents), None), run)
     told = f": {', '.join(values)}" if values else ""
     return f"'{place.node}' sent the item {way} by {way_of(scene, place.node, place.output)}{told}"
 
 
-def _tested_by(scene: Scene, place: Place) -> list[tuple[Reference, Place]]:
-    """The fields that the conditions of a branch read in the item that it sent here."""
+def _tested(scene: Scene, reference: Reference, where: Place, condition: Mapping[str, Any]) -> str:
+    """A field that a condition reads, with the test; not where its other side is an expression as well."""
+    value, right = scene.value(where, reference.names), condition.get("rightValue")
+    plain = not (isinstance(right, str) and right.startswith("=")) and only_reference(condition.get("leftValue"))
+    return (
+        compared(reference, value, condition)
+        if plain and not is_absent(value)
+        else f"{reference.written} is {_shown(value)}"
+    )
+
+
+def _tested_by(scene: Scene, place: Place) -> list[tuple[Reference, Place, Mapping[str, Any]]]:
+    """The fields that the conditions of a branch read in the item that it sent here, with their conditions."""
     run, before = scene.run_of(place), next(iter(scene.parents(place)), None)
-    conditions = conditions_of(scene.settings.get(place.node, {}))
     # A method, or a step into a list, is no field that could be missing.
-    read = {
-        one.names: one for each in conditions for text in texts(each) for one in references_in(text) if is_plain(one)
-    }
-    found = [(one, where) for one in read.values() if run for where in scene.places_read(one, before, run)[:1]]
+    read: dict[Path, tuple[Reference, Mapping[str, Any]]] = {}
+    for each in conditions_for(scene.settings.get(place.node, {}), place.output):
+        for one in [one for text in texts(each) for one in references_in(text) if is_plain(one)]:
+            read.setdefault(one.names, (one, each))
+    found = [
+        (one, where, each)
+        for one, each in read.values()
+        for where in (scene.places_read(one, before, run)[:1] if run is not None else ())
+    ]
     return found[:_MOST_COMPARED]
 
 
@@ -146,7 +168,7 @@ def branch_taken(failure: Failure, problem: str) -> list[str]:
             continue
         if f"'{place.node}' sent the item" not in problem:
             return [told]
-        nulls = [(one, where) for one, where in _tested_by(scene, place) if scene.value(where, one.names) is None]
+        nulls = [(one, where) for one, where, _ in _tested_by(scene, place) if scene.value(where, one.names) is None]
         return [_reading(scene, one, where, one.names, False) for one, where in nulls]
     return []
 

@@ -208,8 +208,22 @@ class Scene:
         if reference.pick == "item" and place is not None:
             paired = next((one for one in self.walk(place) if one.node == reference.node), None)
             if paired is not None:
-                return [paired]
+                return self._all_paired(place, reference.node) or [paired]
         return self._picked(reference, run)
+
+    def _all_paired(self, place: Place, node: str) -> list[Place]:
+        """The items of a node from which this one was made: several, if one on the way was made of several."""
+        waiting, seen = [place], {place}
+        found: list[Place] = []
+        while waiting and len(seen) < _LONGEST_WALK:
+            here = waiting.pop(0)
+            if here.node == node:
+                found.append(here)
+                continue
+            fresh = [one for one in self.parents(here) if one not in seen]
+            seen.update(fresh)
+            waiting += fresh
+        return found
 
     def _own_places(self, pick: str, place: Place | None, run: Run) -> list[Place]:
         if pick == "item" and place is not None:
@@ -349,12 +363,17 @@ def conditions_of(settings: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [each for one in found if isinstance(one, list) for each in one if isinstance(each, Mapping)]
 
 
+def conditions_for(settings: Mapping[str, Any], output: int) -> list[Mapping[str, Any]]:
+    """The conditions by which an item went to this output: those of its rule, or all where there is none for it."""
+    rules = settings.get("rules")
+    listed = rules.get("values") if isinstance(rules, Mapping) else None
+    if isinstance(listed, list) and output < len(listed):
+        return conditions_of({"rules": {"values": [listed[output]]}})
+    return conditions_of(settings)
+
+
 def conditions_met(scene: Scene, at: RunPlace) -> list[Mapping[str, Any]]:
     """The conditions that decided which way the items went: of a Switch that sent all one way, those of its rule."""
     settings = scene.settings.get(at.node, {})
-    rules = settings.get("rules")
-    listed = rules.get("values") if isinstance(rules, Mapping) else None
     taken = [number for number, items in enumerate(at.run.outputs) if items]
-    if isinstance(listed, list) and len(taken) == 1 and taken[0] < len(listed):
-        return conditions_of({"rules": {"values": [listed[taken[0]]]}})
-    return conditions_of(settings)
+    return conditions_for(settings, taken[0]) if len(taken) == 1 else conditions_of(settings)

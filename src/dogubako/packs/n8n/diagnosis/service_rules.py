@@ -17,6 +17,7 @@ from dogubako.packs.n8n.diagnosis.complaints import (
     rows,
     sends_item,
     sent_body,
+    sent_value,
     told_by,
     values_quoted,
     without_call,
@@ -26,12 +27,13 @@ from dogubako.packs.n8n.diagnosis.contrast import is_contradicted
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.format_rules import value_quoted
 from dogubako.packs.n8n.diagnosis.lineage import lineage, maker_of
+from dogubako.packs.n8n.diagnosis.number_rules import joined_texts
 from dogubako.packs.n8n.diagnosis.references import references_in, texts
 from dogubako.packs.n8n.diagnosis.requests import refused_request
 from dogubako.packs.n8n.diagnosis.scene import Cause
 from dogubako.packs.n8n.diagnosis.shown import shown_value
 from dogubako.packs.n8n.diagnosis.spelling import is_slip
-from dogubako.packs.n8n.diagnosis.trace import built_from_hole, trace_missing
+from dogubako.packs.n8n.diagnosis.trace import built_from_hole, trace_missing, trace_value
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 from dogubako.packs.n8n.javascript_names import of_names
 
@@ -61,10 +63,35 @@ def service_failed(failure: Failure) -> Cause | None:
         cause = refused_request(failure, words)
     if cause is not None and not is_contradicted(failure, cause):
         return cause
+    if (joined := _sent_joined(failure, words)) is not None:
+        return joined
     return Cause(
         node=failure.node,
         problem=f"{words}{_address_made_from(failure, code) or sent_as(failure) or _misnamed(failure)}",
     )
+
+
+def _sent_joined(failure: Failure, words: str) -> Cause | None:
+    """A number that the answer names, and that `+` made of texts."""
+    if failure.http_code not in _SAYS_WHY or len(failure.places) != 1:
+        return None
+    for name, written in _named_in_answer(failure):
+        for one in references_in(written)[:1] if is_whole(written) else ():
+            for place, _ in list(failure.values(one))[:1]:
+                made = trace_value(failure.scene, place, one.names, "")
+                joined = joined_texts(failure.scene, made.place, made.path, in_text=True) if made.place else None
+                if joined is not None:
+                    return joined.with_problem(f"{joined.problem}; it is sent as {name}: {words}").in_doubt()
+    return None
+
+
+def _named_in_answer(failure: Failure) -> list[tuple[str, str]]:
+    """What is sent under names that the answer has in it, or with a value that it quotes."""
+    texts_said = [text[:LONGEST_ANSWER].casefold() for text in islice(answers(failure), _MOST_ANSWERS)]
+    said = {word for text in texts_said for word in of_names(r"[\w$]+").findall(text)}
+    body = sent_body(failure)
+    quoted = values_quoted(failure, body) if isinstance(body, Mapping) else []
+    return [one for one in _sent_fields(failure) if one[0].casefold() in said or one[0] in quoted]
 
 
 def sent_as(failure: Failure) -> str:
@@ -72,19 +99,18 @@ def sent_as(failure: Failure) -> str:
     unknown = len(failure.places) > 1 and failure.item_index is None
     if failure.http_code not in _SAYS_WHY or unknown or not failure.places:
         return ""
-    texts_said = [text[:LONGEST_ANSWER].casefold() for text in islice(answers(failure), _MOST_ANSWERS)]
-    said = {word for text in texts_said for word in of_names(r"[\w$]+").findall(text)}
     login = failure.http_code in ("401", "403")
-    found = [*rows(failure, "headerParameters")] if login else []
-    body = {} if login else sent_body(failure)
-    quoted = values_quoted(failure, body) if isinstance(body, Mapping) else []
-    found += [one for one in _sent_fields(failure) if one[0].casefold() in said or one[0] in quoted]
+    found = [*(rows(failure, "headerParameters") if login else ()), *_named_in_answer(failure)]
     told = []
     for name, written in found[:_MOST_SHOWN]:
         for one in map(without_call, references_in(written)[:1]):
             for place, value in list(failure.values(one))[:1]:
                 if is_absent(value) and not is_plain(one):
                     # What is not known to be a field is not told to be missing.
+                    continue
+                if is_absent(value) and is_absent(sent_value(failure, name)):
+                    maker = next((each.node for each in failure.scene.walk(place)), failure.node)
+                    told.append(f"no {name}, because the item from '{maker}' has no {one.written}")
                     continue
                 exact = is_whole(written)
                 shown = f" as {shown_value(value)}" if exact and not login else ""

@@ -226,8 +226,11 @@ def _why_null(scene: Scene, at: RunPlace, place: Place, field: str, written: str
             if cause.own and cause.node != at.node:
                 return cause.with_problem(f"{cause.problem}, so {field} becomes null in '{at.node}'")
             if not cause.misread and not cause.lost:
+                reads = f"its expression reads {'.'.join(path)}"
+                own = cause.node == at.node and cause.problem.startswith(f"it reads {'.'.join(path)},")
+                told = cause.problem.replace("it reads", "its expression reads", 1) if own else None
                 joined = ", and" if cause.node == at.node else ";"
-                problem = f"{field} is null: its expression reads {'.'.join(path)}{joined} {cause.told_at(at.node)}"
+                problem = f"{field} is null: {told or f'{reads}{joined} {cause.told_at(at.node)}'}"
                 # The field may be optional, and null what is wanted.
                 return replace(_made(at, place, problem), certain=False)
             return cause.with_problem(f"{cause.problem}, so {field} becomes null in '{at.node}'")
@@ -268,7 +271,7 @@ def date_from_nothing(scene: Scene) -> Cause | None:
                 source = next(iter(scene.parents(place)), None)
                 for where in scene.places_read(reference, source, at.run)[:1]:
                     value = scene.value(where, reference.names)
-                    if is_absent(value):
+                    if is_absent(value) or value is None:
                         cause = trace_missing(scene, at.node, reference, where, reference.names)
                         if cause.misread or cause.lost or cause.node != at.node:
                             cause = cause.with_problem(f"{cause.problem}; '{at.node}' makes a date of it")

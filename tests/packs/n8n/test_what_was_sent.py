@@ -1,0 +1,114 @@
+"""Requests that a service refused: what they sent, and who made it, in whatever language the service speaks."""
+
+from typing import Any
+
+import pytest
+
+from dogubako.packs.n8n.diagnosis.report import Diagnosis
+
+from .branches import fields
+from .made import JsonObject, as_read, failed_run, items, made, node, run, wires
+
+
+def refused(said: str, given: JsonObject, sent: JsonObject, *nodes: JsonObject, body: str = "={{ $json }}") -> Any:
+    """The diagnosis of a request that was refused with these words. The node before it is called Made."""
+    ask = node("Ask", type="n8n-nodes-base.httpRequest", parameters={"method": "POST", "jsonBody": body})
+    failed = failed_run(
+        "Bad request", after="Made", httpCode="400", messages=[f"400 - {said}"], context={"request": {"body": sent}}
+    )
+    runs = {"Hook": [run(items({"price": "4999", "post": "120"}))], "Made": [run(items(given), after="Hook")]}
+    execution = made({**runs, "Ask": [failed]}, *nodes, ask)
+    execution["workflowData"]["connections"] = wires("Hook", "Made", "Ask")
+    return Diagnosis(as_read(execution)).report()
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ('{"error": "Falta el campo veterinario"}', "veterinario"),
+        ('{"error": "担当医がありません"}', "担当医"),
+        ('{"error": "brakuje pola lekarz"}', "lekarz"),
+    ],
+)
+def test_a_field_without_a_value_that_a_service_names_is_traced_in_any_language(said: str, name: str) -> None:
+    code = f"const vet = null;\nreturn [{{ json: {{ pet: 'Toby', {name}: vet ? vet.name : null }} }}];"
+    item = {"pet": "Toby", name: None}
+    report = refused(said, item, item, node("Made", code))
+
+    assert report["noticed"]["nodeName"] == "Made"
+    assert f"the service complains about {name}" in report["explanation"]
+
+
+def test_a_service_that_names_several_fields_leaves_it_open_which_is_meant() -> None:
+    item = {"lekarz": None, "zwierze": None}
+    report = refused('{"error": "lekarz lub zwierze"}', item, item, node("Made", "return [];"))
+
+    assert report["noticed"]["nodeName"] == "Ask"
+
+
+@pytest.mark.parametrize(("total", "joined"), [("4999120", True), ("5119", False)])
+def test_a_number_that_plus_made_of_texts_is_told_where_a_service_refuses_it(total: str, joined: bool) -> None:
+    total_of = fields("Made", {"total": "={{ $json.price + $json.post }}"})
+    report = refused(f'{{"blad": "limit", "total": {total}}}', {"total": total}, {"total": total}, total_of)
+
+    assert ("+ joins and does not add; it is sent as total" in report["explanation"]) is joined
+    assert (report["noticed"]["nodeName"] == "Made") is joined
+
+
+def test_a_field_that_was_not_sent_is_not_told_as_undefined() -> None:
+    body = "={{ JSON.stringify({ name: $json.name, phone: $json.phone }) }}"
+    sent = {"name": "Piotr"}
+    report = refused('{"blad": "brak: phone, name"}', sent, sent, node("Made", "return [];"), body=body)
+
+    assert "and no phone, because the item from 'Made' has no phone" in report["explanation"]
+    assert "undefined" not in report["explanation"]
+
+
+def test_an_object_in_json_that_is_written_by_hand_is_told_of_the_node_that_writes_it() -> None:
+    answer = node(
+        "Answer",
+        type="n8n-nodes-base.respondToWebhook",
+        parameters={"respondWith": "json", "responseBody": '={ "first": {{ $json.first }} }'},
+    )
+    runs = {
+        "Rows": [run(items({"all": [{"sku": "K1"}]}))],
+        "First": [run(items({"first": {"sku": "K1"}}), after="Rows")],
+        "Answer": [failed_run("Invalid JSON in 'Response Body' field", after="First")],
+    }
+    report = Diagnosis(as_read(made(runs, fields("First", {"first": "={{ $json.all[0] }}"}), answer))).report()
+
+    assert report["noticed"]["nodeName"] == "Answer"
+    assert "takes first as it is; first is {\"sku\": \"K1\"} (object), from 'First'" in report["explanation"]
+
+
+def failed_alone(message: str, kind: str, parameters: JsonObject, item: JsonObject) -> Any:
+    runs = {"Rows": [run(items(item))], "Last": [failed_run(message, after="Rows")]}
+    return Diagnosis(as_read(made(runs, node("Last", type=f"n8n-nodes-base.{kind}", parameters=parameters)))).report()
+
+
+def test_a_column_that_a_data_table_does_not_have_is_a_mistake_of_its_reader() -> None:
+    filters = {"conditions": [{"keyName": "nr", "keyValue": "={{ $json.nr }}"}]}
+    message = 'Filter validation failed: Column(s) "nr" do not exist in the selected table.'
+    report = failed_alone(message, "dataTable", {"filters": filters}, {"nr": "U-1"})
+
+    assert report["origin"]["nodeName"] == "Last"
+    assert "its settings name the column nr, which the table does not have" in report["explanation"]
+
+
+def test_a_list_where_a_set_node_wants_one_object_is_told() -> None:
+    message = "The 'JSON Output' in item 0 does not contain a valid JSON object"
+    parameters = {"mode": "raw", "jsonOutput": "={{ $json.rows }}"}
+    report = failed_alone(message, "set", parameters, {"rows": [{"a": 1}]})
+
+    assert report["noticed"]["nodeName"] == "Last"
+    assert "its parameter jsonOutput gives rows, which is [{\"a\": 1}] (array), from 'Rows'" in report["explanation"]
+
+
+def test_paging_that_gets_the_same_answer_again_and_again_is_told_with_what_it_changes() -> None:
+    message = "The returned response was identical 5x, so requests got stopped"
+    changed = {"parameters": [{"type": "qs", "name": "strona", "value": "={{ $pageCount + 1 }}"}]}
+    paging = {"pagination": {"pagination": {"paginationMode": "updateAParameterInEachRequest", "parameters": changed}}}
+    report = failed_alone(message, "httpRequest", {"url": "http://a.example", "options": paging}, {"a": 1})
+
+    assert report["noticed"]["nodeName"] == "Last"
+    assert "its paging changes strona in each request, and all answers are the same" in report["explanation"]
