@@ -248,10 +248,13 @@ async def test_a_draft_that_goes_live_with_a_change_is_named(place: Place) -> No
     preview = await place.call(
         "edit_workflow", id=workflow_id, operations=[{"op": "setName", "name": "x"}], publish=True, dryRun=True
     )
-    outcome = await place.call("update_workflow", id=workflow_id, name="New name", publish=True)
+    outcome = await place.call(
+        "update_workflow", id=workflow_id, name="New name", publish=True, expectedVersionId=draft
+    )
     await place.call("deactivate_workflow", id=workflow_id)
 
     assert preview["wouldAlsoPublish"]["versionId"] == draft
+    assert "has a draft that is not published" in preview["wouldBeRefused"][0]
     assert outcome["alsoPublished"]["versionId"] == draft
 
 

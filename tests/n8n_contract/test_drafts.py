@@ -63,9 +63,11 @@ async def test_reading_tells_who_saved_the_draft_and_when(place: Place) -> None:
 
 
 async def test_publish_true_brings_the_change_live(place: Place) -> None:
-    workflow_id, _ = await with_draft(place)
+    workflow_id, before = await with_draft(place)
 
-    outcome = await place.call("update_workflow", id=workflow_id, name="Now", publish=True)
+    outcome = await place.call(
+        "update_workflow", id=workflow_id, name="Now", publish=True, expectedVersionId=before["versionId"]
+    )
 
     after = await place.workflow(workflow_id)
     assert after["activeVersionId"] == after["versionId"] == outcome["versionId"]
@@ -241,12 +243,40 @@ async def test_what_was_published_is_said(place: Place) -> None:
     workflow_id, before = await with_draft(place)
     result = await place.box.call(
         "edit_workflow",
-        {"id": workflow_id, "operations": [{"op": "setName", "name": before["name"]}], "publish": True},
+        {
+            "id": workflow_id,
+            "operations": [{"op": "setName", "name": before["name"]}],
+            "publish": True,
+            "expectedVersionId": before["versionId"],
+        },
     )
     after = await place.workflow(workflow_id)
 
     assert after["activeVersionId"] == before["versionId"]
     assert result.value["message"] == "Published, together with a draft that was saved before (alsoPublished)"
+
+
+async def test_a_draft_of_somebody_else_does_not_go_live_with_a_change(place: Place) -> None:
+    workflow_id, before = await with_draft(place)
+
+    error = await place.refused("update_workflow", id=workflow_id, name="Now", publish=True)
+
+    after = await place.workflow(workflow_id)
+    assert "has a draft that is not published, saved" in error.message
+    assert f"expect versionId '{before['versionId']}'" in str(error.hint)
+    assert (after["name"], after["activeVersionId"]) == (before["name"], before["activeVersionId"])
+
+
+async def test_a_draft_of_our_own_goes_live_with_the_next_change(place: Place) -> None:
+    workflow_id = await place.copy_of("m-empty", published=True)
+    name = (await place.workflow(workflow_id))["nodes"][-1]["name"]
+    await place.call("update_workflow", id=workflow_id, updateNodes=[{"nodeName": name, "notes": "first"}])
+
+    await place.call("update_workflow", id=workflow_id, name="Second", publish=True)
+
+    after = await place.workflow(workflow_id)
+    assert after["activeVersionId"] == after["versionId"]
+    assert after["nodes"][-1]["notes"] == "first"
 
 
 async def test_publishing_says_whose_draft_went_live(place: Place) -> None:

@@ -213,7 +213,7 @@ def test_a_number_that_lost_its_fraction_is_noticed(price: str, read: int, notic
     runs = {"Bills": [run(items({"price": price}))], "Whole": [run(items({"price": read}), after="Bills")]}
     report = told(runs, node("Whole", code))
 
-    problem = f"price is {read}, made from price, which is \"{price}\" (string): it reads only the beginning"
+    problem = f'price is {read}, made from price, which is "{price}" (string): it reads only the beginning'
     assert (problem in report["explanation"]) is noticed
 
 

@@ -78,7 +78,7 @@ def test_an_object_in_json_that_is_written_by_hand_is_told_of_the_node_that_writ
     report = Diagnosis(as_read(made(runs, fields("First", {"first": "={{ $json.all[0] }}"}), answer))).report()
 
     assert report["noticed"]["nodeName"] == "Answer"
-    assert "takes first as it is; first is {\"sku\": \"K1\"} (object), from 'First'" in report["explanation"]
+    assert 'takes first as it is; first is {"sku": "K1"} (object), from \'First\'' in report["explanation"]
 
 
 def failed_alone(message: str, kind: str, parameters: JsonObject, item: JsonObject) -> Any:

@@ -7,9 +7,10 @@ import threading
 import time
 import zlib
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import anyio
@@ -47,6 +48,10 @@ class Backup:
     workflow: dict[str, Any]
     # What the change behind it touched: `nodes`, `settings.timezone`, `tags.<id>`, `published`. Empty: all of it.
     touched: tuple[str, ...] = ()
+    # What the change made of those parts that no version holds: the name, single settings and pinned data.
+    became: dict[str, Any] = field(default_factory=dict)
+    # The version of n8n that the change made.
+    made: str | None = None
 
 
 class Backups:
@@ -58,9 +63,15 @@ class Backups:
         self._lock = threading.Lock()
         self._last_ms = 0
 
-    async def save(self, workflow: dict[str, Any], reason: str, touched: Iterable[str] = ()) -> Backup:
+    async def save(
+        self,
+        workflow: dict[str, Any],
+        reason: str,
+        touched: Iterable[str] = (),
+        became: Mapping[str, Any] = MappingProxyType({}),
+    ) -> Backup:
         """Store a backup. If that fails, the workflow must not be changed."""
-        backup = await anyio.to_thread.run_sync(self._save, workflow, reason, tuple(touched))
+        backup = await anyio.to_thread.run_sync(self._save, workflow, reason, tuple(touched), dict(became))
         if self._shared is not None:
             try:
                 await self._shared.save(backup)
@@ -68,6 +79,20 @@ class Backups:
                 await anyio.to_thread.run_sync(self._discard, backup)
                 raise
         return backup
+
+    async def note_made(self, backup: Backup, version_id: str | None) -> None:
+        """Remember which version the change made: that draft is known to be ours. The change itself is done already."""
+        told = replace(backup, made=version_id)
+        try:
+            await anyio.to_thread.run_sync(self._write, told)
+            if self._shared is not None:
+                await self._shared.save(told)
+        except (OSError, BusyError) as error:
+            log.warning("Backup does not know its version", backup=backup.id, reason=str(error))
+
+    async def is_ours(self, workflow_id: str, version_id: str | None) -> bool:
+        """Whether a version was made by one of the changes of which there are backups."""
+        return version_id is not None and any(one.made == version_id for one in await self.of(workflow_id))
 
     async def discard(self, backup: Backup) -> None:
         """Remove the backup of a change that was refused."""
@@ -97,7 +122,7 @@ class Backups:
             f"{what} of workflow '{workflow_id[:_LONGEST_SHOWN]}' not found", context=context, hint=hint
         )
 
-    def _save(self, workflow: dict[str, Any], reason: str, touched: tuple[str, ...]) -> Backup:
+    def _save(self, workflow: dict[str, Any], reason: str, touched: tuple[str, ...], became: dict[str, Any]) -> Backup:
         saved_at = self._next_moment()
         stamp = re.sub(r"[-:.]", "", saved_at)
         backup = Backup(
@@ -107,19 +132,24 @@ class Backups:
             reason=reason,
             workflow=workflow,
             touched=touched,
+            became=became,
         )
         folder = self._folder_of(backup.workflow_id)
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            unfinished = folder / f"{backup.id}.part"
-            unfinished.write_bytes(msgspec.json.encode(backup))
-            unfinished.replace(folder / f"{backup.id}.json")
+            self._write(backup)
             for old in sorted(folder.glob("*.json"), reverse=True)[KEPT:]:
                 old.unlink(missing_ok=True)
         except OSError as error:
             message = f"The workflow was not changed: no backup could be saved ({error.strerror})"
             raise ToolExecutionError(message, hint="An operator must make DOGUBAKO_DATA_DIR writable.") from error
         return backup
+
+    def _write(self, backup: Backup) -> None:
+        folder = self._folder_of(backup.workflow_id)
+        unfinished = folder / f"{backup.id}.part"
+        unfinished.write_bytes(msgspec.json.encode(backup))
+        unfinished.replace(folder / f"{backup.id}.json")
 
     def _next_moment(self) -> str:
         """Now, or the next millisecond after the last backup: the order of ids is the order of backups."""

@@ -48,6 +48,8 @@ class DraftSaver:
         """
         touched = await offload_if_large(before, touched_parts, before, meant)
         base, meant, merged_with = await self._caught_up(before, meant)
+        if not set(touched) & set(VERSIONED):
+            return await self._save_beside_versions(base, meant, touched, merged_with)
         last = replaced = base
         change, overwrote = meant, None
         own: JsonObject | None = None
@@ -96,7 +98,72 @@ class DraftSaver:
             merged_with=merged_with,
             warnings=self._warnings,
             overwrote=overwrote,
+            settings_lost=not contended and await self._lost_settings(base, meant, touched),
         )
+
+    async def _save_beside_versions(
+        self, base: JsonObject, meant: JsonObject, touched: Sequence[str], merged_with: Sequence[str]
+    ) -> Saved:
+        """Write what no version holds, such as the name.
+
+        n8n's PUT sends the nodes as well. Where somebody saves others at the same moment, n8n puts the old ones back
+        without a version of ours: then the history has a newer version than the draft, which is written again.
+        """
+        own = {**base, **only(meant, CONTENT)}
+        start, rounds, lost = base, 0, False
+        while True:
+            await self._put(meant, base, touched)
+            theirs = await self._newest_since(start)
+            now = await self._client.workflows.get(self._workflow_id, "update workflow")
+            if theirs is None:
+                lost = await self._lost_settings(base, meant, touched)
+                break
+            if rounds == _MOST_ROUNDS or await offload_if_large(now, same_graph, now, theirs):
+                break
+            rounds += 1
+            base = {**base, **only(theirs, VERSIONED)}
+            meant = {**meant, **only(theirs, VERSIONED)}
+        if theirs is not None:
+            paths, _ = await offload_if_large(start, changed_paths, only(start, GRAPH), only(theirs, GRAPH))
+            merged_with = list(dict.fromkeys([*merged_with, *paths]))
+        return Saved(
+            meant={**meant, **only(now, VERSIONED)},
+            written=now,
+            own=own,
+            replaced=start if theirs is None else {**start, **only(now, (*VERSIONED, "versionId"))},
+            merged_with=merged_with,
+            warnings=self._warnings,
+            settings_lost=lost,
+        )
+
+    async def _newest_since(self, before: JsonObject) -> JsonObject | None:
+        """The newest version that somebody saved since, with other nodes: n8n may make one of our write as well."""
+        versions = [str(row["versionId"]) for row in await recent_versions(self._client, self._workflow_id)]
+        since = versions.index(str(before["versionId"])) if before.get("versionId") in versions else 0
+        for one in versions[:since][:_MOST_VERSIONS]:
+            version = await self._client.workflows.version(self._workflow_id, one)
+            if not await offload_if_large(before, same_graph, before, version):
+                return {**before, **only(version, VERSIONED), "versionId": one}
+        return None
+
+    async def _lost_settings(self, before: JsonObject, meant: JsonObject, touched: Sequence[str]) -> bool:
+        """Whether somebody changed settings while we wrote, of which nothing is left.
+
+        n8n counts changes of settings and of nodes, and keeps versions of nodes only. Reading, changing and writing a
+        workflow is no single step in n8n, so it may write the settings that it had read before.
+        """
+        now = await self._client.workflows.get(self._workflow_id, "update workflow")
+        counts = [one.get("versionCounter") for one in (before, now)]
+        same_live = all(now.get(key) == before.get(key) for key in ("active", "activeVersionId"))
+        was, count = counts
+        if not isinstance(was, int) or not isinstance(count, int) or not same_live:
+            return False
+        versions = [str(row["versionId"]) for row in await recent_versions(self._client, self._workflow_id)]
+        if before.get("versionId") not in versions:
+            return False
+        known = versions.index(str(before["versionId"])) + bool(keys_of("settings", touched))
+        kept = (now.get("settings") or {}) == (meant.get("settings") or {})
+        return kept and count - was > known
 
     async def _withdraw(self, ours: JsonObject, theirs: JsonObject, touched: Sequence[str]) -> None:
         """Put back what we have overwritten, until our change is not there at two looks in a row.

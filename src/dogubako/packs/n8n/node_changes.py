@@ -27,16 +27,23 @@ def _updated(node: JsonObject, update: Mapping[str, Any], number: int) -> JsonOb
     changes = {key: value for key, value in update.items() if key != "nodeName" and value is not None}
     removed, given = changes.pop("removeParameters", ()), changes.pop("parameters", None)
     parameters = merged(deepcopy(node.get("parameters") or {}), given or {})
+    paths = []
     for path in removed:
         try:
-            segments = parse_path(path)
+            paths.append(parse_path(path))
         except PathError as error:
             field = f"updateNodes[{number}].removeParameters"
             raise ValidationError.of(field, f"Invalid value for parameter {field}: {error}") from error
+    # The last index of a list goes first: all paths are meant in the node as it was.
+    for segments in sorted(dict.fromkeys(paths), key=_place_in_lists, reverse=True):
         # The tool is idempotent: what is already gone is no error.
         with suppress(PathError):
             unset_at(parameters, segments)
     return {**node, **changes, "parameters": parameters}
+
+
+def _place_in_lists(path: tuple[str | int, ...]) -> list[tuple[int, str]]:
+    return [(one, "") if isinstance(one, int) else (-1, one) for one in path]
 
 
 # What even a whole new definition of a node does not bring along.

@@ -6,11 +6,12 @@ from typing import Any, Final
 
 from dogubako.contract.errors import ApiError, ConflictError, NotFoundError, ValidationError
 from dogubako.contract.offload import offload_if_large
+from dogubako.contract.output import Message
 from dogubako.packs.n8n.backups import Backup
 from dogubako.packs.n8n.client import N8nClient
 from dogubako.packs.n8n.drafts import publish_unless_changed, published_graph, refuse_other_live, same_graph
 from dogubako.packs.n8n.formatters.changes import changed_paths, differences
-from dogubako.packs.n8n.workflow_change import KEYED, WorkflowChange, keys_of, state_of
+from dogubako.packs.n8n.workflow_change import KEYED, WorkflowChange, held_at, keys_of, state_of
 from dogubako.packs.n8n.workflow_writer import WorkflowWriter, leaves_it_as_it_was, published_version_runs
 
 JsonObject = dict[str, Any]
@@ -31,14 +32,23 @@ class Restored:
     replaced: Backup | None
     # What is not as it was right before.
     changed: list[str]
+    # What the undone change had touched, and somebody has changed since: it stays as it is.
+    left: list[str]
     # What validation finds in it: a credential may have been deleted since.
     warnings: list[JsonObject]
 
     @property
-    def published_again(self) -> bool:
-        """Whether it was not published before, and is now."""
-        was = bool(self.replaced.workflow.get("active")) if self.replaced is not None else False
-        return bool(self.workflow.get("active")) and not was
+    def went_live(self) -> Message | None:
+        """What became of what was published, if that is not as it was."""
+        was = published_graph(self.replaced.workflow) if self.replaced is not None else None
+        now = published_graph(self.workflow)
+        if now is not None and was is None:
+            return Message(en="It was not published, and is now", ja="非公開でしたが、公開されました")
+        if now is None and was is not None:
+            return Message(en="It was published, and is not any more", ja="公開されていましたが、非公開になりました")
+        if now is not None and was is not None and not same_graph(now, was):
+            return Message(en="Another version is published than before", ja="公開版が替わりました")
+        return None
 
 
 class Restoration:
@@ -55,7 +65,9 @@ class Restoration:
         self._published = published_graph(backup.workflow)
         # An undo takes back what the change touched, and leaves what somebody did since.
         self._touched = frozenset(backup.touched if expected_version is not None else ())
-        self._restores_live = not draft_only and (not self._touched or "published" in self._touched)
+        self._is_undo = bool(self._touched)
+        self._left: list[str] = []
+        self._restores_live = not draft_only and (not self._is_undo or "published" in self._touched)
         self._writer = WorkflowWriter(client)
         self._replaced: Backup | None = None
         self._warnings: list[JsonObject] = []
@@ -78,7 +90,14 @@ class Restoration:
         changed = (await offload_if_large(got, changed_paths, was, self._facts(got)))[0] if was else []
         more = [f"… [{len(changed) - _MOST_CHANGED} more]"] if len(changed) > _MOST_CHANGED else []
         shown = [*changed[:_MOST_CHANGED], *more]
-        return Restored(workflow=got, differences=left, replaced=self._replaced, changed=shown, warnings=self._warnings)
+        return Restored(
+            workflow=got,
+            differences=left,
+            replaced=self._replaced,
+            changed=shown,
+            left=self._left,
+            warnings=self._warnings,
+        )
 
     async def _write_draft(self) -> str:
         """Write exactly what the backup has, so that credentials that were added since are gone."""
@@ -91,6 +110,9 @@ class Restoration:
             hint = f"Nothing was restored. To replace that change, expect versionId '{now.get('versionId')}'."
             raise ConflictError(message, hint=hint)
         self._refuse_other_live(now)
+        # Names, settings and pinned data are in no version, so the expected one does not tell that they changed.
+        self._left = [one for one, value in self._backup.became.items() if self._is_changed(now, one, value)]
+        self._touched -= frozenset(self._left)
         # One backup for all steps: the steps between are nothing to go back to.
         self._replaced = await self._client.backups.save(now, _REASON)
         # What somebody saves from now on is merged, or is a conflict.
@@ -104,6 +126,11 @@ class Restoration:
         self._warnings = list(outcome.warnings)
         return self._backup.workflow_id
 
+    def _is_changed(self, now: JsonObject, touched: str, became: Any) -> bool:
+        """Whether somebody changed this part since the change that is undone. An empty value is none."""
+        held, was = held_at(now, touched), held_at(self._wanted, touched)
+        return touched in self._touched and (held or None) not in (became or None, was or None)
+
     def _refuse_other_live(self, now: JsonObject) -> None:
         """Refuse to replace what somebody published or unpublished since: that does not change the draft's version."""
         live = published_graph(now)
@@ -116,9 +143,13 @@ class Restoration:
 
     async def _create(self) -> str:
         """A deleted workflow. Its published version is made first, and the draft is saved over it."""
-        content = {**self._wanted, **(self._published or {})}
+        if self._expected_version is not None:
+            hint = "Nothing was restored. Without expectedVersionId it is created again, under a new id."
+            raise ConflictError(f"Workflow '{self._backup.workflow_id}' was deleted since", hint=hint)
+        published = self._published if self._restores_live else None
+        content = {**self._wanted, **(published or {})}
         workflow_id = str((await self._writer.create(content, allow_invalid=True)).workflow["id"])
-        if self._published is not None:
+        if published is not None:
             try:
                 await self._client.workflows.publish(workflow_id)
             except ApiError as error:
@@ -158,7 +189,7 @@ class Restoration:
     async def _set_tags(self, workflow_id: str) -> None:
         now = await self._client.workflows.get(workflow_id, "restore workflow")
         wanted = state_of(self._wanted)["tags"]
-        if self._touched:
+        if self._is_undo:
             # Only those that the change added or took away.
             ids = keys_of("tags", self._touched)
             kept = [one for one in now.get("tags") or () if str(one.get("id")) not in ids]
@@ -183,7 +214,7 @@ class Restoration:
         )
 
     def _is_restored(self, part: str) -> bool:
-        return not self._touched or part in self._touched or (part in _GRAPH and bool(self._touched & _GRAPH))
+        return not self._is_undo or part in self._touched or (part in _GRAPH and bool(self._touched & _GRAPH))
 
     def _keyed(self, now: JsonObject) -> JsonObject:
         """Settings and pinned data with those of the backup that the change had touched."""
@@ -205,7 +236,7 @@ class Restoration:
         published = {str(node.get("name")): node for node in live["nodes"]} if live else None
         return {
             **parts,
-            **{key: value for key, value in state_of(workflow).items() if key != "tags" or not self._touched},
+            **{key: value for key, value in state_of(workflow).items() if key != "tags" or not self._is_undo},
             "published": published,
             "publishedConnections": live and live["connections"],
         }

@@ -13,6 +13,8 @@ from dogubako.packs.n8n.merging import CONTENT, is_same
 JsonObject = dict[str, Any]
 # Parts of which others may change another key at the same time.
 KEYED: Final = ("settings", "pinData")
+_PUBLISHED: Final = frozenset({"active", "activeVersionId"})
+_OF_NO_VERSION: Final = ("name", "description", *KEYED)
 # Returns the whole workflow as it shall be. It must not change what it is given.
 Change = Callable[[JsonObject], JsonObject]
 
@@ -58,6 +60,8 @@ class Outcome:
     published_since: str | None = None
     # The version of somebody who saves again and again that our last write does not have; n8n's history has it.
     overwrote: str | None = None
+    # Whether somebody changed settings at the same moment, and n8n put the old ones back.
+    settings_lost: bool = False
     # Whether it was published, and whether it got other tags.
     published: bool = False
     retagged: bool = False
@@ -70,6 +74,12 @@ class Outcome:
     def off_again(self) -> bool:
         """Whether it was published, and somebody unpublished it since."""
         return self.published and not self.workflow.get("active")
+
+    @property
+    def only_published_by_others(self) -> bool:
+        """Whether our change is as it was meant, and somebody else published or unpublished at the same moment."""
+        paths = {str(one.get("path")) for one in self.unrequested}
+        return bool(paths) and paths <= _PUBLISHED and not self.differences and not self.taken_back
 
     @property
     def live_at_once(self) -> str:
@@ -108,6 +118,7 @@ class Outcome:
             "takenBack": list(self.taken_back),
             "publishedSince": self.published_since,
             "overwroteVersionId": self.overwrote,
+            "settingsPutBack": self.settings_lost or None,
             "unpublishedDraft": self.draft,
             "alsoPublished" if self.written else "wouldAlsoPublish": self.published_draft,
             "backup": self.backup.id if self.backup else None,
@@ -165,6 +176,8 @@ class Saved:
     warnings: Sequence[JsonObject] = ()
     # The version of somebody who saves again and again that our last write does not have.
     overwrote: str | None = None
+    # Whether somebody changed settings at the same moment, and n8n put the old ones back.
+    settings_lost: bool = False
 
 
 def requested_parts(before: Mapping[str, Any], meant: Mapping[str, Any]) -> list[str]:
@@ -179,6 +192,18 @@ def touched_parts(before: Mapping[str, Any], meant: Mapping[str, Any]) -> list[s
         was, now = before.get(part) or {}, meant.get(part) or {}
         parts += [f"{part}.{key}" for key in {**was, **now} if not is_same(was.get(key), now.get(key))]
     return parts
+
+
+def became(workflow: Mapping[str, Any], touched: Iterable[str]) -> JsonObject:
+    """What is now under the touched parts that no version of n8n holds: name, description, settings, pinned data."""
+    return {one: held_at(workflow, one) for one in touched if one.partition(".")[0] in _OF_NO_VERSION}
+
+
+def held_at(workflow: Mapping[str, Any], touched: str) -> Any:
+    """The value of a touched part, such as `settings.timezone`."""
+    part, _, key = touched.partition(".")
+    held = workflow.get(part)
+    return held.get(key) if key and isinstance(held, Mapping) else None if key else held
 
 
 def keys_of(part: str, touched: Iterable[str]) -> list[str]:

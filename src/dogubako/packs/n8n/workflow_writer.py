@@ -30,6 +30,7 @@ from dogubako.packs.n8n.workflow_change import (
     Plan,
     Saved,
     WorkflowChange,
+    became,
     only,
     requested_parts,
     touched_parts,
@@ -77,7 +78,13 @@ class WorkflowWriter:
         if request.publish and outcome.workflow.get("active"):
             await published_version_runs()
             now = await self._client.workflows.get(request.workflow_id, "update workflow")
-            outcome = replace(outcome, published_since=outcome.published_since or _other_live(now, outcome.own))
+            state = only(now, ("active", "activeVersionId", "activeVersion"))
+            outcome = replace(
+                outcome,
+                workflow={**outcome.workflow, **state},
+                draft=await unpublished_draft(self._client, now),
+                published_since=outcome.published_since or _other_live(now, outcome.own),
+            )
         return outcome
 
     async def apply_locked(self, request: WorkflowChange) -> Outcome:
@@ -88,7 +95,8 @@ class WorkflowWriter:
         touched = await offload_if_large(before, touched_parts, before, meant)
         touched += [f"tags.{one}" for one in _tag_ids(before) ^ set(request.tag_ids or ())] if plan.retags else []
         touched += ["published"] if request.publish else []
-        backup = request.backup or await self._client.backups.save(before, request.reason, touched)
+        made = became(meant, touched)
+        backup = request.backup or await self._client.backups.save(before, request.reason, touched, made)
         saved = Saved(meant=meant, written=before, own=before, replaced=before)
         if plan.changes:
             try:
@@ -100,8 +108,11 @@ class WorkflowWriter:
                 raise
         if saved.replaced is not before and request.backup is None:
             # Somebody saved after our read: who undoes our change wants to keep theirs.
-            older, backup = backup, await self._client.backups.save(saved.replaced, request.reason, touched)
+            older = backup
+            backup = await self._client.backups.save(saved.replaced, request.reason, touched, made)
             await self._client.backups.discard(older)
+        if plan.changes:
+            await self._client.backups.note_made(backup, saved.written.get("versionId"))
         if plan.retags:
             await self._client.workflows.set_tags(request.workflow_id, list(request.tag_ids or ()))
         if request.publish:
@@ -115,7 +126,13 @@ class WorkflowWriter:
         if request.publish and merged_with:
             message = f"Workflow '{before['id']}' was changed since the expected version, and this would publish that"
             raise ConflictError(message, hint=read_again(before))
+        going_live = await unpublished_draft(self._client, before) if request.publish else None
         warnings, refused = await self._checked(request, before, meant)
+        draft = str(before.get("versionId"))
+        if going_live is not None and request.expected_version != draft and not await self._is_ours(before):
+            if not request.dry_run:
+                raise unexpected_draft(before, going_live)
+            refused = [*refused, str(unexpected_draft(before, going_live))]
         return Plan(
             before=before,
             meant=meant,
@@ -125,8 +142,12 @@ class WorkflowWriter:
             changes=bool(await offload_if_large(before, requested_parts, before, meant)),
             retags=request.tag_ids is not None and set(request.tag_ids) != _tag_ids(before),
             publishes=request.publish and await offload_if_large(before, _can_be_published, before),
-            going_live=await unpublished_draft(self._client, before) if request.publish else None,
+            going_live=going_live,
         )
+
+    async def _is_ours(self, workflow: JsonObject) -> bool:
+        """Whether the draft was saved by a tool of ours, and by nobody else since."""
+        return await self._client.backups.is_ours(str(workflow["id"]), workflow.get("versionId"))
 
     async def _checked(
         self, request: WorkflowChange, before: JsonObject, meant: JsonObject
@@ -150,12 +171,15 @@ class WorkflowWriter:
             meant=saved.meant,
             workflow=got,
             backup=backup,
-            merged_with=[*plan.merged_with, *saved.merged_with],
+            merged_with=await offload_if_large(
+                now, _still_there, [*plan.merged_with, *saved.merged_with], saved.meant, now
+            ),
             draft=await unpublished_draft(self._client, now),
             differences=await offload_if_large(got, _differences, saved.replaced, saved.meant, got),
             unrequested=await offload_if_large(got, _unrequested, saved.replaced, got, saved.meant, request),
             warnings=[*plan.warnings, *saved.warnings],
             overwrote=saved.overwrote,
+            settings_lost=saved.settings_lost,
             published=request.publish,
             retagged=plan.retags,
             published_draft=plan.going_live,
@@ -221,6 +245,16 @@ async def published_version_runs() -> None:
     await anyio.sleep(REPUBLISH_SECONDS)
 
 
+def unexpected_draft(workflow: JsonObject, draft: JsonObject) -> ConflictError:
+    """A draft that the caller has not named would go live together with the change."""
+    who = f" by {draft['savedBy']}" if draft.get("savedBy") else ""
+    when = f" at {draft['savedAt']}" if draft.get("savedAt") else ""
+    message = f"Workflow '{workflow['id']}' has a draft that is not published, saved{who}{when}: this would publish it"
+    see = example_call("diff_workflow", id=str(workflow["id"]))
+    both = f"To publish it with your change, expect versionId '{workflow.get('versionId')}'"
+    return ConflictError(message, hint=f"Nothing was changed. {both}; {see} shows what is in it.")
+
+
 def version_to_publish(workflow: JsonObject) -> str | None:
     """The draft by its id. Versions of n8n that publish nothing but the draft get none."""
     return str(workflow["versionId"]) if "activeVersionId" in workflow and workflow.get("versionId") else None
@@ -255,6 +289,12 @@ def _taken_back(before: JsonObject, now: JsonObject, ours: JsonObject) -> list[s
     """The places of our change that somebody changed again, or saved as they were before."""
     both, clashes = merge_renamed(before, now, ours)
     return [*(one.path for one in clashes), *changed_paths(only(now, GRAPH), only(both, GRAPH))[0]][:_MOST_TAKEN_BACK]
+
+
+def _still_there(merged: Sequence[str], meant: JsonObject, now: JsonObject) -> list[str]:
+    """What of somebody else is in the workflow in the end, too."""
+    changed = set(changed_paths(only(meant, GRAPH), only(now, GRAPH))[0]) if merged else set()
+    return [path for path in merged if path not in changed]
 
 
 def _can_be_published(workflow: JsonObject) -> bool:

@@ -132,8 +132,9 @@ class ListWorkflowBackups(BaseTool[ListWorkflowBackupsArgs, N8nClient]):
         backups = await self.client.backups.of(args.id)
         guidance = None
         if backups:
-            example = example_call("restore_workflow", id=backups[0].workflow_id, backup=backups[0].id)
-            guidance = Guidance(message="This would bring the newest back.", example=example)
+            newest = backups[0]
+            example = example_call("restore_workflow", id=newest.workflow_id, backup=newest.id, draftOnly=True)
+            guidance = Guidance(message="This would bring the newest back as a draft.", example=example)
         message = Message(en=f"{len(backups)} backups", ja=f"バックアップ{len(backups)}件")
         rows = await offload_if_large([one.workflow for one in backups], lambda: [_row(one) for one in backups])
         return Json(data={"backups": rows}, message=message, guidance=guidance, count=len(backups))
@@ -175,6 +176,7 @@ class RestoreWorkflow(BaseTool[RestoreWorkflowArgs, N8nClient]):
             "versionId": restored.workflow.get("versionId"),
             "active": bool(restored.workflow.get("active")),
             "changed": restored.changed or None,
+            "changedSince": restored.left or None,
             "warnings": restored.warnings or None,
             "differences": restored.differences,
             "unpublishedDraft": await unpublished_draft(self.client, restored.workflow),
@@ -182,10 +184,15 @@ class RestoreWorkflow(BaseTool[RestoreWorkflowArgs, N8nClient]):
             "backup": restored.replaced.id if restored.replaced else None,
         }
         en, ja = "Workflow restored", "ワークフローを復元しました"
-        if restored.published_again:
-            en, ja = f"{en}. It was not published, and is now", f"{ja}（非公開でしたが、公開されました）"
-        if restored.differences:
+        if restored.left:
+            en, ja = (
+                f"{en}, but for what somebody changed since (changedSince)",
+                f"{ja}（後の変更を除く：changedSince）",
+            )
+        elif restored.differences:
             en = f"{en}, with differences"
+        if live := await offload_if_large(restored.workflow, lambda: restored.went_live):
+            en, ja = f"{en}. {live.en}", f"{ja}（{live.ja}）"
         return Json(
             data={key: value for key, value in facts.items() if value is not None},
             message=Message(en=en, ja=ja),

@@ -37,6 +37,20 @@ _BESIDE_OTHERS: Final[tuple[tuple[Callable[[Outcome], bool], Message], ...]] = (
         ),
     ),
     (
+        lambda outcome: outcome.settings_lost,
+        Message(
+            en="Saved, but somebody changed settings at the same moment, and n8n kept the old ones (settingsPutBack)",
+            ja="保存しましたが、同時に変更された設定をn8nが元に戻しました（settingsPutBack）",
+        ),
+    ),
+    (
+        lambda outcome: outcome.only_published_by_others,
+        Message(
+            en="Saved. Somebody published another version or unpublished it meanwhile (unrequested)",
+            ja="保存しました（その間に別の版が公開されたか、非公開にされました：unrequested）",
+        ),
+    ),
+    (
         lambda outcome: outcome.saved_since is None and bool(outcome.differences or outcome.unrequested),
         Message(
             en="Saved, but n8n or somebody else made something else of it: see the differences",
