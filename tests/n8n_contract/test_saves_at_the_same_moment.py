@@ -6,6 +6,7 @@ from typing import Any, Final, Literal
 import pytest
 
 from dogubako.contract.errors import ApiError, ConflictError
+from dogubako.packs.n8n import workflow_writer
 from dogubako.packs.n8n.api.workflows import WorkflowsApi
 from tests.n8n_contract.place import Place
 from tests.n8n_contract.test_concurrent_edits import note, person_saves
@@ -355,3 +356,73 @@ async def test_the_live_version_survives_unpublishing_and_deleting(place: Place)
     after = await place.workflow(restored["newId"])
     assert notes(after["nodes"])[ours] == "draft"
     assert notes(after["activeVersion"]["nodes"])[ours] is None
+
+
+@pytest.mark.parametrize("change", [{"name": "Renamed"}, {"settings": {"timezone": "Asia/Tokyo"}}])
+async def test_what_a_person_saves_beside_a_rename_stays(
+    place: Place, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
+) -> None:
+    workflow_id, _, theirs = await live(place)
+
+    async def person() -> None:
+        await person_saves(place, workflow_id, theirs, notes="by a person")
+
+    meanwhile(monkeypatch, "between our look and our write", person)
+    outcome = await place.call("update_workflow", id=workflow_id, **change)
+
+    after = await place.workflow(workflow_id)
+    assert notes(after["nodes"])[theirs] == "by a person"
+    assert after["name"] == change.get("name", after["name"])
+    assert outcome["mergedWith"] == [f"nodes.{theirs}.notes"]
+    assert outcome["versionId"] == after["versionId"] != after["activeVersionId"]
+
+
+async def test_an_undo_leaves_a_name_and_a_setting_that_somebody_gave_since(place: Place) -> None:
+    workflow_id, _, _ = await live(place)
+    ours = [{"op": "setName", "name": "Ours"}, {"op": "setWorkflowSettings", "settings": {"timezone": "Asia/Tokyo"}}]
+    outcome = await place.call(TOOL, id=workflow_id, operations=ours)
+    now = await place.workflow(workflow_id)
+    await place.n8n.told("PUT", f"workflows/{workflow_id}", writable(now, name="Theirs"), params=DRAFT)
+
+    restored = await place.call(
+        "restore_workflow", id=workflow_id, backup=outcome["backup"], draftOnly=True, expectedVersionId=now["versionId"]
+    )
+
+    after = await place.workflow(workflow_id)
+    assert (after["name"], restored["changedSince"]) == ("Theirs", ["name"])
+    assert after["settings"].get("timezone") != "Asia/Tokyo"
+
+
+async def test_a_deleted_workflow_comes_back_as_a_draft_where_only_that_is_wanted(place: Place) -> None:
+    workflow_id, ours, _ = await live(place)
+    outcome = await place.call(TOOL, id=workflow_id, operations=our_note(ours))
+    await place.call("deactivate_workflow", id=workflow_id)
+    await place.call("delete_workflow", id=workflow_id, confirm=True)
+    undo = {"id": workflow_id, "backup": outcome["backup"], "draftOnly": True}
+
+    error = await place.refused("restore_workflow", **undo, expectedVersionId=outcome["versionId"])
+    restored = await place.call("restore_workflow", **undo)
+
+    assert "was deleted since" in error.message
+    assert restored["active"] is False
+    assert (await place.workflow(restored["newId"]))["activeVersionId"] is None
+
+
+@pytest.mark.parametrize("action", ["unpublish", "save"])
+async def test_what_somebody_does_while_we_wait_for_the_publication_is_told(
+    place: Place, monkeypatch: pytest.MonkeyPatch, action: str
+) -> None:
+    workflow_id, ours, theirs = await live(place)
+
+    async def person() -> None:
+        if action == "unpublish":
+            await place.n8n.told("POST", f"workflows/{workflow_id}/deactivate")
+        else:
+            await person_saves(place, workflow_id, theirs, notes="by a person")
+
+    monkeypatch.setattr(workflow_writer, "published_version_runs", person)
+    outcome = await place.call(TOOL, id=workflow_id, operations=our_note(ours), publish=True)
+
+    after = await place.workflow(workflow_id)
+    assert outcome["active"] is after["active"] is (action == "save")
+    assert ("unpublishedDraft" in outcome) is (action == "save")

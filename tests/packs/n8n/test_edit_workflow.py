@@ -354,3 +354,44 @@ def test_a_parameter_that_is_set_to_null_is_removed() -> None:
 
     assert edited(flow, change)["nodes"][0]["parameters"] == {"options": {}}
     assert edited(flow, {**change, "path": "never.there"})["nodes"][0]["parameters"] == {"options": {"a": 1}}
+
+
+def test_a_new_name_with_quotes_breaks_no_text_in_which_the_old_one_stands() -> None:
+    code = node("Code", "code", parameters={"jsCode": "const s = \"see $('A')\";\nreturn $('A').all();"})
+    workflow = {"nodes": [node("A"), code], "connections": chain("A", "Code")}
+    after = edited(workflow, {"op": "renameNode", "node": "A", "name": 'Le "X"'})
+
+    assert after["nodes"][1]["parameters"]["jsCode"] == (
+        'const s = "see $(\'Le \\"X\\"\')";\nreturn $(\'Le "X"\').all();'
+    )
+    again = edited(after, {"op": "renameNode", "node": 'Le "X"', "name": "B"})
+    assert again["nodes"][1]["parameters"]["jsCode"] == "const s = \"see $('B')\";\nreturn $('B').all();"
+
+
+def test_a_node_between_two_of_a_group_belongs_to_it() -> None:
+    nodes = [{**node(name), "id": name.lower()} for name in "ABC"]
+    group = {"id": "g", "name": "G", "nodeIds": ["a", "b"]}
+    workflow = {"nodes": nodes, "connections": chain("A", "B", "C"), "nodeGroups": [group]}
+    inside = edited(workflow, {"op": "addNode", "name": "X", "type": "noOp", "from": "A", "to": "B"})
+    outside = edited(workflow, {"op": "addNode", "name": "X", "type": "noOp", "from": "B", "to": "C"})
+
+    assert inside["nodeGroups"][0]["nodeIds"] == ["a", "b", inside["nodes"][-1]["id"]]
+    assert outside["nodeGroups"] == [group]
+
+
+@pytest.mark.parametrize("ends", [{"from": "Note", "to": "A"}, {"from": "A", "to": "Note"}])
+def test_a_sticky_note_is_connected_to_nothing(ends: dict[str, str]) -> None:
+    workflow = {"nodes": [node("A"), node("Note", "stickyNote")], "connections": {}}
+
+    with pytest.raises(ValidationError, match="a sticky note has no connections"):
+        edited(workflow, {"op": "addConnection", **ends})
+
+
+def test_a_tool_is_not_put_between_another_tool_and_its_agent() -> None:
+    tool = {"name": "T", "type": "@n8n/n8n-nodes-langchain.toolCode", "typeVersion": 1, "parameters": {}}
+    agent = {"name": "Agent", "type": "@n8n/n8n-nodes-langchain.agent", "typeVersion": 2, "parameters": {}}
+    workflow = {"nodes": [tool, agent], "connections": {}}
+    between = {"op": "addNode", "name": "T2", "type": tool["type"], "from": "T", "to": "Agent"}
+
+    with pytest.raises(ValidationError, match="give 'to' alone"):
+        edited(workflow, between)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from typing import Any, Final
+from uuid import uuid4
 
 from dogubako.contract.errors import DogubakoError, ValidationError
 from dogubako.packs.n8n.edits.connections import Connections, new_ends
@@ -18,6 +19,7 @@ from dogubako.packs.n8n.paths import PathError, parse_path, set_at, unset_at
 from dogubako.packs.n8n.workflow_change import changed_settings
 
 JsonObject = dict[str, Any]
+_NOTE: Final = "n8n-nodes-base.stickyNote"
 
 
 class WorkflowEditor:
@@ -119,8 +121,9 @@ class WorkflowEditor:
         """
         name, offered = str(node["name"]), offered_channel(node)
         target = self._name_of(operation.to) if operation.to is not None else None
-        if source is not None and offered != MAIN == offered_channel(source):
+        if source is not None and offered != MAIN and offered_channel(source) in (MAIN, offered):
             raise WrongOperation(f"this node serves another one as {offered}, and takes no items: give 'to' alone")
+        self._join_group(node, source, target)
         if source is not None and target is not None:
             direct = self.connections.between(str(source["name"]), target, operation)
             if direct is not None:
@@ -134,6 +137,17 @@ class WorkflowEditor:
         for edge in (into, out):
             if edge:
                 self.connections.add(edge)
+
+    def _join_group(self, node: JsonObject, source: JsonObject | None, target: str | None) -> None:
+        """Put a new node into the group that both of its neighbours are in: n8n refuses a group that is interrupted."""
+        if source is None or target is None:
+            return
+        ends = {str(source.get("id")), str(self._node(target).get("id"))}
+        for group in self._whole.get("nodeGroups") or []:
+            members = group.get("nodeIds") if isinstance(group, dict) else None
+            if isinstance(members, list) and ends <= set(map(str, members)):
+                node.setdefault("id", str(uuid4()))
+                group["nodeIds"] = [*members, node["id"]]
 
     def _refuse_taken(self, name: str) -> None:
         if not name.strip():
@@ -232,6 +246,8 @@ class WorkflowEditor:
 
     def add_connection(self, operation: Operation) -> None:
         source, target = self._node(operation.source), self._name_of(operation.to)
+        if _NOTE in (source.get("type"), self._node(operation.to).get("type")):
+            raise WrongOperation("a sticky note has no connections")
         kind = operation.type or offered_channel(source)
         self.connections.add(Edge(str(source["name"]), kind, operation.output or 0, target, operation.input or 0))
 

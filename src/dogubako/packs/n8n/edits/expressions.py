@@ -12,6 +12,8 @@ _IDENTIFIER = re.compile(NAME)
 # `$(name)`, `$node[name]`, and a name that is put together.
 _COMPUTED = re.compile(r"(?:[$_](?:items)?+\s*+\(|[$_]node\s*+\[)\s*+(?:[^\s'\"`)\]]|`[^`\n]{0,200}?\$\{)")
 _DEEPEST: Final = 60
+_QUOTES: Final = "'\"`"
+_LONGEST_LINE: Final = 500
 
 
 class Renaming:
@@ -19,8 +21,9 @@ class Renaming:
 
     def __init__(self, old: str, new: str) -> None:
         self._new = new
-        self._spellings = {_escaped(old, quote) for quote in "'\"`"}
-        quoted = "|".join(f"{quote}{re.escape(_escaped(old, quote))}{quote}" for quote in "'\"`")
+        spelt = [(quote, one) for quote in _QUOTES for one in _spellings(old, quote)]
+        self._spellings = {one for _, one in spelt}
+        quoted = "|".join(f"{quote}{re.escape(one)}{quote}" for quote, one in spelt)
         self._quoted = re.compile(rf"((?:[$_](?:items)?+\s*+\(|[$_]node\s*+\[)\s*+)({quoted})")
         self._anywhere = re.compile(quoted)
         # `$node.Old` can be written for names that are identifiers only.
@@ -51,11 +54,30 @@ class Renaming:
         return value
 
     def _renamed(self, text: str) -> str:
-        text = self._quoted.sub(lambda match: match[1] + self._in_quotes(match[2][0]), text)
+        text = self._quoted.sub(lambda match: match[1] + self._in_quotes(match[2][0], _around(match)), text)
         return self._dotted.sub(rf"\1[{_literal(self._in_quotes(chr(34)))}]", text) if self._dotted else text
 
-    def _in_quotes(self, quote: str) -> str:
-        return f"{quote}{_escaped(self._new, quote)}{quote}"
+    def _in_quotes(self, quote: str, around: str = "") -> str:
+        """The new name as a text. `around`: the quotes of the texts in which this one stands."""
+        escaped = _escaped(self._new, quote)
+        for one in around.replace(quote, ""):
+            escaped = escaped.replace(one, f"\\{one}")
+        return f"{quote}{escaped}{quote}"
+
+
+def _around(match: re.Match[str]) -> str:
+    """The quotes that are open before this place of its line: it is inside of another text."""
+    before = match.string[max(0, match.start() - _LONGEST_LINE) : match.start()]
+    line = before.rpartition("\n")[2]
+    return "".join(quote for quote in _QUOTES if line.count(quote) % 2)
+
+
+def _spellings(name: str, quote: str) -> list[str]:
+    """How a name may be written in these quotes: as it has to be, and with the other quotes escaped as well."""
+    needed = full = _escaped(name, quote)
+    for one in _QUOTES.replace(quote, ""):
+        full = full.replace(one, f"\\{one}")
+    return list(dict.fromkeys([needed, full]))
 
 
 def evaluated_text(parameters: Any) -> str:
