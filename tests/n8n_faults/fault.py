@@ -48,6 +48,8 @@ CaseSet = Literal[
     "twentyninth",
     "thirtieth",
     "thirtyfirst",
+    "thirtysecond",
+    "thirtythird",
 ]
 Role = Literal["source", "culprit", "victim", "merge"]
 

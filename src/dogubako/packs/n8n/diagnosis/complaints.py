@@ -82,10 +82,9 @@ def complained_about(failure: Failure, words: str) -> Cause | None:
     if failure.http_code not in _ABOUT_DATA:
         return None
     names, sure = _named(failure)
-    names = names or _named_and_empty(failure)
     if (quoted := _quoted(failure, names)) is not None:
         return _quoting(failure, quoted, words)
-    found = {name: written for name in names if (written := _written(failure, name)) is not None}
+    found = _written_ones(failure, names) or _written_ones(failure, _named_and_empty(failure))
     if len(found) != 1:
         return _several(failure, list(found), words)
     ((name, written),) = found.items()
@@ -114,6 +113,11 @@ def complained_about(failure: Failure, words: str) -> Cause | None:
         return None
     made = _made_from(failure, list(read.values()))
     return Cause(node=failure.node, problem=f"it sends {name} as {shown_value(value)}{made}, {tail}")
+
+
+def _written_ones(failure: Failure, names: list[str]) -> dict[str, str]:
+    """The fields that the request makes, with their expressions."""
+    return {name: written for name in names if (written := _written(failure, name)) is not None}
 
 
 def _named_and_empty(failure: Failure) -> list[str]:

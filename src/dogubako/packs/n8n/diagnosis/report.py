@@ -226,9 +226,11 @@ class Diagnosis:
         if self._child is not None:
             return self._given_values(self._child)
         at = self.cause.read[0] if self.cause is not None and self.cause.read else None
-        told = readings(error_behind(self._failure, self.cause) or self._failure, at)
         place = self.cause.place if self.cause is not None else None
         asked = asked_with(self._scene, place) if place is not None else []
+        behind = error_behind(self._failure, self.cause)
+        # What an earlier request read is told as what it asked with.
+        told = readings(behind or self._failure, at) if behind is None or not asked else []
         problem = self.cause.problem if self.cause is not None else ""
         return [*told, *asked, *beside(self._failure), *branch_taken(self._failure, problem)]
 
