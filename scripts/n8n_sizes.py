@@ -32,21 +32,24 @@ first. A repair of one node costs less than 500 tokens each way, also in a workf
 
 - **Nothing goes live unasked.** A write changes the draft. What is published stays as it is until `publish: true`,
   `activate_workflow` or `publish_version`. Where the two differ, answers say `unpublishedDraft`: which version, who
-  saved it and when. Names, settings and pinned data belong to the workflow, not to a version: they count at once.
+  saved it and when. Names, settings and pinned data belong to the workflow, not to a version: they count at once. A
+  draft that somebody else has saved goes live with a change only if its `expectedVersionId` is given: else
+  `publish: true` is a `CONFLICT`.
 - **Nothing is lost.** One call at a time changes a workflow, and it reads before it writes. `expectedVersionId` is the
   version that you have read: if somebody saved since, changes that do not touch are merged (`mergedWith`), and a place
   that both changed is a `CONFLICT` that shows the other side. That holds too for a person who saves in the editor
   between our read and our write; then theirs stays. A node that one side renames has its new name in what the other
   side adds. Processes that share nothing find each other's saves in n8n's history, and look again after a pause. What
   somebody takes back right after a write is named (`takenBack`). n8n keeps no versions of names, settings and pinned
-  data, and takes the name with every write: who renames a workflow, or changes a setting, in the milliseconds in which
-  a tool writes it may lose that, and nobody can tell. A version that somebody publishes while a tool is about to
+  data, and takes the name with every write: a name of the same milliseconds may be lost, and nobody can tell; a setting
+  that n8n put back is told (`settingsPutBack`). A version that somebody publishes while a tool is about to
   publish stays published, and the call is a `CONFLICT`; one that is published right after is named (`publishedSince`).
 - **Only what you name changes.** Parameters are merged by path, and removal is asked for (`removeParameters`,
   `unsetParameter`). Nodes that are sent anew keep credentials, error handling, notes and `disabled` unless they say
   otherwise; the answer lists what was `kept` and what was `removed`.
 - **Everything can be brought back.** What is overwritten is backed up first; a refused change leaves no backup.
   `restore_workflow` brings back draft, published version and tags, exactly; static data stays what n8n has.
+  The call that an answer advises as its undo takes back that change alone, and leaves what somebody changed since.
   `workflow_history`, `diff_workflow` and `publish_version` work on n8n's own versions.
 - **A 200 is not believed.** Every write is read back; `differences` and `unrequested` are what should alarm.
 
