@@ -115,3 +115,47 @@ def test_a_node_that_works_on_each_item_may_run_once_for_each_branch(code: str |
     report = told_of_branches(runs, fork, node("One"), node("Two"), send, connections=links(**ways), status="success")
 
     assert ("a Merge before it would join them" in report["explanation"]) is (code is not None)
+
+
+@pytest.mark.parametrize(
+    ("answer", "noticed"),
+    [
+        ({"seite": 1, "seitenGesamt": 3, "zeilen": [1, 2]}, True),
+        ({"seite": 3, "seitenGesamt": 3, "zeilen": [1, 2]}, False),
+        ({"raum": 1, "gebaeude": 3, "zeilen": [1, 2]}, False),
+        ({"seite": 1, "seitenGesamt": 3, "zeilen": []}, False),
+    ],
+)
+def test_numbers_of_pages_are_known_by_what_their_names_share(answer: JsonObject, noticed: bool) -> None:
+    runs = {"Start": [run(items({}))], "Ask": [run(items(answer), after="Start")]}
+    report = told(runs, node("Ask", type="n8n-nodes-base.httpRequest"))
+
+    assert ("its answer has seite 1 beside seitenGesamt 3" in report["explanation"]) is noticed
+
+
+@pytest.mark.parametrize("names", [["a", "b", "c"], ["a", "a", "a"]])
+def test_items_that_are_one_shared_object_are_told_beside_a_list_that_differs(names: list[str]) -> None:
+    runs = {
+        "Lots": [run(items({"names": names}))],
+        "Make": [run(items({"code": "L3"}, {"code": "L3"}, {"code": "L3"}), after="Lots")],
+    }
+    report = told(runs, node("Make", "return $input.first().json.names.map(() => ({ json: one }));"))
+
+    told_of = "all its 3 items are the same, and the elements of the list that it received differ"
+    assert (told_of in report["explanation"]) is (names[1] != "a")
+
+
+def test_a_merge_by_position_is_told_where_the_keys_were_dropped_before_it() -> None:
+    merge = {"mode": "combine", "combineBy": "combineByPosition", "options": {}}
+    left = [{"ref": "BX-1", "name": "A"}, {"ref": "BX-2", "name": "B"}]
+    right = [{"ref": "BX-2", "stock": 5}, {"ref": "BX-1", "stock": 7}]
+    bare = [{"stock": 5}, {"stock": 7}]
+    runs = {
+        "Wines": [run(items(*left))],
+        "Stock": [run(items(*right))],
+        "Bare": [run(items(*bare), after="Stock")],
+        "Join": [run(items(*({**a, **b} for a, b in zip(left, bare, strict=True))), after=("Wines", "Bare"))],
+    }
+    report = told(runs, node("Bare"), node("Join", type="n8n-nodes-base.merge", parameters=merge))
+
+    assert "item 0 joins ref BX-1 from 'Wines' with ref BX-2 from 'Bare'" in report["explanation"]

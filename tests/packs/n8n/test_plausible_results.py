@@ -250,3 +250,42 @@ def test_an_item_that_was_made_of_several_stands_for_none_of_them() -> None:
 
     (course,) = [one for one in report["values"] if one.startswith("course of 'Split'")]
     assert '"A1" (string) or "B1" (string) or "C1" (string) in its 3 items' in course
+
+
+def test_a_day_that_was_cut_out_of_a_time_in_utc_is_told_in_the_zone_of_the_workflow() -> None:
+    start = "2026-10-31T23:30:00Z"
+    runs = {
+        "Meter": [run(items({"ts": start}))],
+        "Day": [run(items({"ts": start, "day": start[:10]}), after="Meter")],
+    }
+    execution = made(runs, node("Day", "return $input.all();"), status="success")
+    execution["workflowData"]["settings"] = {"timezone": "Europe/Berlin"}
+    report = Diagnosis(as_read(execution)).report()
+
+    assert "in Europe/Berlin, the time zone of the workflow, it is 2026-11-01" in report["explanation"]
+
+
+@pytest.mark.parametrize(("last", "noticed"), [(None, True), ("2025-01-01", False)])
+def test_a_date_that_code_makes_of_null_is_noticed(last: str | None, noticed: bool) -> None:
+    code = "return $input.all().map((i) => ({ json: { due: new Date(i.json.last).getFullYear() + 5 } }));"
+    runs = {"Rows": [run(items({"last": last}))], "Due": [run(items({"due": 1975}), after="Rows")]}
+    report = told(runs, node("Due", code))
+
+    assert ("'Due' makes a date of it: new Date(null) is 1970-01-01" in report["explanation"]) is noticed
+
+
+def test_an_error_that_a_node_takes_in_a_success_may_be_intended() -> None:
+    failed = item({"error": {"message": "404 - not found", "status": 404}}, 0)
+    ask = node("Ask", type="n8n-nodes-base.httpRequest", onError="continueErrorOutput")
+    runs = {
+        "Rows": [run(items({"id": 1}))],
+        "Ask": [run([], [failed], after="Rows")],
+        "Make": [run(items({"made": 1}), after=[{"previousNode": "Ask", "previousNodeOutput": 1}])],
+    }
+    execution = made(runs, ask, node("Make"), status="success")
+    execution["workflowData"]["connections"] = {
+        "Ask": {"main": [[], [{"node": "Make", "type": "main", "index": 0}]]},
+    }
+    report = Diagnosis(as_read(execution)).report()
+
+    assert report["explanation"].endswith("It may be intended.")

@@ -196,7 +196,7 @@ def test_what_was_noticed_before_is_not_denied() -> None:
     execution["workflowData"]["connections"] = wires("Make", "Sum", "Ask")
     report = Diagnosis(as_read(execution)).report()
 
-    assert "Also noticed: 'Sum': it cannot calculate with n" in report["explanation"]
+    assert "Look at 'Sum': it cannot calculate with n" in report["explanation"]
     assert "No earlier cause" not in report["explanation"]
 
 

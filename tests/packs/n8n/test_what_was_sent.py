@@ -112,3 +112,85 @@ def test_paging_that_gets_the_same_answer_again_and_again_is_told_with_what_it_c
 
     assert report["noticed"]["nodeName"] == "Last"
     assert "its paging changes strona in each request, and all answers are the same" in report["explanation"]
+
+
+def test_a_branch_that_tested_the_refused_field_is_told() -> None:
+    condition = {"leftValue": "={{ $json.permis }}", "rightValue": "refusé", "operator": {"operation": "equals"}}
+    fork = node("Refused?", type="n8n-nodes-base.if", parameters={"conditions": {"conditions": [condition]}})
+    ask = node("Order", type="n8n-nodes-base.httpRequest", parameters={"method": "POST", "jsonBody": "={{ $json }}"})
+    sent = {"permis": "refusé"}
+    failed = failed_run(
+        "Conflict",
+        after="Refused?",
+        httpCode="409",
+        messages=['409 - {"erreur": "permis non accordé"}'],
+        context={"request": {"body": sent}},
+    )
+    runs = {"Permit": [run(items(sent))], "Refused?": [run(items(sent), [], after="Permit")], "Order": [failed]}
+    report = Diagnosis(as_read(made(runs, fork, ask))).report()
+
+    told = "'Refused?' sent the item this way by true: permis is \"refusé\" (string), tested by 'equals'"
+    assert told in report["explanation"]
+
+
+def test_a_value_that_several_elements_of_a_sent_list_have_is_told() -> None:
+    rows = [{"reference": "BX-1"}, {"reference": "BX-2"}, {"reference": "BX-2"}]
+    report = refused('{"erreur": "double", "references": ["BX-2"]}', {"articles": rows}, {"articles": rows})
+
+    assert '2 of the 3 elements of articles have reference "BX-2" (string)' in report["explanation"]
+
+
+def test_a_field_is_known_by_its_name_without_accents() -> None:
+    item = {"echeances": [{"n": number} for number in range(11)], "total": 240000}
+    report = refused('{"erreur": "la somme des échéances est fausse"}', item, item)
+
+    assert "it sends echeances as a list of 11, from 'Made'" in report["explanation"]
+
+
+def test_a_404_of_a_body_is_not_about_the_address() -> None:
+    item = {"time": "17:30"}
+    ask = node(
+        "Ask", type="n8n-nodes-base.httpRequest", parameters={"url": "http://a.example", "jsonBody": "={{ $json }}"}
+    )
+    failed = failed_run(
+        "Not found",
+        after="Made",
+        httpCode="404",
+        messages=['404 - {"error": "no show", "time": "17:30"}'],
+        context={"request": {"body": item}},
+    )
+    runs = {"Made": [run(items(item))], "Ask": [failed]}
+    report = Diagnosis(as_read(made(runs, node("Made", "return [];"), ask))).report()
+
+    assert "the service found nothing (HTTP 404)" in report["explanation"]
+    assert "it sends time as \"17:30\" (string), from 'Made'" in report["explanation"]
+
+
+def test_a_sum_is_followed_to_what_it_was_made_of() -> None:
+    summed = {"fieldsToSummarize": {"values": [{"aggregation": "sum", "field": "ttc"}]}}
+    sum_node = node("Sum", type="n8n-nodes-base.summarize", parameters=summed)
+    ask = node("Ask", type="n8n-nodes-base.httpRequest", parameters={"jsonBody": "={{ { t: $json.sum_ttc } }}"})
+    failed = failed_run(
+        "No", after="Sum", httpCode="422", messages=["422 - no"], context={"request": {"body": {"t": 147}}}
+    )
+    runs = {
+        "Tax": [run(items({"ttc": 77}, {"ttc": 70}))],
+        "Sum": [run(items({"sum_ttc": 147}), after="Tax")],
+        "Ask": [failed],
+    }
+    report = Diagnosis(as_read(made(runs, node("Tax", "return [];"), sum_node, ask))).report()
+
+    assert "made in 'Sum' of ttc of 2 items: 77 (number), 70 (number), made in 'Tax'" in report["values"][0]
+
+
+def test_a_way_out_of_a_switch_is_told_by_its_name() -> None:
+    rule = {"leftValue": "={{ $json.kind }}", "rightValue": "group", "operator": {"operation": "notEquals"}}
+    rules = {"values": [{"conditions": {"conditions": [rule]}, "renameOutput": True, "outputKey": "Gruppe"}]}
+    fork = node("Kind", type="n8n-nodes-base.switch", parameters={"rules": rules})
+    code = "return [{ json: { name: $input.first().json.members[0].name } }];"
+    failed = failed_run("Cannot read properties of undefined (reading 'name')", after="Kind", description="TypeError")
+    item = {"kind": "single", "members": []}
+    runs = {"Rows": [run(items(item))], "Kind": [run(items(item), after="Rows")], "List": [failed]}
+    report = Diagnosis(as_read(made(runs, fork, node("List", code)))).report()
+
+    assert any("by output 0 ('Gruppe'): kind is" in one for one in report["values"])

@@ -156,6 +156,7 @@ class WorkflowData(Struct, rename="camel", dict=True):
     name: str = ""
     nodes: list[Node] = []
     connections: Connections = {}
+    settings: dict[str, Any] | None = None
     pin_json: Raw = msgspec.field(name="pinData", default=_NULL)
 
     @cached_property

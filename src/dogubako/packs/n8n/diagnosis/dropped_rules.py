@@ -123,19 +123,28 @@ def all_alike(scene: Scene) -> Cause | None:
     for at in scene.first_runs:
         given = scene.input_places(at.run)[:_MOST_ITEMS] if scene.kind(at.node) in CODE_TYPES else []
         made = [scene.json(place) for place in scene.outputs(at)][:_MOST_ITEMS]
+        listed = [] if len(made) == len(given) else _elements_of(scene, given, len(made))
         if (
             len(made) < 2
             or at.run.items_out != len(made)
-            or len(made) != len(given)
+            or not (listed or len(made) == len(given))
             or not made[0]
             or any(one != made[0] for one in made)
         ):
             continue
-        if any(scene.json(one) != scene.json(given[0]) for one in given):
-            problem = f"all its {len(made)} items are the same, and those that it received differ"
+        if listed or any(scene.json(one) != scene.json(given[0]) for one in given):
+            those = "the elements of the list" if listed else "those"
+            problem = f"all its {len(made)} items are the same, and {those} that it received differ"
             place = Place(node=at.node, run=at.index, output=0, item=0)
             return Cause(node=at.node, problem=problem, place=place, walk=(given[0],), certain=False)
     return None
+
+
+def _elements_of(scene: Scene, given: list[Place], count: int) -> list[Any]:
+    """The elements of a list with so many different ones, in the only item that code received."""
+    data = scene.json(given[0]) if len(given) == 1 else None
+    lists = [one for one in data.values() if isinstance(one, list)] if isinstance(data, Mapping) else []
+    return next((one for one in lists if len(one) == count and all(each != one[0] for each in one[1:])), [])
 
 
 def some_unpaired(scene: Scene) -> Cause | None:

@@ -52,14 +52,20 @@ def failure_words(failure: Failure, cause: Cause | None, *, noticed: bool = Fals
             told = which.replace("; it", " It", 1) + "." if which else ""
         else:
             told = f" {no_cause}{which}."
-        return f"{failed}: {cut(cause.problem)}.{told}"
+        return f"{failed}: {cut(cause.problem)}.{told}{_may_be_meant(failure)}"
     # A problem that begins with "it" is about the node, and not about what it gave out.
     subject = f"'{cause.node}'" if cause.problem.startswith(_ABOUT_NODE) else f"what '{cause.node}' gave out"
     if cause.certain:
         return f"{failed} because of {subject}: {cut(cause.problem)}."
     doubt = f"Whether that node, another on the way or '{failure.node}' has to change is not known"
     look = f"{failed}, look at" if failed.endswith(_OF_THE_ERROR) else f"{failed}. Look at"
-    return f"{look} {subject}: {cut(cause.problem)}. {doubt}."
+    return f"{look} {subject}: {cut(cause.problem)}. {doubt}.{_may_be_meant(failure)}"
+
+
+def _may_be_meant(failure: Failure) -> str:
+    """An error that a node takes, in an execution that went well, is how it may be wanted."""
+    meant = failure.scene.execution.status == "success" and is_handled(failure)
+    return " It may be intended." if meant else ""
 
 
 def success_words(cause: Cause) -> str:

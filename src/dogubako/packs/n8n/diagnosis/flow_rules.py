@@ -125,7 +125,11 @@ def conditions_read(settings: Mapping[str, Any]) -> list[Reference]:
 def way_of(scene: Scene, name: str, output: int) -> str:
     if scene.kind(name) == "if":
         return "true" if output == 0 else "false"
-    return f"output {output}"
+    rules = scene.settings.get(name, {}).get("rules")
+    listed = rules.get("values") if isinstance(rules, Mapping) else None
+    rule = listed[output] if isinstance(listed, list) and output < len(listed) else None
+    key = rule.get("outputKey") if isinstance(rule, Mapping) and rule.get("renameOutput") else None
+    return f"output {output} ('{key}')" if isinstance(key, str) and key else f"output {output}"
 
 
 def _consequence(idle: list[str], merges: list[str]) -> str:

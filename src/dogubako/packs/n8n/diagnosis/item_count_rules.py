@@ -22,6 +22,7 @@ _PAGES: Final = ("pages", "totalPages", "total_pages", "pageCount", "page_count"
 _MORE: Final = ("hasMore", "has_more", "hasNext", "has_next", "hasNextPage", "moreItemsAvailable", "truncated")
 _MOST_FIELDS: Final = 20
 _FEWEST_ROWS: Final = 3
+_MOST_PAGES: Final = 1_000
 _LONGEST_CODE: Final = 12_000
 _DEEPEST_TREE: Final = 40
 _SHORTEST_TEXT: Final = 4
@@ -43,8 +44,7 @@ def more_pages(scene: Scene) -> Cause | None:
         if paged and len(answers) > 1 and _has_rows(answers[0]) and all(one == answers[0] for one in answers):
             problem = f"its paging made {len(answers)} requests, and all answers are the same"
             return Cause(node=at.node, problem=problem, place=places[0], certain=False)
-        said = (_says_more(answers[-1]) or (None if paged else _counted_pages(answers[-1]))) if answers else None
-        if (sign := said) is not None:
+        if answers and (sign := _says_more(answers[-1]) or (None if paged else _pages_told(answers[-1]))) is not None:
             ends = f"last answer {sign}, and its paging ends there"
             told = ends if paged else f"answer {sign}, and it does not ask for more"
             return Cause(node=at.node, problem=f"its {told}", place=places[-1], certain=False)
@@ -72,6 +72,11 @@ def _says_more(data: Any) -> str | None:
     return None
 
 
+def _pages_told(data: Any) -> str | None:
+    """The same in numbers, whatever they are called."""
+    return _counted_pages(data) or _pages_by_stem(data)
+
+
 def _counted_pages(data: Any) -> str | None:
     """Numbers that only pages explain: a list of 10 beside 23 and 3, where 23 are just 3 pages of 10."""
     held = list(data.items())[:_MOST_FIELDS] if isinstance(data, Mapping) else []
@@ -85,23 +90,36 @@ def _counted_pages(data: Any) -> str | None:
     return None
 
 
+def _pages_by_stem(data: Any) -> str | None:
+    """Two numbers of which one says which of the other this is, as their names share: seite 1, seitenGesamt 3."""
+    held = list(data.items())[:_MOST_FIELDS] if isinstance(data, Mapping) and _has_rows(data) else []
+    counts = [(str(name), one) for name, one in held if isinstance(one, int) and not isinstance(one, bool)]
+    for name, at in counts:
+        for other, last in counts:
+            stem = name.casefold()[: max(_SHORTEST_TEXT, len(name) - 1)]
+            alike = len(name) >= _SHORTEST_TEXT and other != name and stem in other.casefold()
+            if alike and 1 == at < last <= _MOST_PAGES:
+                return f"has {name} {at} beside {other} {last}"
+    return None
+
+
 def ends_in_first_round(scene: Scene) -> Cause | None:
     """Code whose loop returns in its first round, whatever it finds: the other elements are never looked at."""
     for at in scene.first_runs:
         code = scene.settings.get(at.node, {}).get("jsCode") if scene.kind(at.node) == "code" else None
         given, made = scene.execution.items_given_to(at.run), at.run.items_out
-        if not isinstance(code, str) or "for" not in code or not 0 < made < given:
+        if not isinstance(code, str) or "for" not in code or not made:
             continue
-        line = next(_returning_loops(code[:_LONGEST_CODE]), None)
+        line = next((one for one, works in _returning_loops(code[:_LONGEST_CODE]) if works or made < given), None)
         if line is not None:
-            count = f"it was given {given} items and gives out {made}"
+            count = f"it was given {given} item{'s' if given > 1 else ''} and gives out {made}"
             problem = f"{count}: its code returns inside of its loop (line {line}), so that ends in its first round"
             return Cause(node=at.node, problem=problem, certain=False)
     return None
 
 
-def _returning_loops(code: str) -> Iterator[int]:
-    """The lines of returns on which every round of a loop over elements ends."""
+def _returning_loops(code: str) -> Iterator[tuple[int, bool]]:
+    """The lines of returns on which every round of a loop over elements ends, and whether it does something before."""
     try:
         waiting = [(parse_script(code), 0)]
     except ParseError:
@@ -113,7 +131,7 @@ def _returning_loops(code: str) -> Iterator[int]:
         if body is not None and body.kind == "block":
             last = body.parts[-1] if body.parts else None
             if last is not None and last.kind == "return" and not _leaves_round(body):
-                yield last.line
+                yield last.line, any(one is not None and one.kind == "expression" for one in body.parts)
 
 
 def _leaves_round(tree: Tree) -> bool:
@@ -160,7 +178,7 @@ def equal_items(scene: Scene) -> Cause | None:
             for side in sides
         )
         both = [one for one in first if one in second and _is_record(one)]
-        if both and len(both) < min(len(first), len(second)):
+        if both and len(both) < max(len(first), len(second)):
             them = "an item that is" if len(both) == 1 else f"{len(both)} items that are"
             shown = ", ".join(f"{name} {shown_value(value)}" for name, value in list(both[0].items())[:2])
             problem = f"both of its inputs have {them} the same in all fields, such as {shown}: it gives each twice"

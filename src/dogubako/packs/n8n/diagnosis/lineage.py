@@ -1,7 +1,7 @@
 """How a value came to be: the node that made it, and the expression or line of code by which it did."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any, Final
@@ -26,6 +26,7 @@ _LONGEST_WRITTEN: Final = 90
 _MOST_PATHS: Final = 200
 _DEEPEST_PATH: Final = 5
 _MOST_PARENTS: Final = 50
+_MOST_SUMMED: Final = 3
 _MOST_MOVES: Final = 20
 _TRIGGER = re.compile(r"trigger|webhook|cron|interval", re.IGNORECASE)
 _WORD = of_names(r"[\w$]++")
@@ -50,6 +51,8 @@ def lineage(scene: Scene, place: Place, path: Path, depth: int = 0, *, of_severa
         shown = shortened(written.removeprefix("=").strip(), _LONGEST_WRITTEN)
         beside = f"{_parts(scene, made, written, depth)}{_zero(scene, made, path, written)}"
         return f"made in '{made.node}'{called} by {shown}{beside}"
+    if (summed := _summarized(scene, made, path)) is not None:
+        return f"made in '{made.node}'{called} of {summed}"
     inside = next(iter(answers_inside(scene, made)), None)
     if inside is not None:
         return f"{lineage(*inside, path, depth)}, in the sub-workflow of '{made.node}'"
@@ -59,6 +62,21 @@ def lineage(scene: Scene, place: Place, path: Path, depth: int = 0, *, of_severa
     if line is None:
         return f"made in '{made.node}'{called}"
     return f"made in '{made.node}'{called} by {shortened(line[1], _LONGEST_WRITTEN)}{_parts(scene, made, line, depth)}"
+
+
+def _summarized(scene: Scene, made: Place, path: Path) -> str | None:
+    """The field of the items of which a Summarize node made this value, and how the first of them came to be."""
+    run = scene.run_of(made)
+    fields = scene.settings.get(made.node, {}).get("fieldsToSummarize") if scene.kind(made.node) == "summarize" else {}
+    rows = fields.get("values") if isinstance(fields, Mapping) else None
+    names = [str(one.get("field")) for one in rows if isinstance(one, Mapping)] if isinstance(rows, list) else []
+    name = next((one for one in names if path[0].endswith(f"_{one.replace('.', '_')}")), None)
+    given = scene.input_places(run) if run is not None and name is not None else []
+    held = [scene.value(one, tuple(str(name).split("."))) for one in given]
+    if not held or any(map(is_absent, held)):
+        return None
+    shown = ", ".join(map(shown_value, held[:_MOST_SUMMED])) + (" and more" if len(held) > _MOST_SUMMED else "")
+    return f"{name} of {len(held)} items: {shown}, {lineage(scene, given[0], tuple(str(name).split('.')), 1)}"
 
 
 def maker_of(scene: Scene, place: Place, path: Path) -> str:

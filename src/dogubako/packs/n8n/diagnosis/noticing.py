@@ -14,7 +14,12 @@ from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.flow_rules import FLOW_RULES, ONE_LETTER, field_not_there, form_differs, last_is_empty
 from dogubako.packs.n8n.diagnosis.format_rules import repaired_json
 from dogubako.packs.n8n.diagnosis.hole_rules import some_holes
-from dogubako.packs.n8n.diagnosis.item_count_rules import COUNT_RULES, equal_items, one_for_each_round
+from dogubako.packs.n8n.diagnosis.item_count_rules import (
+    COUNT_RULES,
+    ends_in_first_round,
+    equal_items,
+    one_for_each_round,
+)
 from dogubako.packs.n8n.diagnosis.loss_rules import (
     LOSS_RULES,
     all_combined,
@@ -39,6 +44,7 @@ from dogubako.packs.n8n.diagnosis.plausible_rules import (
 from dogubako.packs.n8n.diagnosis.relevance import may_come_of
 from dogubako.packs.n8n.diagnosis.replay_quiet import (
     compared_as_texts,
+    date_of_null,
     joined_by_expression,
     no_number_again,
     same_but_for_type,
@@ -93,8 +99,11 @@ LIKELY_RULES: Final = frozenset(
         null_in_text,
         months_written_otherwise,
         numbers_sorted_as_texts,
+        ends_in_first_round,
+        date_of_null,
     }
 )
+_ABOUT_DATA: Final = frozenset({"400", "409", "422"})
 _THIS_ITEM: Final = "this item"
 _BEFORE_CHECKS: Final = (
     form_differs,
@@ -120,7 +129,9 @@ def noticed_before(failure: Failure, cause: Cause) -> list[Cause]:
     """What is odd in the nodes before, where it is not known what is to blame."""
     if cause.certain:
         return []
-    found = [one for rule in _BEFORE_CHECKS if (one := rule(failure.scene)) is not None]
+    found = [
+        replace(one, likely=rule in LIKELY_RULES) for rule in _BEFORE_CHECKS if (one := rule(failure.scene)) is not None
+    ]
     before = failure.scene.leading_from(failure.node)
     way = {place for first in failure.places[:1] for place in failure.scene.walk(first)}
     return [_told_of(one, way) for one in found if one.node in before and one.node != cause.node]
@@ -149,6 +160,7 @@ def known_first(failure: Failure, cause: Cause, before: list[Cause]) -> list[Cau
             or ONE_LETTER in one.problem
             or (one.wrong and failure.http_code is not None)
             or _emptied(failure.scene, one, cause)
+            or (one.likely and failure.http_code in _ABOUT_DATA)
         )
         and (cause.node != failure.node or may_come_of(failure, one))
     ]
@@ -166,6 +178,9 @@ def known_first(failure: Failure, cause: Cause, before: list[Cause]) -> list[Cau
 
 
 def _emptied(scene: Scene, one: Cause, cause: Cause) -> bool:
-    """Whether this is why the value is empty that the failing node has from that node."""
+    """Whether this is why the value is empty, or as it is, that the failing node has from that node."""
+    told = one.problem.partition(": ")[0].replace(" is ", " as ", 1)
+    if told in cause.problem and f"from '{one.node}'" in cause.problem:
+        return True
     value = scene.value(one.place, one.path) if one.place is not None and one.path else None
     return value == "" and f"from '{one.node}'" in cause.problem

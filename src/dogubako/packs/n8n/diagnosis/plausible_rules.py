@@ -15,6 +15,7 @@ from dogubako.packs.n8n.formatters.flow import Input, Place
 _MOST_ITEMS: Final = 200
 _MOST_PATHS: Final = 50
 _MOST_FIELDS: Final = 12
+_MOST_BEFORE: Final = 4
 _MOST_SHOWN: Final = 5
 _FEWEST_SORTED: Final = 2
 _FEWEST_KEYS: Final = 3
@@ -75,6 +76,9 @@ def _other_day(scene: Scene, source: Place, days: Mapping[str, str]) -> str | No
 def _zones(scene: Scene) -> dict[str, str]:
     """The time zones that the workflow is set to, or that its items name."""
     zones: dict[str, str] = {}
+    own = (scene.execution.workflow.settings or {}).get("timezone")
+    if isinstance(own, str) and own in available_timezones():
+        zones[own] = f"in {own}, the time zone of the workflow,"
     for at in scene.first_runs[:_MOST_SOURCES]:
         for place in list(scene.outputs(at))[:_MOST_SOURCES]:
             for _, path in zip(range(_MOST_PATHS), plain_paths(scene.json(place)), strict=False):
@@ -152,7 +156,7 @@ def _places(side: Input) -> list[Place]:
 
 def _columns(scene: Scene, side: Input) -> dict[str, list[Any]]:
     """The fields that all items of an input have, with values that all differ."""
-    rows = [scene.json(place) for place in _places(side)]
+    rows = [_with_fields_before(scene, place) for place in _places(side)]
     if not all(isinstance(row, Mapping) for row in rows):
         return {}
     names = [
@@ -160,6 +164,14 @@ def _columns(scene: Scene, side: Input) -> dict[str, list[Any]]:
     ]
     columns = {name: [row[name] for row in rows] for name in names}
     return {name: held for name, held in columns.items() if len(set(map(str, held))) == len(held)}
+
+
+def _with_fields_before(scene: Scene, place: Place) -> Any:
+    """An item with the fields of those that it was made from: a key may have been dropped on the way."""
+    held = [scene.json(one) for one in reversed(scene.walk(place)[:_MOST_BEFORE])]
+    if not isinstance(held[-1], Mapping):
+        return None
+    return {key: value for one in held if isinstance(one, Mapping) for key, value in one.items()}
 
 
 def _words(values: list[Any]) -> bool:

@@ -218,6 +218,20 @@ def null_as_zero(scene: Scene) -> Cause | None:
     return None
 
 
+def date_of_null(scene: Scene) -> Cause | None:
+    """A field that is null, of which code makes a date: that is the first day of 1970, and no error."""
+    for at in scene.first_runs[:_MOST_RUNS]:
+        if not any("new Date(" in text for text in texts(scene.settings.get(at.node, {}))):
+            continue
+        for name, value in _replayed(scene, at).nulls_given:
+            place, path = value.at or (None, ())
+            if name == "Date" and place is not None and path and path[0] != FILES and scene.value(place, path) is None:
+                cause = trace_value(scene, place, path, "")
+                told = f"{cause.problem}, and '{at.node}' makes a date of it: new Date(null) is 1970-01-01"
+                return replace(cause.with_problem(told), certain=False)
+    return None
+
+
 def sifted_all(scene: Scene) -> Cause | None:
     """A filter in code that kept none of its elements, though one is what it looks for but for its form."""
     for at in [one for one in scene.first_runs if scene.kind(one.node) == "code"][:_MOST_NODES]:

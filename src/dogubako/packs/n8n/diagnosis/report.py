@@ -23,6 +23,8 @@ from dogubako.packs.n8n.models import Execution
 _ITEM_TOKENS: Final = 400
 _PATH_END: Final = 8
 _MOST_OTHERS: Final = 2
+_EMPTY: Final = "an empty list"
+_GONE: Final = "is not there"
 # That nothing is wrong cannot be known from the data.
 NO_FAULT_FOUND: Final = "No rule found a fault in the recorded data; wrong values that look plausible are not noticed."
 
@@ -270,8 +272,11 @@ class Diagnosis:
         if cause is not None and failure is not None:
             before = self._told_others() if self._execution.status != "success" else []
             noticed = f" Also noticed: {'; '.join(before)}." if before else ""
-            told = failure_words(failure, cause, noticed=bool(before), values=self._values())
-            return told + self._inside_words() + noticed
+            values = self._values()
+            told = failure_words(failure, cause, noticed=bool(before), values=values)
+            asked = next((one for one in values if one.startswith(f"'{cause.node}' asked with this")), "")
+            empty = f" {asked}." if _EMPTY in cause.problem and asked and _GONE not in asked else ""
+            return told + empty + self._inside_words() + noticed
         if cause is not None:
             return success_words(cause) + self._inside_words()
         if failure is not None:

@@ -2,10 +2,12 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Any, Final
+from unicodedata import combining, normalize
 
 from dogubako.packs.n8n.diagnosis.absence import is_plain
 from dogubako.packs.n8n.diagnosis.complaints import (
@@ -28,9 +30,10 @@ from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.format_rules import value_quoted
 from dogubako.packs.n8n.diagnosis.lineage import lineage, maker_of
 from dogubako.packs.n8n.diagnosis.number_rules import joined_texts
-from dogubako.packs.n8n.diagnosis.references import references_in, texts
+from dogubako.packs.n8n.diagnosis.readings import sent_by
+from dogubako.packs.n8n.diagnosis.references import references, references_in, texts
 from dogubako.packs.n8n.diagnosis.requests import refused_request
-from dogubako.packs.n8n.diagnosis.scene import Cause
+from dogubako.packs.n8n.diagnosis.scene import Cause, conditions_of
 from dogubako.packs.n8n.diagnosis.shown import shown_value
 from dogubako.packs.n8n.diagnosis.spelling import is_slip
 from dogubako.packs.n8n.diagnosis.trace import built_from_hole, trace_missing, trace_value
@@ -42,11 +45,12 @@ _NETWORK = re.compile(r"E(?!RR_)[A-Z_]+|ERR_INVALID_URL")
 _BEGINS_WITH_VALUE = re.compile(r"=\s*+\{\{")
 _BAD_REQUEST: Final = frozenset({"400", "404", "405", "410", "422", "ENOTFOUND", "ERR_INVALID_URL"})
 # What n8n itself advises is not said by the service.
-_SAYS_WHY: Final = frozenset({"400", "401", "403", "409", "422"})
+_SAYS_WHY: Final = frozenset({"400", "401", "403", "404", "409", "422", "500"})
 _MOST_SHOWN: Final = 3
 _MOST_ANSWERS: Final = 20
 _ADVICE_OF_N8N: Final = "batching settings under"
 _LONGEST_SAID: Final = 240
+_SHORTEST_VALUE: Final = 3
 _LARGEST_EXACT: Final = 2**53
 
 
@@ -57,7 +61,7 @@ def service_failed(failure: Failure) -> Cause | None:
         return _request_from_nothing(failure) or value_quoted(failure) or _no_scheme(failure)
     if code is None or not (_NETWORK.fullmatch(code) or (code.isdecimal() and 400 <= int(code) <= 599)):
         return None
-    words = f"{_service_words(code)}{_said(failure)}{_own_limit(failure, code)}"
+    words = f"{_service_words(code, failure)}{_said(failure)}{_own_limit(failure, code)}"
     cause = (_request_from_nothing(failure) or _address_with_hole(failure)) if code in _BAD_REQUEST else None
     if cause is None and code.startswith("4"):
         cause = refused_request(failure, words)
@@ -67,8 +71,40 @@ def service_failed(failure: Failure) -> Cause | None:
         return joined
     return Cause(
         node=failure.node,
-        problem=f"{words}{_address_made_from(failure, code) or sent_as(failure) or _misnamed(failure)}",
+        problem=f"{words}{_address_made_from(failure, code) or _sent(failure)}"
+        f"{_sent_twice(failure)}{_sent_here(failure)}",
     )
+
+
+def _sent(failure: Failure) -> str:
+    """What was sent that the answer speaks of. A service that fails itself does so for a name that it does not find."""
+    tellers = (_misnamed, sent_as) if failure.http_code == "500" else (sent_as, _misnamed)
+    return next((told for one in tellers if (told := one(failure))), "")
+
+
+def _sent_here(failure: Failure) -> str:
+    """The branch before, if it tested a field that the service names: it may have sent the item on the wrong way."""
+    named = {name for name, _ in _named_in_answer(failure)} if failure.http_code in _SAYS_WHY else set()
+    for place in failure.scene.walk(failure.places[0]) if named and len(failure.places) == 1 else ():
+        read = [one for each in conditions_of(failure.scene.settings.get(place.node, {})) for one in references(each)]
+        if told := sent_by(failure.scene, place, "this way"):
+            return f"; {told}" if any(one.names[-1:] and one.names[-1] in named for one in read) else ""
+    return ""
+
+
+def _sent_twice(failure: Failure) -> str:
+    """A value that the answer names, and that several elements of a list which was sent have in the same field."""
+    body = sent_body(failure)
+    said = " ".join(text[:LONGEST_ANSWER] for text in islice(answers(failure), _MOST_ANSWERS))
+    for name, listed in body.items() if isinstance(body, Mapping) and failure.http_code in _SAYS_WHY else ():
+        rows = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
+        for key in rows[0] if len(rows) > 1 else ():
+            held = [one.get(key) for one in rows]
+            counts = Counter(one for one in held if isinstance(one, str) and len(one) >= _SHORTEST_VALUE)
+            value, count = next(iter(counts.most_common(1)), ("", 0))
+            if count > 1 and count < len(rows) and value in said:
+                return f"; {count} of the {len(rows)} elements of {name} have {key} {shown_value(value)}"
+    return ""
 
 
 def _sent_joined(failure: Failure, words: str) -> Cause | None:
@@ -87,11 +123,16 @@ def _sent_joined(failure: Failure, words: str) -> Cause | None:
 
 def _named_in_answer(failure: Failure) -> list[tuple[str, str]]:
     """What is sent under names that the answer has in it, or with a value that it quotes."""
-    texts_said = [text[:LONGEST_ANSWER].casefold() for text in islice(answers(failure), _MOST_ANSWERS)]
-    said = {word for text in texts_said for word in of_names(r"[\w$]+").findall(text)}
+    texts_said = [text[:LONGEST_ANSWER] for text in islice(answers(failure), _MOST_ANSWERS)]
+    said = {_plain(word) for text in texts_said for word in of_names(r"[\w$]+").findall(text)}
     body = sent_body(failure)
     quoted = values_quoted(failure, body) if isinstance(body, Mapping) else []
-    return [one for one in _sent_fields(failure) if one[0].casefold() in said or one[0] in quoted]
+    return [one for one in _sent_fields(failure) if _plain(one[0]) in said or one[0] in quoted]
+
+
+def _plain(name: str) -> str:
+    """A name without case and accents: a service says échéances of the field echeances."""
+    return "".join(sign for sign in normalize("NFKD", name) if not combining(sign)).casefold()
 
 
 def sent_as(failure: Failure) -> str:
@@ -113,7 +154,8 @@ def sent_as(failure: Failure) -> str:
                     told.append(f"no {name}, because the item from '{maker}' has no {one.written}")
                     continue
                 exact = is_whole(written)
-                shown = f" as {shown_value(value)}" if exact and not login else ""
+                held = _held(value) if isinstance(value, list) and len(value) > _MOST_SHOWN else shown_value(value)
+                shown = f" as {held}" if exact and not login else ""
                 made = f", made from {one.written}" if one.written != name else ""
                 made = made if exact or login else f"{made or f', made from {name}'}, which is {_held(value)}"
                 told.append(f"{name}{shown}{made}, from '{maker_of(failure.scene, place, one.names)}'")
@@ -200,7 +242,10 @@ def _address_made_from(failure: Failure, code: str) -> str:
     return f"; the address is made from {' and '.join(told[:3])}" if told else ""
 
 
-def _service_words(code: str) -> str:
+def _service_words(code: str, failure: Failure | None = None) -> str:
+    if code == "404" and failure is not None and sent_body(failure):
+        # What was asked for in the body is not there; the address is.
+        return "the service found nothing (HTTP 404)"
     known = {
         "401": "the service answered that the request is not authorized (HTTP 401)",
         "403": "the service does not permit this (HTTP 403)",

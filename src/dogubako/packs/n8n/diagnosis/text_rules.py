@@ -22,6 +22,7 @@ from dogubako.packs.n8n.diagnosis.odd_texts import (
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references, references_in, texts
 from dogubako.packs.n8n.diagnosis.replay_quiet import (
     compared_as_texts,
+    date_of_null,
     error_caught,
     joined_by_code,
     joined_by_expression,
@@ -347,6 +348,7 @@ TEXT_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
     object_in_text,
     sifted_all,
     error_caught,
+    date_of_null,
     null_as_zero,
     expression_became_null,
 )

@@ -223,7 +223,10 @@ class Caller(Evaluator):
     def _eval_new(self, tree: Tree, scope: Scope) -> Val:
         callee, *given = tree.parts
         function = self._evaluate(callee, scope)
-        return constructed(function, self._given(tuple(given), scope), tree.line, self)
+        arguments = self._given(tuple(given), scope)
+        if [one.value for one in arguments] == [None] and arguments[0].at is not None and callee is not None:
+            self.nulls_given.append((str(callee.value), arguments[0]))
+        return constructed(function, arguments, tree.line, self)
 
     def _eval_assign(self, tree: Tree, scope: Scope) -> Val:
         target, written = tree.parts

@@ -54,6 +54,8 @@ class Evaluator:
         self.unlike: list[tuple[Val, Val]] = []
         # The fields that are null, where a product or a quotient took them for 0.
         self.zeros: list[Val] = []
+        # The fields that are null, and alone were given to `new`, with the name of the class.
+        self.nulls_given: list[tuple[str, Val]] = []
         # The errors of the language that the code caught.
         self.caught: list[Thrown] = []
         # The calls of filter that kept nothing.
