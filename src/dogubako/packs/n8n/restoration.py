@@ -134,7 +134,9 @@ class Restoration:
     def _refuse_other_live(self, now: JsonObject) -> None:
         """Refuse to replace what somebody published or unpublished since: that does not change the draft's version."""
         live = published_graph(now)
-        same = live == self._published or (live and self._published and same_graph(live, self._published))
+        # A version that was published and made the draft has two ids.
+        known = [self._published, now] if self._published else [now]
+        same = live == self._published or (live and any(same_graph(live, one) for one in known))
         if not self._restores_live or self._expected_version in (None, now.get("activeVersionId")) or same:
             return
         message = f"What is published of workflow '{self._backup.workflow_id}' was changed since the expected version"
