@@ -77,10 +77,12 @@ PROGRAMS = {"host": "n8n.example.com", "user-agent": "python-httpx2/2", "x-forwa
 async def test_any_header_of_a_webhook_with_header_auth_may_be_its_login(
     tmp_path: Path, kind: str, settings: dict[str, str]
 ) -> None:
-    shown = execution({**PROGRAMS, "x-key": TOKEN, "x-schluessel": "kurz", "x-shop": "tokyo"})
+    shown = execution({**PROGRAMS, "x-key": TOKEN, "x-schluessel": "kurz", "x-word": "opensesame"})
     shown["workflowData"]["nodes"][0] |= {"type": kind, "parameters": settings}
     runs = shown["data"]["resultData"]["runData"]
-    copied = {"json": {"headers": {"X-Schluessel": "kurz", "etag": "a1"}, "say": f"it was {TOKEN}"}}
+    copied = {
+        "json": {"headers": {"X-Schluessel": "kurz", "etag": "a1"}, "say": f"it was {TOKEN}", "word": "opensesame"}
+    }
     runs["Copy"] = [runs["Hook"][0] | {"source": [{"previousNode": "Hook"}], "data": {"main": [[copied]]}}]
 
     def answers(request: httpx2.Request) -> httpx2.Response | None:
@@ -93,9 +95,9 @@ async def test_any_header_of_a_webhook_with_header_auth_may_be_its_login(
         views += [await on.data("get_execution", id="1", raw=raw) for raw in (False, True)]
         views += [await on.data("diagnose_execution", id="1", raw=raw) for raw in (False, True)]
 
-    hidden = dict.fromkeys(("x-key", "x-schluessel", "x-shop"), "***")
+    hidden = dict.fromkeys(("x-key", "x-schluessel", "x-word"), "***")
     assert node["output"]["items"][0]["json"]["headers"] == PROGRAMS | hidden
-    expected = {"headers": {"X-Schluessel": "***", "etag": "a1"}, "say": "it was ***"}
+    expected = {"headers": {"X-Schluessel": "***", "etag": "a1"}, "say": "it was ***", "word": "***"}
     assert copy["output"]["items"][0]["json"] == expected
     for view in views:
         assert not [one for one in (TOKEN, '"kurz"') if one in json.dumps(view)]

@@ -138,13 +138,13 @@ def _credentials(value: str, *, certain: bool) -> Iterator[str]:
             yield one
 
 
-def masked(value: Any, secrets: Sequence[str], names: Collection[str] = ()) -> Any:
+def masked(value: Any, secrets: Sequence[str], names: Collection[str] = (), whole: Collection[str] = ()) -> Any:
     """The value without these secrets, in any spelling, and without what its `headers` say of logins.
 
-    `names` are those of more headers that are secrets, in lower case.
+    `names` are those of more headers that are secrets, in lower case; `whole` are secrets only as a whole text.
     """
-    redactor = Redactor(secrets)
-    return _masked(value, redactor.mask_configured if secrets else str, names, in_headers=False)
+    mask = Redactor(secrets).mask_configured if secrets else str
+    return _masked(value, lambda text: MASK if text in whole else mask(text), names, in_headers=False)
 
 
 def masked_error(error: ApiError, secrets: Sequence[str]) -> ApiError:
@@ -182,16 +182,18 @@ def without_secrets(execution: Execution, shown: Any, children: Sequence[Executi
     if not told:
         return shown
     secrets: dict[str, None] = {}
-    names: set[str] = set()
+    names, whole = set[str](), set[str]()
     for one in told:
         asking = _asking_nodes(one)
         for node, name, value in _received_headers(one, asking):
             lower = name.lower()
             if node in asking and not _SENT_BY_PROGRAMS.fullmatch(lower):
                 names.add(lower)
+                # An everyday word may be the login, or in any sentence.
+                whole.update(() if _OPEN_NAME.fullmatch(lower) else _credentials(value, certain=True))
             if lower in names or is_secret_header(name):
                 secrets |= dict.fromkeys(_credentials(value, certain=lower in _ALWAYS_LOGINS))
-    return masked(shown, list(secrets)[:_MOST_SECRETS], names)
+    return masked(shown, list(secrets)[:_MOST_SECRETS], names, whole)
 
 
 def _may_have_secrets(received: bytes) -> bool:
