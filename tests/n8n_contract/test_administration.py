@@ -118,3 +118,19 @@ async def test_the_instance_is_reported_on(place: Place) -> None:
     assert "once an hour" in insights["note"]
     assert "Credentials not used in any workflow" in [one["title"] for one in audit["risks"]]
     assert SECRET not in str(audit)
+
+
+async def test_a_credential_that_n8n_refuses_is_told_what_n8n_would_take(place: Place) -> None:
+    misspelt = {"name": "X-Key", "valeu": SECRET}
+    field = await place.refused("create_credential", name="new", type="httpHeaderAuth", data=misspelt)
+    short = await place.refused("create_credential", name="new", type="headerAuth", data={"name": "X-Key"})
+    ending = await place.refused("create_credential", name="new", type="slack", data={"accessToken": SECRET})
+    nothing = await place.refused("create_credential", name="new", type="qqqq", data={"a": "b"})
+
+    assert str(field.hint).startswith("Did you mean value? The fields of httpHeaderAuth are name, value, ")
+    assert "get_credential_schema(type: 'httpHeaderAuth')" in str(field.hint)
+    assert "did you mean httpHeaderAuth" in str(short.hint)
+    assert "slackApi" in str(ending.hint)
+    assert "list_credentials shows types" in str(nothing.hint)
+    for error in (field, short, ending, nothing):
+        assert SECRET not in f"{error.message} {error.hint}"

@@ -48,6 +48,30 @@ async def test_a_login_of_the_caller_is_shown_in_no_view_of_its_execution(place:
 
 
 @only_where_there_is("any-trigger")
+async def test_the_header_that_a_webhook_asks_for_is_shown_in_no_view(place: Place) -> None:
+    data = {"name": "X-Schluessel", "value": TOKEN}
+    made = await place.n8n.told("POST", "credentials", {"name": "Header login", "type": "httpHeaderAuth", "data": data})
+    start = hook(httpMethod="POST", authentication="headerAuth")
+    start["credentials"] = {"httpHeaderAuth": {"id": made["id"], "name": made["name"]}}
+    copied = set_node("Copy", key="={{ $json.headers['x-schluessel'] }}", shop="={{ $json.body.shop }}")
+    workflow_id = await workflow_of(place, start, last=copied)
+
+    ran = await place.call("run_workflow", id=workflow_id, headers={"X-Schluessel": TOKEN}, data={"shop": "tokyo"})
+    number = ran["execution"]["id"]
+    node = await place.call("get_execution_by_node", id=number, nodeName="Hook")
+    views = [await place.call("get_execution_by_node", id=number, nodeName="Copy"), ran]
+    views += [await place.call("get_execution", id=number, raw=raw) for raw in (False, True)]
+    views += [await place.call("diagnose_execution", id=number, raw=raw) for raw in (False, True)]
+
+    shown = node["output"]["items"][0]["json"]["headers"]
+    assert (shown["x-schluessel"], shown["content-type"], "***" in shown["host"]) == ("***", "application/json", False)
+    assert [key for key, value in shown.items() if value == "***"] == ["x-schluessel"]
+    assert views[0]["output"]["items"][0]["json"] == {"key": "***", "shop": "tokyo"}
+    for view in (node, *views):
+        assert TOKEN not in json.dumps(view)
+
+
+@only_where_there_is("any-trigger")
 @pytest.mark.parametrize("word", ["true", "order", "tokyo-shop", "application/json", "monday"])
 async def test_an_everyday_word_in_a_header_hides_nothing_of_the_answer(place: Place, word: str) -> None:
     workflow_id = await workflow_of(place, hook(httpMethod="POST"), last=set_node("Say", say=f"it is {word}"))

@@ -1,6 +1,7 @@
 """A form is filled in as its page would send it."""
 
 from typing import Any, Final
+from uuid import uuid4
 
 from dogubako_sandbox.n8n.workflow_parts import JsonObject
 from tests.n8n_contract.one_sided import only_where_there_is
@@ -32,6 +33,13 @@ async def test_a_field_with_a_name_of_its_own_is_found_by_label_and_by_name(plac
     assert (await filled(place, older, {"My name": "z"}))["My name"] == "z"
     assert "has two values" in twice.message
     assert "the form's fields are My name (name), Age" in unknown.message
+
+
+@only_where_there_is("any-trigger")
+async def test_a_form_of_the_first_version_has_the_address_of_a_webhook(place: Place) -> None:
+    workflow_id = await form(place, {"fieldLabel": "Ad"}, version=1, path=uuid4().hex)
+
+    assert (await filled(place, workflow_id, {"Ad": "A"}))["Ad"] == "A"
 
 
 @only_where_there_is("any-trigger")

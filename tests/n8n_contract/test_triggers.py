@@ -258,6 +258,16 @@ async def test_manual_and_schedule_triggers_run_over_the_mcp_endpoint(mcp_place:
 
 
 @only_where_there_is("any-trigger")
+async def test_a_published_chat_that_is_not_public_runs_over_the_mcp_endpoint(mcp_place: Place, place: Place) -> None:
+    chat = trigger("Chat", CHAT, 1.1, options={})
+    workflow_id = await workflow_of(place, chat, settings={"availableInMCP": True})
+
+    ran = await mcp_place.call("run_workflow", id=workflow_id, data={"chatInput": "こんにちは"})
+
+    assert (ran["execution"]["status"], (await got(place, ran))["chatInput"]) == ("success", "こんにちは")
+
+
+@only_where_there_is("any-trigger")
 @proves("mcp-pinned")
 async def test_a_draft_is_tested_with_pinned_data(mcp_place: Place, place: Place) -> None:
     allowed = {"availableInMCP": True}

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import pytest
+
+from dogubako.contract.output import parse_call
 from tests.n8n_contract.facts import proves
 from tests.n8n_contract.place import Place
 from tests.n8n_contract.test_workflow_changes import writable
@@ -135,6 +138,76 @@ async def test_a_version_is_published_and_rolled_back(place: Place) -> None:
     assert (rolled_back["activeVersionId"], rolled_back["versionId"]) == (first, second)
     assert whole["nodes"] == whole["activeVersion"]["nodes"]
     assert error.message == "Version 'no-such-version' not found"
+
+
+async def said(place: Place, tool: str, **arguments: Any) -> str:
+    result = await place.box.call(tool, arguments)
+    assert result.error is None, f"{result.error} {result.error.hint}"
+    return str(result.content[0]["text"])
+
+
+async def test_what_was_published_or_unpublished_before_is_told(place: Place) -> None:
+    workflow_id, first, second = await with_two_versions(place)
+    backups = len((await place.call("list_workflow_backups", id=workflow_id))["backups"])
+
+    again = await said(place, "publish_version", id=workflow_id, versionId=first)
+    kept = len((await place.call("list_workflow_backups", id=workflow_id))["backups"])
+    other = await said(place, "publish_version", id=workflow_id, versionId=second)
+    twice = await said(place, "activate_workflow", id=workflow_id)
+    off = await said(place, "deactivate_workflow", id=workflow_id)
+    still_off = await said(place, "deactivate_workflow", id=workflow_id)
+    on = await said(place, "activate_workflow", id=workflow_id)
+
+    for text in (again, twice):
+        assert "It was published already" in text
+    for text in (other, on):
+        assert "Workflow published" in text
+    assert "Workflow unpublished" in off
+    assert "It was not published" in still_off
+    assert kept == backups, "nothing changed that could be brought back"
+
+
+@pytest.mark.parametrize("live", ["first", "second"])
+async def test_a_version_that_becomes_the_draft_tells_what_it_replaced_and_how_to_undo_it(
+    place: Place, live: str
+) -> None:
+    workflow_id, first, second = await with_two_versions(place)
+    if live == "second":
+        await place.call("publish_version", id=workflow_id, versionId=second)
+    before = await place.workflow(workflow_id)
+
+    told = await place.call("publish_version", id=workflow_id, versionId=first, alsoDraft=True)
+    now = await place.workflow(workflow_id)
+    name, arguments = parse_call(told["_guidance"]["example"])
+    undone = await place.call(name, **arguments)
+
+    assert told["versionId"] == now["versionId"] != second
+    assert told["replacedDraft"]["versionId"] == second
+    assert codes(now)["draft"] == codes(now)["published"] != "return [2];"
+    assert arguments == {"id": workflow_id, "backup": told["backup"], "expectedVersionId": now["versionId"]}
+    assert undone["differences"] == []
+    assert codes(await place.workflow(workflow_id)) == codes(before)
+
+
+async def test_a_version_that_is_the_draft_already_replaces_none(place: Place) -> None:
+    workflow_id, _, second = await with_two_versions(place)
+
+    told = await place.call("publish_version", id=workflow_id, versionId=second, alsoDraft=True)
+
+    assert (told["versionId"], told["publishedVersionId"], "replacedDraft" in told) == (second, second, False)
+
+
+async def test_who_undoes_a_roll_back_publishes_nothing_that_somebody_took_off_since(place: Place) -> None:
+    workflow_id, first, second = await with_two_versions(place)
+    await place.call("publish_version", id=workflow_id, versionId=second)
+    rolled_back = await place.call("publish_version", id=workflow_id, versionId=first, alsoDraft=True)
+    await place.n8n.told("POST", f"workflows/{workflow_id}/unpublish", {})
+
+    name, arguments = parse_call(rolled_back["_guidance"]["example"])
+    refused = await place.refused(name, **arguments)
+
+    assert refused.code == "CONFLICT"
+    assert (await place.workflow(workflow_id))["active"] is False
 
 
 @proves("archive")

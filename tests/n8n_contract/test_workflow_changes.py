@@ -3,6 +3,9 @@
 import json
 from typing import Any
 
+import pytest
+
+from dogubako.contract.output import parse_call
 from tests.n8n_contract.facts import proves
 from tests.n8n_contract.place import Place, copied_body, eventually
 
@@ -173,3 +176,17 @@ async def test_unknown_tags_are_refused_and_known_ones_are_set(place: Place) -> 
     assert "there is no tag 'nobody-made-this'" in error.message
     assert done["tags"] == ["blue"]
     assert "blue" in [tag["name"] for tag in (await place.call("list_tags"))["tags"]]
+
+
+@pytest.mark.parametrize("after", [["green"], ["green", "grey"], []])
+async def test_tags_that_an_undo_takes_back_are_told(place: Place, after: list[str]) -> None:
+    workflow_id = await place.copy_of("m-empty")
+    await place.call("set_workflow_tags", id=workflow_id, tags=["blue"], createMissing=True)
+    done = await place.call("set_workflow_tags", id=workflow_id, tags=after, createMissing=True)
+
+    name, arguments = parse_call(done["_guidance"]["example"])
+    undone = await place.call(name, **arguments)
+
+    assert "expectedVersionId" in arguments
+    assert (undone["changed"], undone["differences"]) == (["tags"], [])
+    assert [one["name"] for one in (await place.workflow(workflow_id))["tags"]] == ["blue"]

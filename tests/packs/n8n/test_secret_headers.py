@@ -63,6 +63,82 @@ async def test_no_view_shows_the_login_that_a_caller_sent(tmp_path: Path) -> Non
     assert "401: the key *** is unknown" in json.dumps(views[1])
 
 
+PROGRAMS = {"host": "n8n.example.com", "user-agent": "python-httpx2/2", "x-forwarded-for": "10.0.0.7", "accept": "*/*"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [
+        pytest.param("n8n-nodes-base.webhook", {"authentication": "headerAuth"}, id="a webhook"),
+        pytest.param("@n8n/n8n-nodes-langchain.mcpTrigger", {"authentication": "headerAuth"}, id="another trigger"),
+        pytest.param("n8n-nodes-base.wait", {"incomingAuthentication": "headerAuth"}, id="a node that waits"),
+    ],
+)
+async def test_any_header_of_a_webhook_with_header_auth_may_be_its_login(
+    tmp_path: Path, kind: str, settings: dict[str, str]
+) -> None:
+    shown = execution({**PROGRAMS, "x-key": TOKEN, "x-schluessel": "kurz", "x-word": "opensesame"})
+    shown["workflowData"]["nodes"][0] |= {"type": kind, "parameters": settings}
+    runs = shown["data"]["resultData"]["runData"]
+    copied = {
+        "json": {"headers": {"X-Schluessel": "kurz", "etag": "a1"}, "say": f"it was {TOKEN}", "word": "opensesame"}
+    }
+    runs["Copy"] = [runs["Hook"][0] | {"source": [{"previousNode": "Hook"}], "data": {"main": [[copied]]}}]
+
+    def answers(request: httpx2.Request) -> httpx2.Response | None:
+        return httpx2.Response(200, json=shown) if request.url.path == "/api/v1/executions/1" else None
+
+    async with bench(tmp_path, answers) as on:
+        node = await on.data("get_execution_by_node", id="1", nodeName="Hook")
+        copy = await on.data("get_execution_by_node", id="1", nodeName="Copy")
+        views = [await on.data("get_execution_by_node", id="1", nodeName="Ask")]
+        views += [await on.data("get_execution", id="1", raw=raw) for raw in (False, True)]
+        views += [await on.data("diagnose_execution", id="1", raw=raw) for raw in (False, True)]
+
+    hidden = dict.fromkeys(("x-key", "x-schluessel", "x-word"), "***")
+    assert node["output"]["items"][0]["json"]["headers"] == PROGRAMS | hidden
+    expected = {"headers": {"X-Schluessel": "***", "etag": "a1"}, "say": "it was ***", "word": "***"}
+    assert copy["output"]["items"][0]["json"] == expected
+    for view in views:
+        assert not [one for one in (TOKEN, '"kurz"') if one in json.dumps(view)]
+
+
+async def test_what_is_still_to_run_shows_no_login_either(tmp_path: Path) -> None:
+    """n8n shows the item of a running execution as the next thing to do."""
+    shown = execution({})
+    shown["workflowData"]["nodes"][0]["parameters"] = {"authentication": "headerAuth"}
+    item = {"json": {"headers": {"x-key": TOKEN, "host": "n8n.example.com"}}}
+    stack = [{"node": {"name": "Hook"}, "data": {"main": [[item]]}}]
+    shown |= {"status": "running", "data": {"resultData": {}, "executionData": {"nodeExecutionStack": stack}}}
+
+    def answers(request: httpx2.Request) -> httpx2.Response | None:
+        return httpx2.Response(200, json=shown) if request.url.path == "/api/v1/executions/1" else None
+
+    async with bench(tmp_path, answers) as on:
+        raw = await on.data("get_execution", id="1", raw=True)
+
+    planned = raw["data"]["executionData"]["nodeExecutionStack"][0]
+    assert planned["data"]["main"][0][0]["json"] == {"headers": {"x-key": "***", "host": "n8n.example.com"}}
+
+
+async def test_the_diagnosis_of_a_parent_hides_what_its_child_has_received(tmp_path: Path) -> None:
+    parent = execution({"x-key": TOKEN})
+    parent["workflowData"]["nodes"][0]["parameters"] = {"authentication": "headerAuth"}
+    parent["workflowData"]["nodes"][1]["type"] = "n8n-nodes-base.executeWorkflow"
+    parent["data"]["resultData"]["runData"]["Ask"][0]["error"] |= {"executionId": "2", "workflowId": "w2"}
+    shown = {"1": parent, "2": execution({"x-key": TOKEN}) | {"id": "2", "workflowId": "w2"}}
+
+    def answers(request: httpx2.Request) -> httpx2.Response | None:
+        found = shown.get(request.url.path.removeprefix("/api/v1/executions/"))
+        return httpx2.Response(200, json=found) if found else None
+
+    async with bench(tmp_path, answers) as on:
+        report = await on.data("diagnose_execution", id="1")
+        assert "/api/v1/executions/2" in on.wire.sent("GET")
+
+    assert TOKEN not in json.dumps(report)
+
+
 SECRETS = (
     "Authorization Proxy-Authorization Cookie Set-Cookie X-API-Key X-Auth-Token X-Gitlab-Token X-Webhook-Secret "
     "X-Hub-Signature apikey X-Session X-Amz-Security-Token Ocp-Apim-Subscription-Key"

@@ -2,13 +2,14 @@
 
 import re
 from base64 import b64decode
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, Final
 
 from dogubako.contract.errors import ApiError, ApiErrorContext, ValidationError
 from dogubako.contract.redaction import MASK, Redactor, names_secret
-from dogubako.packs.n8n.models import Execution, read_part
+from dogubako.packs.n8n.models import Execution, planned_items, read_part
+from dogubako.packs.n8n.triggers import is_trigger_name
 
 # n8n shows the headers of a call in the item of its Webhook node, also while the execution runs.
 CALL_HEADER: Final = "X-Dogubako-Call"
@@ -42,6 +43,17 @@ _ALWAYS_LOGINS: Final = ("authorization", "proxy-authorization")
 _OPEN_NAME: Final = re.compile(
     r"accept.*|content-.*|if-.*|user-agent|referer|origin|date|from|via|forwarded|x-forwarded-.*|cache-control|pragma"
     r"|range|sec-.*|traceparent|tracestate|idempotency-key|.*[-_]?id"
+)
+# What a program or a proxy sends by itself. A webhook with headerAuth takes its login in any other header: only its
+# credential has the name, and n8n does not show that.
+_HEADER_AUTH: Final = "headerAuth"
+_SENT_BY_PROGRAMS: Final = re.compile(
+    r"accept(?:-.*)?|content-.*|if-.*|sec-(?:ch|fetch|gpc).*|host|user-agent|connection|keep-alive|date|from|via|expect"
+    r"|te|dnt|priority|range|origin|referer|pragma|cache-control|transfer-encoding|upgrade|upgrade-insecure-requests"
+    r"|forwarded|x-forwarded-.*|x-(?:original-)?(?:real|client)-ip|true-client-ip|x-requested-with|max-forwards"
+    r"|cdn-loop|cf-(?:ray|visitor|connecting-ip|connecting-ipv6|ipcountry|ew-via|worker|warp-tag-id)"
+    r"|traceparent|tracestate|x-(?:request|correlation|trace|amzn-trace)-id|x-b3-.*|x-cloud-trace-context"
+    rf"|idempotency-key|{CALL_HEADER.lower()}"
 )
 _SCHEME: Final = re.compile(r"(?:bearer|basic|token|apikey|digest)[ \t]+", re.IGNORECASE)
 # A login that was made of nothing is no secret, but what is wrong.
@@ -126,10 +138,13 @@ def _credentials(value: str, *, certain: bool) -> Iterator[str]:
             yield one
 
 
-def masked(value: Any, secrets: Sequence[str]) -> Any:
-    """The value without these secrets, in any spelling, and without what its `headers` say of logins."""
-    redactor = Redactor(secrets)
-    return _masked(value, redactor.mask_configured if secrets else str, in_headers=False)
+def masked(value: Any, secrets: Sequence[str], names: Collection[str] = (), whole: Collection[str] = ()) -> Any:
+    """The value without these secrets, in any spelling, and without what its `headers` say of logins.
+
+    `names` are those of more headers that are secrets, in lower case; `whole` are secrets only as a whole text.
+    """
+    mask = Redactor(secrets).mask_configured if secrets else str
+    return _masked(value, lambda text: MASK if text in whole else mask(text), names, in_headers=False)
 
 
 def masked_error(error: ApiError, secrets: Sequence[str]) -> ApiError:
@@ -142,38 +157,78 @@ def masked_error(error: ApiError, secrets: Sequence[str]) -> ApiError:
     return ApiError(message, status_code=error.status_code, context=context, hint=hint)
 
 
-def _masked(value: Any, mask: Callable[[str], str], *, in_headers: bool) -> Any:
+def _masked(value: Any, mask: Callable[[str], str], names: Collection[str], *, in_headers: bool) -> Any:
     if isinstance(value, str):
         return mask(value) if len(value) >= _SHORTEST else value
     if isinstance(value, Mapping):
-        return {key: _masked_part(str(key), part, mask, in_headers=in_headers) for key, part in value.items()}
-    return [_masked(part, mask, in_headers=in_headers) for part in value] if isinstance(value, list) else value
+        return {key: _masked_part(str(key), part, mask, names, in_headers=in_headers) for key, part in value.items()}
+    return [_masked(part, mask, names, in_headers=in_headers) for part in value] if isinstance(value, list) else value
 
 
-def _masked_part(key: str, part: Any, mask: Callable[[str], str], *, in_headers: bool) -> Any:
+def _masked_part(key: str, part: Any, mask: Callable[[str], str], names: Collection[str], *, in_headers: bool) -> Any:
     is_text = isinstance(part, str) and bool(part) and not _BROKEN.fullmatch(part)
-    if in_headers and is_secret_header(key) and (is_text or isinstance(part, list)):
+    is_secret = in_headers and (is_secret_header(key) or key.lower() in names)
+    if is_secret and (is_text or isinstance(part, list)):
         return MASK
-    return _masked(part, mask, in_headers=key.lower() == "headers")
+    return _masked(part, mask, names, in_headers=key.lower() == "headers")
 
 
-def without_secrets(execution: Execution, shown: Any) -> Any:
-    """A view of an execution without the logins that its callers sent: in headers, and wherever they were copied."""
-    if _HEADERS not in execution.received or not any(end in execution.received for end in _SECRET_ENDS):
+def without_secrets(execution: Execution, shown: Any, children: Sequence[Execution] = ()) -> Any:
+    """A view of an execution without the logins that its callers sent: in headers, and wherever they were copied.
+
+    `children` are executions of sub-workflows that the view tells of too.
+    """
+    told = [one for one in (execution, *children) if _may_have_secrets(one.received)]
+    if not told:
         return shown
-    return masked(shown, list(dict.fromkeys(_received_secrets(execution)))[:_MOST_SECRETS])
+    secrets: dict[str, None] = {}
+    names, whole = set[str](), set[str]()
+    for one in told:
+        asking = _asking_nodes(one)
+        for node, name, value in _received_headers(one, asking):
+            lower = name.lower()
+            if node in asking and not _SENT_BY_PROGRAMS.fullmatch(lower):
+                names.add(lower)
+                # An everyday word may be the login, or in any sentence.
+                whole.update(() if _OPEN_NAME.fullmatch(lower) else _credentials(value, certain=True))
+            if lower in names or is_secret_header(name):
+                secrets |= dict.fromkeys(_credentials(value, certain=lower in _ALWAYS_LOGINS))
+    return masked(shown, list(secrets)[:_MOST_SECRETS], names, whole)
 
 
-def _received_secrets(execution: Execution) -> Iterator[str]:
-    """The secret headers in items that came from outside: a node that starts or resumes an execution shows them."""
-    for runs in execution.runs.values():
+def _may_have_secrets(received: bytes) -> bool:
+    return _HEADERS in received and (_HEADER_AUTH.encode() in received or any(end in received for end in _SECRET_ENDS))
+
+
+def _asking_nodes(execution: Execution) -> frozenset[str]:
+    """The nodes that start or resume the execution for those who send the right header, of any name."""
+    if _HEADER_AUTH.encode() not in execution.received:
+        return frozenset()
+    asking = []
+    for node in execution.workflow.nodes:
+        settings = node.settings
+        wanted = [settings.get("incomingAuthentication")]
+        wanted += [settings.get("authentication")] if is_trigger_name(node.type) else []
+        if any(_HEADER_AUTH in str(one) for one in wanted):
+            asking.append(node.name)
+    return frozenset(asking)
+
+
+def _received_headers(execution: Execution, asking: Collection[str]) -> Iterator[tuple[str, str, str]]:
+    """Node, name and value of the headers in items: a node that starts or resumes an execution shows them."""
+    for node, item in chain(_first_items(execution), planned_items(execution) if asking else ()):
+        for name, value in _headers_of(item).items():
+            if isinstance(value, str):
+                yield node, str(name), value
+
+
+def _first_items(execution: Execution) -> Iterator[tuple[str, Any]]:
+    for node, runs in execution.runs.items():
         for run in runs[:_MOST_ITEMS]:
             for raw in islice(chain.from_iterable(filter(None, run.outputs)), _MOST_ITEMS):
                 # Most items have none, and need not be decoded.
-                headers = _headers_of(read_part(raw)) if _HEADERS in bytes(raw) else {}
-                for name, value in headers.items():
-                    if isinstance(value, str) and is_secret_header(str(name)):
-                        yield from _credentials(value, certain=str(name).lower() in _ALWAYS_LOGINS)
+                if _HEADERS in bytes(raw):
+                    yield node, read_part(raw)
 
 
 def _headers_of(item: Any) -> Mapping[Any, Any]:

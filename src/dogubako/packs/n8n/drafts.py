@@ -57,21 +57,25 @@ async def unpublished_draft(client: "N8nClient", workflow: Mapping[str, Any]) ->
     """Which version is published, and who saved the draft that is not; None if nothing waits."""
     if not await offload_if_large(workflow, has_unpublished_changes, workflow):
         return None
-    draft, published = workflow.get("versionId"), workflow.get("activeVersion") or {}
-    saved = await _saved(client, workflow)
+    published = workflow.get("activeVersion") or {}
     facts = {
-        "versionId": draft,
-        "savedBy": saved.get("authors"),
-        "savedAt": saved.get("createdAt") or workflow.get("updatedAt"),
+        **await saved_draft(client, workflow),
         "publishedVersionId": workflow.get("activeVersionId"),
         "publishedVersionSavedAt": published.get("createdAt"),
     }
     return {key: value for key, value in facts.items() if value is not None}
 
 
-async def _saved(client: "N8nClient", workflow: Mapping[str, Any]) -> JsonObject:
+async def saved_draft(client: "N8nClient", workflow: Mapping[str, Any]) -> JsonObject:
+    """The version of the draft, and who saved it when."""
     rows = await recent_versions(client, str(workflow["id"]))
-    return next((row for row in rows if row["versionId"] == workflow.get("versionId")), {})
+    saved = next((row for row in rows if row["versionId"] == workflow.get("versionId")), {})
+    facts = {
+        "versionId": workflow.get("versionId"),
+        "savedBy": saved.get("authors"),
+        "savedAt": saved.get("createdAt") or workflow.get("updatedAt"),
+    }
+    return {key: value for key, value in facts.items() if value is not None}
 
 
 async def recent_versions(client: "N8nClient", workflow_id: str) -> list[JsonObject]:

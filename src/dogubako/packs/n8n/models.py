@@ -1,6 +1,6 @@
 """n8n's answers as types, and the rows of its lists. Items are decoded on demand: there may be ten thousand."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Final
@@ -244,6 +244,17 @@ class Execution(Struct, rename="camel", gc=False):
         flag = self.data_too_large_to_display
         sized = self.ended and self.status in ("success", "error") and bool(self.json_size_bytes)
         return not self.runs and (flag or sized)
+
+
+def planned_items(execution: Execution) -> Iterator[tuple[str, Any]]:
+    """The nodes that are to run next, each with the first item for it. While an execution runs, n8n shows no others."""
+    planned = read_part(execution.data.execution_data) if execution.data else None
+    stack = planned.get("nodeExecutionStack") if isinstance(planned, Mapping) else None
+    for entry in stack if isinstance(stack, list) else ():
+        try:
+            yield str(entry["node"]["name"]), entry["data"]["main"][0][0]
+        except (LookupError, TypeError):
+            continue
 
 
 def read_part(written: Raw) -> Any:

@@ -11,6 +11,7 @@ from dogubako.packs.n8n.backups import Backup
 from dogubako.packs.n8n.client import N8nClient
 from dogubako.packs.n8n.drafts import publish_unless_changed, published_graph, refuse_other_live, same_graph
 from dogubako.packs.n8n.formatters.changes import changed_paths, differences
+from dogubako.packs.n8n.formatters.workflow import tag_names
 from dogubako.packs.n8n.workflow_change import KEYED, WorkflowChange, held_at, keys_of, state_of
 from dogubako.packs.n8n.workflow_writer import WorkflowWriter, leaves_it_as_it_was, published_version_runs
 
@@ -88,6 +89,7 @@ class Restoration:
         left = await offload_if_large(got, differences, self._facts(self._wanted), self._facts(got))
         was = self._facts(self._replaced.workflow) if self._replaced is not None else {}
         changed = (await offload_if_large(got, changed_paths, was, self._facts(got)))[0] if was else []
+        changed = list(dict.fromkeys("tags" if one.startswith("tags[") else one for one in changed))
         more = [f"… [{len(changed) - _MOST_CHANGED} more]"] if len(changed) > _MOST_CHANGED else []
         shown = [*changed[:_MOST_CHANGED], *more]
         return Restored(
@@ -134,7 +136,9 @@ class Restoration:
     def _refuse_other_live(self, now: JsonObject) -> None:
         """Refuse to replace what somebody published or unpublished since: that does not change the draft's version."""
         live = published_graph(now)
-        same = live == self._published or (live and self._published and same_graph(live, self._published))
+        # A version that was published and made the draft has two ids.
+        known = [self._published, now] if self._published else [now]
+        same = live == self._published or (live and any(same_graph(live, one) for one in known))
         if not self._restores_live or self._expected_version in (None, now.get("activeVersionId")) or same:
             return
         message = f"What is published of workflow '{self._backup.workflow_id}' was changed since the expected version"
@@ -230,6 +234,8 @@ class Restoration:
         for part in KEYED:
             held = workflow.get(part) or {}
             parts |= {f"{part}.{key}": held.get(key) for key in keys_of(part, self._touched)}
+        if self._is_undo and not self._draft_only:
+            parts |= {"tags": self._touched_tags(workflow)}
         if not self._restores_live:
             return parts
         live = published_graph(workflow)
@@ -240,6 +246,13 @@ class Restoration:
             "published": published,
             "publishedConnections": live and live["connections"],
         }
+
+    def _touched_tags(self, workflow: JsonObject) -> list[str]:
+        """Which of the tags that the change added or took away the workflow has; created again, one has a new id."""
+        ids = keys_of("tags", self._touched)
+        known = [self._wanted, workflow, *([self._replaced.workflow] if self._replaced is not None else [])]
+        touched = {str(tag.get("name")) for one in known for tag in one.get("tags") or () if str(tag.get("id")) in ids}
+        return sorted(touched & set(tag_names(workflow)))
 
 
 def _emptied(content: JsonObject) -> JsonObject:

@@ -17,7 +17,7 @@ from dogubako.packs.n8n.api.executions import nobody_listens
 from dogubako.packs.n8n.call_headers import CALL_HEADER
 from dogubako.packs.n8n.client import N8nClient
 from dogubako.packs.n8n.formatters.truncation import shortened, small_json
-from dogubako.packs.n8n.models import Execution, read_part
+from dogubako.packs.n8n.models import Execution, planned_items, read_part
 from dogubako.packs.n8n.triggers import Trigger, TriggerRequest
 
 JsonObject = dict[str, Any]
@@ -194,21 +194,10 @@ def first_item(execution: Execution, trigger: str) -> JsonObject | None:
     runs = execution.runs.get(trigger)
     # A webhook for several methods has an output for each.
     items = next(filter(None, runs[0].outputs), None) if runs else None
-    item = read_part(items[0]) if items else _waiting_item(execution, trigger)
+    planned = () if items else planned_items(execution)
+    item = read_part(items[0]) if items else next((one for node, one in planned if node == trigger), None)
     data = item.get("json") if isinstance(item, Mapping) else None
     return data if isinstance(data, dict) and data else None
-
-
-def _waiting_item(execution: Execution, trigger: str) -> Any:
-    planned = read_part(execution.data.execution_data) if execution.data else None
-    stack = planned.get("nodeExecutionStack") if isinstance(planned, Mapping) else None
-    for entry in stack if isinstance(stack, list) else ():
-        try:
-            if entry["node"]["name"] == trigger:
-                return entry["data"]["main"][0][0]
-        except (LookupError, TypeError):
-            continue
-    return None
 
 
 async def shown_answer(answer: ServiceResponse) -> JsonObject:

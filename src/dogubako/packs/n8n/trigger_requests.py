@@ -18,6 +18,7 @@ from dogubako.packs.n8n.triggers import Call, Trigger, TriggerRequest
 
 WITHOUT_BODY: Final = ("GET", "HEAD")
 _JSON: Final = "application/json"
+_FORM_ADDRESSES_SINCE: Final = 2
 _BOUNDARY: Final = re.compile(r"(?i)boundary=\"?([0-9a-z'()+_,./:=?-]{1,70})")
 _ENDING: Final = re.compile(r"\.[a-z0-9]{1,10}")
 
@@ -114,9 +115,6 @@ def _filled(trigger: Trigger, given: Mapping[str, str]) -> str:
 
 def _form_request(trigger: Trigger, call: Call) -> TriggerRequest:
     """What the form's page sends: every field by its number. Callers name fields by label or name."""
-    options = trigger.parameters.get("options")
-    own = options.get("path") if isinstance(options, Mapping) else None
-    path = str(own or trigger.parameters.get("path") or trigger.node.get("webhookId") or "").strip("/")
     query, fields = as_query(call.query), fields_of(trigger.parameters, trigger.version)
     given = given_values(fields, call.data)
     asked = {name: ",".join(_several(one)) for name, one in query.items()}
@@ -134,8 +132,18 @@ def _form_request(trigger: Trigger, call: Call) -> TriggerRequest:
         raise ValidationError.of("headers", message)
     boundary = uuid4().hex
     headers = {**call.headers, "Content-Type": f"multipart/form-data; boundary={boundary}"}
-    content, place = multipart(boundary, parts), "/form/" + quote(path, safe="/")
+    content, place = multipart(boundary, parts), _form_path(trigger)
     return TriggerRequest(method="POST", path=place, query=query, content=content, headers=headers, shown=shown)
+
+
+def _form_path(trigger: Trigger) -> str:
+    """The form's address; in the first version of the node it was that of a webhook."""
+    path = str(trigger.parameters.get("path") or "").strip("/")
+    if trigger.version < _FORM_ADDRESSES_SINCE:
+        return f"/webhook/{quote(path, safe='/')}/n8n-form"
+    options = trigger.parameters.get("options")
+    own = options.get("path") if isinstance(options, Mapping) else None
+    return "/form/" + quote(str(own or path or trigger.node.get("webhookId") or "").strip("/"), safe="/")
 
 
 def _form_parts(field: FormField, sent: str | list[str]) -> list[Part]:
@@ -147,9 +155,10 @@ def _form_parts(field: FormField, sent: str | list[str]) -> list[Part]:
 
 
 def _chat_request(trigger: Trigger, call: Call) -> TriggerRequest:
-    if not trigger.parameters.get("public"):
+    if trigger.is_private_chat:
         message = f"Invalid value for parameter trigger: the chat of '{trigger.name[:100]}' is not public"
-        raise ValidationError.of("trigger", message)
+        hint = "Set its parameter public, and publish it; or let an operator set N8N_MCP_TOKEN, then any chat runs."
+        raise ValidationError.of("trigger", message, hint=hint)
     if not isinstance(call.data.get("chatInput"), str):
         raise ValidationError.of("data", "Invalid value for parameter data: a chat needs chatInput, a text")
     body = {"action": "sendMessage", "sessionId": uuid4().hex, **call.data}

@@ -58,6 +58,11 @@ class Trigger:
         wanted = self.parameters.get("authentication")
         return None if wanted in (None, "none") else str(wanted)
 
+    @property
+    def is_private_chat(self) -> bool:
+        """Whether it has no address although its workflow is published: only people in the editor use it."""
+        return self.kind == "chat" and not self.parameters.get("public")
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Call:
@@ -90,7 +95,7 @@ def is_trigger_name(node_type: str) -> bool:
     return short.lower().endswith("trigger") or short in ("webhook", "start", "cron", "interval", "emailReadImap")
 
 
-def triggers_of(nodes: Sequence[Mapping[str, Any]]) -> list[Trigger]:
-    """The triggers that are switched on."""
-    found = [node for node in nodes if not node.get("disabled") and is_trigger_name(str(node.get("type")))]
+def triggers_of(nodes: Sequence[Mapping[str, Any]], *, disabled: bool = False) -> list[Trigger]:
+    """The triggers that are switched on, or those that are switched off."""
+    found = [one for one in nodes if bool(one.get("disabled")) is disabled and is_trigger_name(str(one.get("type")))]
     return [Trigger(node=node, kind=_KINDS.get(str(node.get("type")), "other")) for node in found]

@@ -2,16 +2,18 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any, Final, Literal
 
 from pydantic import Field, SecretStr
 
-from dogubako.contract.errors import ApiError
+from dogubako.contract.errors import ApiError, NotFoundError
 from dogubako.contract.metadata import Effect, ToolExample
 from dogubako.contract.output import Guidance, Json, Message, example_call
 from dogubako.contract.tool import BaseTool, ToolArgs
 from dogubako.packs.n8n.call_headers import masked_error
 from dogubako.packs.n8n.client import N8nClient
+from dogubako.packs.n8n.nodes.problems import near_names
 from dogubako.packs.n8n.tools.lookups import named
 
 JsonObject = dict[str, Any]
@@ -21,6 +23,13 @@ _NO_TEST: Final = "No testing function found for this credential."
 _WITHOUT_TEST: Final = frozenset({"jwtAuth", "crypto", "totpApi"})
 _GENERAL: Final = re.compile(r"http[A-Za-z]{1,40}Auth")
 _AFTER_SIGN_IN: Final = ("oauth1api", "oauth2api")
+_GENERAL_TYPES: Final = (
+    *("httpHeaderAuth", "httpBasicAuth", "httpBearerAuth", "httpDigestAuth", "httpQueryAuth", "httpCustomAuth"),
+    *("httpSslAuth", "jwtAuth", "oAuth1Api", "oAuth2Api"),
+)
+_TYPE_ENDINGS: Final = ("Api", "OAuth2Api")
+_REFUSED: Final = 400
+_LISTED: Final = 20
 _COUNTED: Final = (
     "n8n counts what its triggers started, neither runs by hand nor sub-workflows, and adds it up about once an hour: "
     "newer executions are in list_executions only."
@@ -53,6 +62,8 @@ class CreateCredential(BaseTool[CreateCredentialArgs, N8nClient]):
         try:
             made = await self.client.administration.create_credential(body)
         except ApiError as error:
+            if error.status_code == _REFUSED:
+                error.hint = await self._hint(args.type, data)
             secrets = [one.get_secret_value() for one in args.data.values() if isinstance(one, SecretStr)]
             raise masked_error(error, secrets) from None
         shown = {key: made.get(key) for key in ("id", "name", "type")}
@@ -61,6 +72,43 @@ class CreateCredential(BaseTool[CreateCredentialArgs, N8nClient]):
             return Json(data=shown, message=message)
         example = example_call("test_credential", id=str(made["id"]))
         return Json(data=shown, message=message, guidance=Guidance(message="See whether it works.", example=example))
+
+    async def _hint(self, kind: str, data: Iterable[str]) -> str | None:
+        """What the instance would take instead: its fields of this type, or types with a similar name."""
+        try:
+            schema = await self.client.lookups.credential_schema(kind)
+        except NotFoundError:
+            return await self._near_types(kind)
+        except ApiError:
+            return None
+        fields = schema.get("properties")
+        known = [name for name, one in (fields if isinstance(fields, Mapping) else {}).items() if not _is_notice(one)]
+        near = dict.fromkeys(one for name in data if name not in known for one in near_names(name, known)[:1])
+        advice = f"Did you mean {' and '.join(near)}? " if near else ""
+        required = ", ".join(map(str, schema.get("required") or ())) or "none"
+        listed = ", ".join(known[:_LISTED]) or "none"
+        example = example_call("get_credential_schema", type=kind)
+        return f"{advice}The fields of {kind} are {listed}; required: {required}. See {example}."
+
+    async def _near_types(self, kind: str) -> str:
+        """n8n does not list its types, but tells of each whether it is there."""
+        try:
+            used = [str(one.get("type")) for one in await self.client.lookups.credentials()]
+        except ApiError:
+            used = []
+        endings = [f"{kind}{ending}" for ending in _TYPE_ENDINGS if not kind.endswith(ending)]
+        found = []
+        for one in dict.fromkeys((*near_names(kind, [*used, *_GENERAL_TYPES]), *endings)):
+            with suppress(NotFoundError, ApiError):
+                await self.client.lookups.credential_schema(one)
+                found.append(one)
+        advice = f"did you mean {' or '.join(found)}?" if found else "list_credentials shows types that are in use."
+        return f"n8n has no credential type of this name; {advice}"
+
+
+def _is_notice(field: Any) -> bool:
+    """A text for people in a form of n8n."""
+    return isinstance(field, Mapping) and field.get("type") == "notice"
 
 
 def _may_be_tested(kind: str) -> bool:

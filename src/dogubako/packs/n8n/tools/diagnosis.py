@@ -70,7 +70,7 @@ class DiagnoseExecution(RawTool[GetExecutionArgs, Family, N8nClient]):
         report = diagnosis.report()
         if data.execution.ignored:
             report["n8nIgnored"] = data.execution.ignored
-        shown = without_secrets(data.execution, report)
+        shown = without_secrets(data.execution, report, list(_descendants(data)))
         return Json(data=shown, message=message, guidance=diagnosis.guidance())
 
     async def _family(self, execution: Execution, depth: int) -> Family:
@@ -119,6 +119,12 @@ def _failed_call(execution: Execution) -> str | None:
 def _diagnosed(family: Family) -> "Diagnosis":
     diagnosis: type[Diagnosis] = load("dogubako.packs.n8n.diagnosis.report").Diagnosis
     return diagnosis(family.execution, [_diagnosed(one) for one in family.children])
+
+
+def _descendants(family: Family) -> Iterator[Execution]:
+    for child in family.children:
+        yield child.execution
+        yield from _descendants(child)
 
 
 def _child_ids(execution: Execution, most: int) -> list[str]:

@@ -88,7 +88,8 @@ class RunWorkflow(BaseTool[RunWorkflowArgs, N8nClient]):
         if args.pinData is not None:
             return await self._test(workflow, args, operation)
         trigger = _chosen(workflow, args.trigger)
-        if trigger.kind in CALLABLE and workflow.get("active"):
+        starts_over_mcp = trigger.is_private_chat and self.client.mcp is not None
+        if trigger.kind in CALLABLE and workflow.get("active") and not starts_over_mcp:
             return await self._call(workflow, trigger, args, operation)
         return await self._start(workflow, trigger, args, operation)
 
@@ -261,9 +262,7 @@ def _refused(trigger: Trigger, answer: ServiceResponse) -> ApiError:
 
 def _chosen(workflow: Mapping[str, Any], name: str | None, nodes: Sequence[Mapping[str, Any]] | None = None) -> Trigger:
     """The named trigger, or the only one that fits. Published ones count where the workflow is published."""
-    published = workflow.get("activeVersion")
-    live = published.get("nodes") if workflow.get("active") and isinstance(published, Mapping) else None
-    found = triggers_of(nodes or live or workflow.get("nodes") or ())
+    found = triggers_of(nodes or _nodes_that_run(workflow))
     if name is not None:
         for one in found:
             if one.name == name:
@@ -276,13 +275,32 @@ def _chosen(workflow: Mapping[str, Any], name: str | None, nodes: Sequence[Mappi
         listed = ", ".join(f"'{one.name[:100]}' ({one.kind})" for one in candidates[:_LISTED])
         raise ValidationError.of("trigger", f"Required parameter missing: trigger. The workflow has {listed}")
     if not candidates:
-        raise _cannot("it has no trigger", "Add a Webhook node as its trigger.")
+        has_one = triggers_of(nodes or _nodes_that_run(workflow), disabled=True)
+        reason = "all its triggers are disabled" if has_one else "it has no trigger"
+        raise _cannot(reason, _switched_off(workflow, CALLABLE) or "Add a Webhook node as its trigger.")
     return candidates[0]
+
+
+def _nodes_that_run(workflow: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    published = workflow.get("activeVersion")
+    live = published.get("nodes") if workflow.get("active") and isinstance(published, Mapping) else None
+    return live or workflow.get("nodes") or ()
+
+
+def _switched_off(workflow: Mapping[str, Any], kinds: Sequence[str]) -> str | None:
+    """How to switch on a trigger of these kinds that the workflow has already."""
+    found = [one for one in triggers_of(_nodes_that_run(workflow), disabled=True) if one.kind in kinds]
+    if not found:
+        return None
+    changes = [{"nodeName": found[0].name, "disabled": False}]
+    example = example_call("update_workflow", id=str(workflow.get("id")), updateNodes=changes)
+    return f"Its {found[0].kind} '{found[0].name[:100]}' is disabled. Switch it on with {example}, and publish it."
 
 
 def _not_startable(workflow: Mapping[str, Any], trigger: Trigger) -> ApiError:
     if trigger.kind not in CALLABLE:
-        hint = "Add a Webhook node as its trigger, start it in n8n's editor, or let an operator set N8N_MCP_TOKEN."
+        webhook = _switched_off(workflow, CALLABLE) or "Add a Webhook node as its trigger."
+        hint = f"{webhook} Or start it in n8n's editor, or let an operator set N8N_MCP_TOKEN."
         reason = f"n8n lets nobody start its trigger '{trigger.name[:100]}' ({trigger.kind}) from outside"
         return _cannot(reason, hint)
     hint = f"Publish it first: {example_call('activate_workflow', id=str(workflow.get('id')))}"

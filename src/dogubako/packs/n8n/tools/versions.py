@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any
 
+import msgspec
 from pydantic import Field
 
 from dogubako.contract.errors import ApiError, ApiErrorContext, ConflictError, NotFoundError, NotFoundErrorContext
@@ -11,11 +12,11 @@ from dogubako.contract.output import Guidance, Json, Message, example_call
 from dogubako.contract.tool import BaseTool, ToolArgs
 from dogubako.packs.n8n.backups import Backup, is_backup_id
 from dogubako.packs.n8n.client import N8nClient
-from dogubako.packs.n8n.drafts import GRAPH, publish_unless_changed, published_graph
+from dogubako.packs.n8n.drafts import GRAPH, publish_unless_changed, published_graph, saved_draft
 from dogubako.packs.n8n.formatters.diff import workflow_diff
 from dogubako.packs.n8n.tools.workflow_changes import state
 from dogubako.packs.n8n.tools.workflows import WorkflowId
-from dogubako.packs.n8n.workflow_change import WorkflowChange
+from dogubako.packs.n8n.workflow_change import Outcome, WorkflowChange
 from dogubako.packs.n8n.workflow_writer import WorkflowWriter
 
 JsonObject = dict[str, Any]
@@ -135,26 +136,43 @@ class PublishVersion(BaseTool[PublishVersionArgs, N8nClient]):
         async with self.client.locks.hold(args.id):
             before = await self.client.workflows.get(args.id, "publish version")
             version = await self.client.workflows.version(args.id, args.versionId)
-            backup = await self.client.backups.save(before, _BEFORE_PUBLISH)
+            is_live = before.get("active") and before.get("activeVersionId") == args.versionId
+            backup = None if is_live else await self.client.backups.save(before, _BEFORE_PUBLISH)
             try:
                 await publish_unless_changed(self.client, before, args.versionId)
             except (ApiError, ConflictError):
-                await self.client.backups.discard(backup)
+                if backup is not None:
+                    await self.client.backups.discard(backup)
                 raise
-            if args.alsoDraft:
-                await self._replace_draft(_as_draft(before, version, backup))
-            return await state(self.client, before, wanted=True, backup=backup, version=args.versionId)
+            change = _as_draft(before, version, backup)
+            drafted = await self._replace_draft(change) if args.alsoDraft else None
+            kept = drafted.backup if drafted is not None and drafted.written else backup
+            answer = await state(self.client, before, wanted=True, backup=kept, version=args.versionId)
+            return answer if drafted is None else await self._with_draft(answer, before, drafted, kept)
 
-    async def _replace_draft(self, change: WorkflowChange) -> None:
+    async def _replace_draft(self, change: WorkflowChange) -> Outcome:
         try:
-            await WorkflowWriter(self.client).apply_locked(change)
+            return await WorkflowWriter(self.client).apply_locked(change)
         except ConflictError as error:
             error.hint = "The version is published. The draft is as somebody saved it meanwhile."
             raise
 
+    async def _with_draft(self, answer: Json, before: JsonObject, drafted: Outcome, backup: Backup | None) -> Json:
+        """The answer with the draft that there is now, the one that it replaced, and the call that undoes both."""
+        data = {**answer.data, "versionId": drafted.workflow.get("versionId")}
+        if drafted.written:
+            data["replacedDraft"] = await saved_draft(self.client, drafted.before)
+        guidance = None
+        if backup is not None:
+            expected = {"expectedVersionId": data["versionId"]} if data["versionId"] else {}
+            example = example_call("restore_workflow", id=str(before["id"]), backup=backup.id, **expected)
+            told = "It is the draft now, too. " if drafted.written else ""
+            guidance = Guidance(message=f"{told}This would undo it.", example=example)
+        return msgspec.structs.replace(answer, data=data, guidance=guidance)
 
-def _as_draft(before: JsonObject, version: JsonObject, backup: Backup) -> WorkflowChange:
-    """An older version as the draft, as it was. The backup is from before it went live."""
+
+def _as_draft(before: JsonObject, version: JsonObject, backup: Backup | None) -> WorkflowChange:
+    """An older version as the draft, as it was. The backup, if there is one, is from before it went live."""
     graph: JsonObject = {part: version[part] for part in (*GRAPH, "nodeGroups") if part in version}
     return WorkflowChange(
         workflow_id=str(before["id"]),

@@ -345,12 +345,16 @@ async def state(
             f"n8n took the request, but workflow '{before['id']}' is {'still' if active else 'not'} published"
         )
     published = Message(en="Workflow published", ja="ワークフローを公開しました")
+    if before.get("active") and workflow.get("activeVersionId") == before.get("activeVersionId") is not None:
+        published = Message(en="It was published already", ja="すでに公開されています")
     if active and version not in (None, workflow.get("activeVersionId")):
         published = Message(
             en="It was published, and somebody published another version right after (publishedVersionId)",
             ja="公開しましたが、直後に別の版が公開されました（publishedVersionId）",
         )
     unpublished = Message(en="Workflow unpublished", ja="ワークフローを非公開にしました")
+    if not before.get("active"):
+        unpublished = Message(en="It was not published", ja="公開されていません")
     facts = {
         "id": workflow["id"],
         "name": workflow.get("name"),
