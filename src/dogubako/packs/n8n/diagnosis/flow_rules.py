@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from itertools import takewhile
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.absence import all_lack, is_plain
@@ -15,13 +14,11 @@ from dogubako.packs.n8n.diagnosis.lost_fields import ALWAYS_OUTPUT, lost_before
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references_in
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene, conditions_met, conditions_of
 from dogubako.packs.n8n.diagnosis.shown import shown_value, type_name
-from dogubako.packs.n8n.diagnosis.spelling import near_names
+from dogubako.packs.n8n.diagnosis.spelling import ONE_LETTER, near_names, one_letter
 from dogubako.packs.n8n.diagnosis.trace import trace_missing, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
-ONE_LETTER: Final = "differ in one letter"
-_SHORTEST_WORD: Final = 6
 FORKS: Final = frozenset({"if", "filter", "switch"})
 _MOST_NAMES: Final = 4
 _MOST_ITEMS: Final = 200
@@ -299,23 +296,8 @@ def compared(reference: Reference, value: Any, condition: Mapping[str, Any]) -> 
         beside = "" if right in ("", None) else f" with {shown_value(right)}"
         told = f"it tests {shortened(str(written), 80)} by '{operation}'{beside}"
         return f"{told}, and {reference.written} is {shown_value(value)}"
-    little = small_difference(value, right) or _one_letter(value, right)
+    little = small_difference(value, right) or one_letter(value, right)
     return words if right in ("", None) else f"{words} with {shown_value(right)}{little}"
-
-
-def _one_letter(value: Any, right: Any) -> str:
-    """That two words are the same but for one letter: one of them may be misspelt."""
-    if not isinstance(value, str) or not isinstance(right, str) or min(len(value), len(right)) < _SHORTEST_WORD:
-        return ""
-    before = _same_signs(value, right)
-    after = _same_signs(value[before:][::-1], right[before:][::-1])
-    rest = [value[before : len(value) - after], right[before : len(right) - after]]
-    return f": they {ONE_LETTER}" if max(map(len, rest)) == 1 and "".join(rest).isalpha() else ""
-
-
-def _same_signs(one: str, other: str) -> int:
-    """With how many of the same signs two texts begin."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def condition_on_nothing(scene: Scene) -> Cause | None:

@@ -11,7 +11,7 @@ from dogubako.packs.n8n.diagnosis.dropped_rules import (
     unmatched,
 )
 from dogubako.packs.n8n.diagnosis.failures import Failure
-from dogubako.packs.n8n.diagnosis.flow_rules import FLOW_RULES, ONE_LETTER, field_not_there, form_differs, last_is_empty
+from dogubako.packs.n8n.diagnosis.flow_rules import FLOW_RULES, field_not_there, form_differs, last_is_empty
 from dogubako.packs.n8n.diagnosis.format_rules import repaired_json
 from dogubako.packs.n8n.diagnosis.hole_rules import some_holes
 from dogubako.packs.n8n.diagnosis.item_count_rules import (
@@ -51,6 +51,7 @@ from dogubako.packs.n8n.diagnosis.replay_quiet import (
     text_is_true,
 )
 from dogubako.packs.n8n.diagnosis.scene import Cause, Scene
+from dogubako.packs.n8n.diagnosis.spelling import ONE_LETTER
 from dogubako.packs.n8n.diagnosis.text_rules import TEXT_RULES, date_from_nothing
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
+from itertools import takewhile
 from typing import Any, Final
 from unicodedata import combining, normalize
 
@@ -16,6 +17,8 @@ _SLIP: Final = 0.84
 _SHORTEST_SLIP: Final = 4
 # `firstName2` has three words.
 _WORDS = re.compile(r"[A-Z]?[^\W\d_A-Z]++|[A-Z]++|\d++")
+ONE_LETTER: Final = "differ in one letter"
+_SHORTEST_WORD: Final = 6
 
 
 def names_alike(data: Any, wanted: str) -> list[str]:
@@ -86,3 +89,18 @@ def _are_siblings(one: Sequence[str], other: Sequence[str]) -> bool:
     ((word, another),) = pairs
     abbreviated = word[0] == another[0] and max(len(word), len(another)) <= _SHORTEST_PART
     return not abbreviated and SequenceMatcher(None, word, another).ratio() < _SAME_WORD
+
+
+def one_letter(value: Any, right: Any) -> str:
+    """That two words are the same but for one letter: one of them may be misspelt."""
+    if not isinstance(value, str) or not isinstance(right, str) or min(len(value), len(right)) < _SHORTEST_WORD:
+        return ""
+    before = _same_signs(value, right)
+    after = _same_signs(value[before:][::-1], right[before:][::-1])
+    rest = [value[before : len(value) - after], right[before : len(right) - after]]
+    return f": they {ONE_LETTER}" if max(map(len, rest)) == 1 and "".join(rest).isalpha() else ""
+
+
+def _same_signs(one: str, other: str) -> int:
+    """With how many of the same signs two texts begin."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
