@@ -33,6 +33,8 @@ Kind = Literal[
     "sameWebhook",
     "missingModel",
     "unknownWorkflow",
+    "endlessLoop",
+    "unclosedLoop",
 ]
 # An unknown name is compared and repeated up to this length.
 _LONGEST_SHOWN: Final = 100
