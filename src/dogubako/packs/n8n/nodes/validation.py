@@ -67,6 +67,12 @@ class Validation:
         return replace(self, problems=new)
 
 
+def _without_repeated_doubts(problems: Sequence[Problem]) -> list[Problem]:
+    """A doubt adds nothing where something certain of the same kind is told of the same place."""
+    told = {(one.kind, one.node, one.path) for one in problems if one.certain}
+    return [one for one in problems if one.certain or (one.kind, one.node, one.path) not in told]
+
+
 def same_nodes(before: JsonObject, after: JsonObject) -> dict[str, str]:
     """The names that nodes had before, by the names that they have now."""
     old = {one.get("id"): str(one.get("name")) for one in before.get("nodes") or () if isinstance(one, Mapping)}
@@ -92,7 +98,7 @@ class Validator:
         names = await self._source.names() if unknown else ()
         credentials = await self._credentials(nodes)
         work = _Work(self._source, known, names, credentials)
-        problems = await offload(lambda: list(work.problems(workflow, nodes)))
+        problems = await offload(lambda: _without_repeated_doubts(list(work.problems(workflow, nodes))))
         unchecked = [name for name in types if not any(one.complete for one in known[name])]
         unchecked = [] if self._source.complete else unchecked
         return Validation(problems=problems, source=self._source.name, nodes=len(nodes), unchecked=unchecked)
