@@ -33,6 +33,8 @@ Kind = Literal[
     "sameWebhook",
     "missingModel",
     "unknownWorkflow",
+    "unpublishedWorkflow",
+    "unknownTable",
     "endlessLoop",
     "unclosedLoop",
 ]
