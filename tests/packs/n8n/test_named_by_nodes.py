@@ -97,6 +97,7 @@ async def test_a_data_table_that_is_not_there_is_told(tmp_path: Path, mode: str,
 
     assert list(found) == ["unknownTable"]
     assert f"'{value}'" in found["unknownTable"]
+    assert "read_data_table" in found["unknownTable"]
 
 
 @pytest.mark.parametrize(
@@ -108,6 +109,7 @@ async def test_a_data_table_that_is_not_there_is_told(tmp_path: Path, mode: str,
         pytest.param(200, [reading("name", "orders")], id="name in lower case"),
         pytest.param(200, [reading("id", "={{ $json.table }}")], id="expression"),
         pytest.param(200, [reading("id", "")], id="not chosen yet"),
+        pytest.param(200, [reading("Name", "x")], id="mode that there is not"),
         pytest.param(200, [reading("id", "nope", disabled=True)], id="switched off"),
         pytest.param(403, [reading("id", "nope")], id="key that may not list them"),
         pytest.param(404, [reading("id", "nope")], id="n8n without tables"),

@@ -217,19 +217,23 @@ def _check_choice(definition: Property, value: Any, path: str) -> Iterator[Probl
         return
     if any(str(value) == str(choice.value) for choice in choices) or isinstance(value, Mapping):
         return
-    known = list(dict.fromkeys(str(choice.value) for choice in choices))
-    written = next((one for one in known if one.lower() == str(value).lower()), None)
+    yield _not_offered(list(dict.fromkeys(str(choice.value) for choice in choices)), str(value), path)
+
+
+def _not_offered(known: Sequence[str], value: str, path: str) -> Problem:
+    """A value beside a list of choices. Some n8n takes all the same."""
+    written = next((one for one in known if one.lower() == value.lower()), None)
     if written is not None:
         message = f"{quoted(path)} is written {quoted(written)} in n8n; in other upper or lower case it may not work."
-        yield Problem(kind="unknownOption", path=path, message=message, near=(written,), certain=False)
-        return
+        return Problem(kind="unknownOption", path=path, message=message, near=(written,), certain=False)
     numbers = _numbers_in_order(known)
-    near = () if numbers else near_names(str(value), known)
+    near = () if numbers else near_names(value, known)
     listed = numbers or ", ".join(known[:_MOST_CHOICES]) + (", …" if len(known) > _MOST_CHOICES else "")
+    if any(_YEAR in one.lower() for one in known):
+        message = f"{quoted(path)} is none of the formats that n8n offers ({listed}); n8n tries it as it is."
+        return Problem(kind="unknownOption", path=path, message=message, near=near, certain=False)
     message = f"{quoted(path)} has a value that n8n does not know. It may be: {listed}."
-    # n8n takes any format of a date, also beside those that its editor offers.
-    certain = not any(_YEAR in one.lower() for one in known)
-    yield Problem(kind="unknownOption", path=path, message=message, near=near, certain=certain)
+    return Problem(kind="unknownOption", path=path, message=message, near=near)
 
 
 def _numbers_in_order(known: Sequence[str]) -> str:

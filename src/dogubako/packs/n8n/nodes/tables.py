@@ -13,6 +13,7 @@ JsonObject = Mapping[str, Any]
 
 _TYPE: Final = "n8n-nodes-base.dataTable"
 _PATH: Final = "dataTableId"
+_MODES: Final = ("id", "list", "name")
 # As many as n8n is asked for. Of more, some are not known.
 _MOST_TABLES: Final = 5_000
 _LISTED: Final = "read_data_table without a table lists them."
@@ -64,10 +65,12 @@ def _named(workflow: JsonObject) -> Iterator[tuple[str, NamedTable]]:
     """Names of nodes, and their tables. What an expression gives is not known."""
     for node in _table_nodes(workflow):
         parameters = parameters_of(node)
-        locator = parameters.get(_PATH)
-        value = locator.get("value") if isinstance(locator, Mapping) else None
         makes = parameters.get("resource") == "table" and parameters.get("operation") in ("create", "list")
-        if not makes and isinstance(locator, Mapping) and isinstance(value, str) and value and not is_expression(value):
+        locator = parameters.get(_PATH)
+        if makes or not isinstance(locator, Mapping) or locator.get("mode", "id") not in _MODES:
+            continue
+        value = locator.get("value")
+        if isinstance(value, str) and value and not is_expression(value):
             yield str(node.get("name")), NamedTable(by_name=locator.get("mode") == "name", value=value)
 
 
@@ -81,7 +84,5 @@ def _made(workflow: JsonObject) -> Iterator[str]:
 
 def _problem(node: str, table: NamedTable, names: Collection[str]) -> Problem:
     how, near = ("name", near_names(table.value, names)) if table.by_name else ("id", ())
-    message = (
-        f"There is no data table with the {how} {quoted(table.value)} that our key can see. list_data_tables tells."
-    )
+    message = f"There is no data table with the {how} {quoted(table.value)} that our key can see. {_LISTED}"
     return Problem(kind="unknownTable", node=node, path=_PATH, message=message, near=near, certain=False)
