@@ -84,3 +84,23 @@ async def test_a_workflow_that_n8n_refuses_is_refused_with_the_name_of_the_node(
     assert refused.code == "VALIDATION_ERROR"
     assert "Fetch: 'retryOnFail' has to be true or false" in str(refused.content)
     assert n8n.wire.writes() == []
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        pytest.param({"url": "https://a.test"}, "n8n saves no node with 'url'", id="parameter beside the parameters"),
+        pytest.param({"position": None}, "n8n saves no node without 'position'", id="no place"),
+    ],
+)
+async def test_a_new_node_that_n8n_refuses_is_named(tmp_path: Path, change: dict[str, Any], says: str) -> None:
+    odd = {key: value for key, value in {**node("Fetch"), **change}.items() if value is not None}
+    nodes = [node("Hook", "webhook", 2), odd]
+    async with bench(tmp_path) as n8n:
+        checked = await n8n.data("validate_workflow", nodes=nodes)
+        refused = await n8n.call("create_workflow", name="Odd", nodes=nodes, connections={})
+
+    assert says in checked["errors"][0]["message"]
+    assert refused.code == "VALIDATION_ERROR"
+    assert f"Fetch: {says}" in str(refused.content)
+    assert n8n.wire.writes() == []

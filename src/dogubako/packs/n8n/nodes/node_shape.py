@@ -49,11 +49,14 @@ _VALUES: Final[Mapping[str, _Kind]] = {
 
 
 def check_new_nodes(nodes: Sequence[JsonObject]) -> Iterator[Problem]:
-    """Nodes that n8n would not save: without a name, or with keys that it does not take."""
+    """Nodes that n8n would not save: without a name or a place, or with keys that it does not take."""
     for number, node in enumerate(nodes):
         name = node.get("name")
         if not isinstance(name, str) or not name:
             yield Problem(kind="wrongShape", path=f"nodes[{number}].name", message=f"nodes[{number}] has no name.")
+        if "position" not in node:
+            message = "n8n saves no node without 'position': two numbers, like [240, 300]."
+            yield Problem(kind="wrongShape", path="position", message=message).of(str(name or ""))
         for key in node:
             if key not in NODE_KEYS:
                 message = f"n8n saves no node with {quoted(str(key))}."
