@@ -23,6 +23,24 @@ FOLDER: Final = Path(dogubako_sandbox.__file__).parent / "n8n" / "node_types"
 # A text with braces and without "=" is sent as it is written: n8n succeeds, and it is not what was meant.
 MEANT_OTHERWISE: Final = "is plain text: an expression has to begin with '='"
 
+# Cases whose fault is a loop without a way back: n8n succeeds with the first items only.
+LOOPS_LEFT_OPEN: Final = frozenset(
+    {
+        "strange/hand/loop-not-closed",
+        "fifth/hand/loop that ends after one round",
+        "outside/hand/b40-loop-swapped",
+        "seventh/hand/c05-loop-no-way-back",
+        "ninth/hand/r09-en-loop-not-closed",
+        "eleventh/hand/ea43-pl-petla-bez-powrotu",
+        "eleventh/hand/eb46-loop-not-back",
+        "twelfth/hand/td39-ok-loop-not-closed",
+        "fourteenth/hand/ua-a62-en-loop-unwired",
+        "fourteenth/hand/ub-b25-loop-not-closed",
+        "twentyfifth/hand/qa-49-loop-offen",
+        "twentysixth/hand/qc-bucle-sin-vuelta",
+    }
+)
+
 
 class Source:
     """Describes what the sandbox knows, and claims nothing about other types."""
@@ -95,7 +113,8 @@ async def alarms(index: NodeIndex) -> list[tuple[str, Problem]]:
             runs = execution["data"]["resultData"].get("runData") or {}
             well = {name for name, one in runs.items() if not failed(one)}
             problems = (await validator.check(execution["workflowData"])).problems
-            found += [(key, one) for one in problems if is_wrong(one, well)]
+            told = [one for one in problems if not (one.kind == "unclosedLoop" and key in LOOPS_LEFT_OPEN)]
+            found += [(key, one) for one in told if is_wrong(one, well)]
     return found
 
 

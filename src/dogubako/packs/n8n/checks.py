@@ -10,6 +10,7 @@ from dogubako.contract.errors import NotFoundError, ValidationError, ValidationE
 from dogubako.contract.offload import offload, offload_if_large
 from dogubako.packs.n8n.api.workflows import REMOVED_BY
 from dogubako.packs.n8n.merging import edges
+from dogubako.packs.n8n.nodes.node_shape import check_new_nodes
 from dogubako.packs.n8n.nodes.problems import Problem as NodeProblem
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ async def refuse_problems(
     validation = await client.nodes.validate_change(before, after)
     if validation is None:
         return []
+    if not before:
+        validation = validation.with_more(list(check_new_nodes(after.get("nodes") or ())))
     if validation.errors and not allow_invalid:
         found = [
             (f"nodes.{one.node}.{one.path}" if one.node else str(one.path), _said(one)) for one in validation.errors

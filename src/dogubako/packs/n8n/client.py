@@ -125,7 +125,7 @@ async def connect(settings: N8nSettings, host: Host) -> AsyncIterator[N8nClient]
             """Cached executions and backups belong to the owner of the credential; those of the settings to all."""
             service = N8nService(http, credential.key, own=bool(owner))
             executions = ExecutionsApi(service, host.cache, f"{url} {credential.key}")
-            workflows, lookups = WorkflowsApi(service), LookupsApi(service)
+            workflows, lookups, administration = WorkflowsApi(service), LookupsApi(service), AdministrationApi(service)
             mcp = None if owner else shared_mcp
             seen = SeenNodes(workflows, executions)
             instance = f"{url} {owner}".strip()
@@ -134,12 +134,14 @@ async def connect(settings: N8nSettings, host: Host) -> AsyncIterator[N8nClient]
                 executions=executions,
                 workflows=workflows,
                 lookups=lookups,
-                administration=AdministrationApi(service),
+                administration=administration,
                 webhooks=WebhooksApi(service),
                 backups=Backups(host.data_dir, instance, shared_backups),
                 locks=locks,
                 files=WorkflowFiles(OpenFolders(host.files)),
-                nodes=NodeKnowledge(lookups, workflows, seen, McpNodes(mcp) if mcp else None, node_types),
+                nodes=NodeKnowledge(
+                    lookups, workflows, administration, seen, McpNodes(mcp) if mcp else None, node_types
+                ),
                 signed_in=lambda other: signed_in(other, other.fingerprint),
                 mcp=mcp,
                 webhook_logins={} if owner else settings.webhook_logins,

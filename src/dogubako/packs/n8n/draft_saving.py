@@ -308,8 +308,8 @@ def naming_keys(error: ApiError, requested: Mapping[str, Any]) -> ApiError:
     if unknown:
         error.hint = f"Unknown settings: {', '.join(unknown)}."
     elif odd:
-        kept = f"n8n's public API takes no node with {', '.join(odd[:_MOST_CLASHES])}, which the editor has saved"
-        error.hint = f"{kept}: nothing was changed. Replace the node, or save the workflow in the editor without it."
+        told = f"n8n's public API takes no node with {', '.join(odd[:_MOST_CLASHES])}: nothing was saved. Leave it out;"
+        error.hint = f"{told} where the editor has saved it, replace the node, or save the workflow there without it."
     return error
 
 

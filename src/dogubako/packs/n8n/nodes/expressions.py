@@ -4,9 +4,10 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from dogubako.packs.n8n.nodes.code_faults import code_fault, has_no_code
 from dogubako.packs.n8n.nodes.display import is_expression
 from dogubako.packs.n8n.nodes.javascript import Script, read
-from dogubako.packs.n8n.nodes.problems import Problem, is_likely_typo, near_names, parameters_of, quoted
+from dogubako.packs.n8n.nodes.problems import Problem, is_likely_typo, near_names, quoted
 
 # n8n takes braces behind a backslash as they are.
 _OPEN: Final = re.compile(r"(?<!\\)\{\{")
@@ -33,13 +34,8 @@ _DEEPEST: Final = 60
 _NOTES: Final = "n8n-nodes-base.stickyNote"
 # Parameters in which a node replaces `{{ … }}` itself, for sources that do not tell them.
 _TEMPLATES: Final = {"n8n-nodes-base.html": "html"}
-
-_CODE_NODE: Final = "n8n-nodes-base.code"
-_ALL_ITEMS: Final = "runOnceForAllItems"
-# A value cannot begin with two braces: behind these signs, or behind the name of a field, no block can stand.
-_BRACES: Final = re.compile(r"(?:[=(,\[+?]|\breturn\b|[{,]\s*+[\w$]++\s*+:)\s*+\{\s*+\{")
-_MODULE: Final = re.compile(r"^[ \t]*+(?P<word>import[ \t]++[\w$*{]|export\b[ \t]++[\w*{])", re.MULTILINE)
-_GIVES_BACK: Final = re.compile(r"(?<![\w$.])(?:return|throw)(?![\w$])")
+# A variable that something is read from. One that stands alone may be declared there.
+_READ_FROM: Final = re.compile(r"\s*+(?:\?\.|[.\[(])")
 
 
 def check_expressions(
@@ -61,31 +57,17 @@ def check_expressions(
             script = read(text)
             yield from _check_references([script], names, path, certain=False)
             runs = top == "jsCode" and not node.get("disabled")
-            fault = _code_fault(node, text, script) if runs else None
+            yield from _check_variables([script], path, in_code=True) if runs else ()
+            fault = code_fault(node, text, script) if runs else None
             if fault is not None:
                 message = f"{quoted(path)} {fault}: n8n saves it, and fails when it runs the node."
                 yield Problem(kind="brokenCode", path=path, message=message, certain=False)
         elif top not in (*written_as_text, _OWN_WORKFLOW) and top != _TEMPLATES.get(kind) and _LOOKS_LIKE.search(text):
             message = f"{quoted(path)} is plain text: an expression has to begin with '='."
             yield Problem(kind="brokenExpression", path=path, message=message, certain=False)
-
-
-def _code_fault(node: Mapping[str, Any], text: str, script: Script) -> str | None:
-    """`has …`, `is …`: why the JavaScript of a node cannot run, as far as that is sure without running it."""
-    is_code = node.get("type") == _CODE_NODE
-    if is_code and not text.strip():
-        return "is empty"
-    if _BRACES.search(script.code):
-        return "has '{{', which n8n does not evaluate in code: write $json.field without braces"
-    if script.fault is not None:
-        return f"has {script.fault}"
-    module = _MODULE.search(script.code)
-    if is_code and module is not None:
-        return f"has a statement ('{module['word'].split()[0]}') of modules, which n8n does not take"
-    for_all = parameters_of(node).get("mode", _ALL_ITEMS) == _ALL_ITEMS
-    if is_code and for_all and _GIVES_BACK.search(script.code) is None:
-        return "returns nothing"
-    return None
+    if has_no_code(node):
+        message = "The node has no 'jsCode': n8n saves it, and fails when it runs the node."
+        yield Problem(kind="brokenCode", path="jsCode", message=message, certain=False)
 
 
 def looked_up(node: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -120,9 +102,11 @@ def _check_references(
             yield Problem(kind="unknownNode", path=path, message=message, near=near, certain=certain)
 
 
-def _check_variables(scripts: Sequence[Script], path: str) -> Iterator[Problem]:
+def _check_variables(scripts: Sequence[Script], path: str, *, in_code: bool = False) -> Iterator[Problem]:
     """A name that begins with $ and is almost one of n8n's: `$jsn`. Others may come with newer versions."""
-    for name in dict.fromkeys(name for script in scripts for name in _VARIABLE.findall(script.code)):
+    found = [(one, script.code) for script in scripts for one in _VARIABLE.finditer(script.code)]
+    own = {one[0] for one, code in found if in_code and _READ_FROM.match(code, one.end()) is None}
+    for name in dict.fromkeys(one[0] for one, _ in found if one[0] not in own):
         near = near_names(name, _VARIABLES) if name not in _VARIABLES else ()
         if near and is_likely_typo(name, near[0]):
             message = f"{quoted(path)} uses {quoted(name)}, which n8n does not know."

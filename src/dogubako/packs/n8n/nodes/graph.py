@@ -7,6 +7,7 @@ from typing import Any, Final
 from dogubako.packs.n8n.formatters.workflow import connections
 from dogubako.packs.n8n.nodes.descriptions import NodeDescription
 from dogubako.packs.n8n.nodes.expressions import looked_up
+from dogubako.packs.n8n.nodes.loops import check_loops
 from dogubako.packs.n8n.nodes.problems import Problem, near_names, quoted
 from dogubako.packs.n8n.nodes.runtime_checks import check_running, reached_from
 from dogubako.packs.n8n.nodes.unused_logins import check_logins
@@ -38,6 +39,7 @@ def check_graph(
     yield from _unknown_ends(links, names)
     yield from check_wiring(workflow, nodes, described)
     yield from _loose_ends(nodes, links, is_trigger)
+    yield from check_loops(nodes, links)
     yield from check_running(workflow, nodes)
     yield from check_logins(nodes)
 

@@ -11,12 +11,15 @@ from dogubako.packs.n8n.nodes.filters import check_assignments, check_filter
 from dogubako.packs.n8n.nodes.problems import Problem, near_names, quoted
 
 _MOST_CHOICES: Final = 12
+_FEWEST_NUMBERS: Final = 4
+_YEAR: Final = "yyyy"
 _SET: Final = "n8n-nodes-base.set"
 # Resource locators of which a node itself reads the value, and since which version.
 _READ_AS_OBJECT: Final[Mapping[str, tuple[str, float]]] = {
     "n8n-nodes-base.executeWorkflow": ("workflowId", 1.1),
     "n8n-nodes-base.dataTable": ("dataTableId", 1),
 }
+_MODES_OF_WORKFLOWS: Final = ("list", "id")
 # Nodes hide a parameter for good by such a condition.
 _IN_NO_VERSION: Final = ({"lt": 0}, {"lte": 0})
 _COMPARED: Final = {"gte": "at least", "gt": "more than", "lte": "at most", "lt": "less than", "not": "not", "eq": ""}
@@ -109,7 +112,10 @@ class _Level:
             case "fixedCollection":
                 yield from self._fixed_collection(definition, value, path)
             case "resourceLocator":
-                yield from _check_locator(definition, value, path)
+                yield from _check_locator(value, path, definition.modes)
+            case "workflowSelector":
+                # Whatever the mode is, n8n takes the value for an id.
+                yield from (one.doubtful() for one in _check_locator(value, path, _MODES_OF_WORKFLOWS))
             case "filter":
                 yield from check_filter(value, path)
             case "assignmentCollection":
@@ -211,22 +217,38 @@ def _check_choice(definition: Property, value: Any, path: str) -> Iterator[Probl
         return
     if any(str(value) == str(choice.value) for choice in choices) or isinstance(value, Mapping):
         return
-    known = list(dict.fromkeys(str(choice.value) for choice in choices))
-    near = near_names(str(value), known)
-    listed = ", ".join(known[:_MOST_CHOICES]) + (", …" if len(known) > _MOST_CHOICES else "")
+    yield _not_offered(list(dict.fromkeys(str(choice.value) for choice in choices)), str(value), path)
+
+
+def _not_offered(known: Sequence[str], value: str, path: str) -> Problem:
+    """A value beside a list of choices. Some n8n takes all the same."""
+    written = next((one for one in known if one.lower() == value.lower()), None)
+    if written is not None:
+        message = f"{quoted(path)} is written {quoted(written)} in n8n; in other upper or lower case it may not work."
+        return Problem(kind="unknownOption", path=path, message=message, near=(written,), certain=False)
+    numbers = _numbers_in_order(known)
+    near = () if numbers else near_names(value, known)
+    listed = numbers or ", ".join(known[:_MOST_CHOICES]) + (", …" if len(known) > _MOST_CHOICES else "")
+    if any(_YEAR in one.lower() for one in known):
+        message = f"{quoted(path)} is none of the formats that n8n offers ({listed}); n8n tries it as it is."
+        return Problem(kind="unknownOption", path=path, message=message, near=near, certain=False)
     message = f"{quoted(path)} has a value that n8n does not know. It may be: {listed}."
-    yield Problem(kind="unknownOption", path=path, message=message, near=near)
+    return Problem(kind="unknownOption", path=path, message=message, near=near)
 
 
-def _check_locator(definition: Property, value: Any, path: str) -> Iterator[Problem]:
-    if not isinstance(value, Mapping):
-        return
-    mode = value.get("mode")
-    if mode is not None and definition.modes and mode not in definition.modes and mode != "":
-        message = f"{quoted(path)} has no mode {quoted(str(mode))}. It may be: {', '.join(definition.modes)}."
-        yield Problem(
-            kind="unknownOption", path=f"{path}.mode", message=message, near=near_names(str(mode), definition.modes)
-        )
+def _numbers_in_order(known: Sequence[str]) -> str:
+    """`0 to 23` for the numbers from 0 to 23; nothing for other values."""
+    if len(known) < _FEWEST_NUMBERS or not all(one.isdecimal() for one in known):
+        return ""
+    numbers = sorted(map(int, known))
+    return f"{numbers[0]} to {numbers[-1]}" if numbers == list(range(numbers[0], numbers[-1] + 1)) else ""
+
+
+def _check_locator(value: Any, path: str, modes: Sequence[str]) -> Iterator[Problem]:
+    mode = value.get("mode") if isinstance(value, Mapping) else None
+    if mode is not None and modes and mode not in modes and mode != "":
+        message = f"{quoted(path)} has no mode {quoted(str(mode))}. It may be: {', '.join(modes)}."
+        yield Problem(kind="unknownOption", path=f"{path}.mode", message=message, near=near_names(str(mode), modes))
 
 
 def _text_for_locator(description: NodeDescription, version: float, parameters: Mapping[str, Any]) -> Iterator[Problem]:

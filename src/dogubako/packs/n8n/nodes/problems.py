@@ -33,6 +33,10 @@ Kind = Literal[
     "sameWebhook",
     "missingModel",
     "unknownWorkflow",
+    "unpublishedWorkflow",
+    "unknownTable",
+    "endlessLoop",
+    "unclosedLoop",
 ]
 # An unknown name is compared and repeated up to this length.
 _LONGEST_SHOWN: Final = 100
@@ -83,9 +87,9 @@ def near_types(node_type: str, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def is_likely_typo(name: str, known: str) -> bool:
-    """Whether two names are almost the same. Different ones such as `form` and `formTrigger` are not."""
+    """Whether two names are almost the same, or have swapped letters. `form` and `formTrigger` are different."""
     short, other = (one[:_LONGEST_SHOWN].rpartition(".")[2].lower() for one in (name, known))
-    return SequenceMatcher(None, short, other).ratio() >= 0.85
+    return SequenceMatcher(None, short, other).ratio() >= 0.85 or sorted(short) == sorted(other)
 
 
 def quoted(name: str) -> str:

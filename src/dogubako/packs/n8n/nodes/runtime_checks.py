@@ -10,8 +10,9 @@ from typing import Any, Final
 from dogubako.packs.n8n.formatters.workflow import connections
 from dogubako.packs.n8n.nodes.display import is_expression
 from dogubako.packs.n8n.nodes.needed_fields import check_needed_fields
-from dogubako.packs.n8n.nodes.problems import Problem, parameters_of, quoted
+from dogubako.packs.n8n.nodes.problems import Problem, near_names, parameters_of, quoted
 from dogubako.packs.n8n.nodes.schedules import check_schedules
+from dogubako.packs.n8n.nodes.unused_logins import FOR_ANY_SERVICE
 from dogubako.packs.n8n.nodes.written_json import check_written_json
 
 JsonObject = Mapping[str, Any]
@@ -35,8 +36,9 @@ _MAIN: Final = "main"
 _REQUESTS: Final = ("n8n-nodes-base.httpRequest", "n8n-nodes-base.httpRequestTool")
 _SCHEMES: Final = ("http://", "https://")
 # Where the type of a credential stands, by the kind of authentication. Older versions take none for no login.
+_GENERIC: Final = "genericCredentialType"
 _LOGINS: Final[Mapping[str, str]] = {
-    "genericCredentialType": "genericAuthType",
+    _GENERIC: "genericAuthType",
     "predefinedCredentialType": "nodeCredentialType",
 }
 _LOGINS_SINCE: Final = 3
@@ -73,12 +75,24 @@ def _requests(nodes: Sequence[JsonObject]) -> Iterator[Problem]:
         if not _is_address(parameters_of(node).get("url")):
             message = "'url' has to begin with http:// or https://: n8n saves it, and fails when it runs the node."
             yield Problem(kind="wrongShape", node=name, path="url", message=message, certain=False)
-        wanted = _login(parameters_of(node))
-        used = node.get("credentials")
-        chosen = used if isinstance(used, Mapping) else {}
-        if wanted and isinstance(version, int | float) and version >= _LOGINS_SINCE and wanted not in chosen:
-            message = f"The node has no credential of type {quoted(wanted)}, which its authentication needs."
-            yield Problem(kind="missingCredential", node=name, path="credentials", message=message, certain=False)
+        if isinstance(version, int | float) and version >= _LOGINS_SINCE:
+            yield from (one.of(name) for one in _login_problems(node))
+
+
+def _login_problems(node: JsonObject) -> Iterator[Problem]:
+    """A login that the node does not get: its type is none, or it has no credential of it."""
+    parameters, used = parameters_of(node), node.get("credentials")
+    wanted = _login(parameters)
+    if wanted and parameters.get("authentication") == _GENERIC and wanted not in FOR_ANY_SERVICE:
+        near = near_names(wanted, FOR_ANY_SERVICE)
+        message = (
+            f"There is no generic credential of type {quoted(wanted)}, so the request has no login. "
+            f"It may be: {', '.join(FOR_ANY_SERVICE)}."
+        )
+        yield Problem(kind="unknownOption", path=_LOGINS[_GENERIC], message=message, near=near, certain=False)
+    elif wanted and wanted not in (used if isinstance(used, Mapping) else {}):
+        message = f"The node has no credential of type {quoted(wanted)}, which its authentication needs."
+        yield Problem(kind="missingCredential", path="credentials", message=message, certain=False)
 
 
 def _is_address(url: Any) -> bool:

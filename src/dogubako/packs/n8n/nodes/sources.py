@@ -10,6 +10,7 @@ import structlog
 
 from dogubako.contract.errors import ApiError
 from dogubako.contract.offload import offload
+from dogubako.packs.n8n.api.administration import AdministrationApi
 from dogubako.packs.n8n.api.service import LookupsApi
 from dogubako.packs.n8n.api.workflows import WorkflowsApi
 from dogubako.packs.n8n.nodes.channels import TOOL, TOOL_SUFFIX
@@ -24,9 +25,11 @@ from dogubako.packs.n8n.nodes.descriptions import (
 )
 from dogubako.packs.n8n.nodes.index import PACKAGES, NodeIndex, NoNodeTypes, downloaded, index_of, installed_packages
 from dogubako.packs.n8n.nodes.mcp_source import McpNodes
+from dogubako.packs.n8n.nodes.problems import Problem
 from dogubako.packs.n8n.nodes.ranking import ranked
 from dogubako.packs.n8n.nodes.seen import SeenNodes
 from dogubako.packs.n8n.nodes.subworkflows import called_ids, check_called
+from dogubako.packs.n8n.nodes.tables import check_tables, named_tables
 from dogubako.packs.n8n.nodes.validation import Validation, Validator, same_nodes
 
 log = structlog.get_logger("dogubako.n8n")
@@ -128,12 +131,14 @@ class NodeKnowledge:
         self,
         lookups: LookupsApi,
         workflows: WorkflowsApi,
+        administration: AdministrationApi,
         seen: SeenNodes,
         mcp: McpNodes | None,
         installed: InstalledNodeTypes,
     ) -> None:
         self._lookups = lookups
         self._workflows = workflows
+        self._administration = administration
         self._seen = seen
         self._mcp = mcp
         self._mcp_again = 0.0
@@ -174,8 +179,15 @@ class NodeKnowledge:
 
     async def validate(self, workflow: Mapping[str, Any]) -> Validation:
         """Check a workflow. Node types find more than the instance's own check, so they come first here."""
-        called = await check_called(workflow, self._workflows)
-        return (await self._validated(workflow)).with_more(called)
+        named = await self._check_named(workflow, {})
+        return (await self._validated(workflow)).with_more(named)
+
+    async def _check_named(self, workflow: Mapping[str, Any], before: Mapping[str, Any]) -> list[Problem]:
+        """What nodes name and the instance does not have: other workflows, and data tables. Old names are left out."""
+        return [
+            *await check_called(workflow, self._workflows, called_ids(before)),
+            *await check_tables(workflow, self._administration, named_tables(before)),
+        ]
 
     async def _validated(self, workflow: Mapping[str, Any]) -> Validation:
         indexed = await self._installed.get(self._lookups)
@@ -194,12 +206,12 @@ class NodeKnowledge:
         try:
             found = await validator.check(after)
             old = await validator.check(before) if found.problems and before else None
-            called = await check_called(after, self._workflows, called_ids(before))
+            named = await self._check_named(after, before)
         except ApiError as error:
             log.warning("A workflow was not validated before it was written", reason=error.message)
             return None
         new = found if old is None else found.new_since(old, same_nodes(before, after))
-        return new.with_more(called)
+        return new.with_more(named)
 
     async def versions_for_new(self, types: Collection[str]) -> NewVersions:
         """The versions in which new nodes of these types should be made."""

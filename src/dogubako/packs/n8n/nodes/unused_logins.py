@@ -18,7 +18,7 @@ _OF_TRIGGERS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 _REQUESTS: Final = ("n8n-nodes-base.httpRequest", "n8n-nodes-base.httpRequestTool")
 # Types for any service. Every other type belongs to one.
-_FOR_ANY_SERVICE: Final = (
+FOR_ANY_SERVICE: Final = (
     "httpBasicAuth",
     "httpBearerAuth",
     "httpCustomAuth",
@@ -62,7 +62,7 @@ def _of_request(node: JsonObject, kind: str) -> str | None:
     is_request = node.get("type") in _REQUESTS and isinstance(version, int | float)
     if not is_request or version < _CHOSEN_BY_TYPE_SINCE or kind == _CERTIFICATE:
         return None
-    is_general = kind in _FOR_ANY_SERVICE
+    is_general = kind in FOR_ANY_SERVICE
     needed = "genericCredentialType" if is_general else "predefinedCredentialType"
     name = "genericAuthType" if is_general else "nodeCredentialType"
     return (

@@ -8,7 +8,7 @@ from dogubako.contract.errors import ApiError
 from dogubako.contract.offload import offload
 from dogubako.packs.n8n.api.service import LookupsApi
 from dogubako.packs.n8n.nodes.channels import TOOL_SUFFIX
-from dogubako.packs.n8n.nodes.descriptions import NodeDescription, NodeSource
+from dogubako.packs.n8n.nodes.descriptions import NodeDescription, NodeSource, newest_version
 from dogubako.packs.n8n.nodes.display import Values, displayed, resolve
 from dogubako.packs.n8n.nodes.expressions import check_expressions
 from dogubako.packs.n8n.nodes.graph import check_graph
@@ -26,6 +26,8 @@ RemoteCheck = Callable[[Sequence[JsonObject]], Awaitable[Sequence[Problem]]]
 # Parameters in which an HTTP node names the type of its credential.
 _CREDENTIAL_CHOICES: Final = ("nodeCredentialType", "genericAuthType")
 _MOST_NODES: Final = 2_000
+# Problems that may come from another version than was meant.
+_OF_PARAMETERS: Final = ("unknownParameter", "hiddenParameter", "unknownOption", "missingParameter")
 # Types that every n8n has, for sources that do not know them all.
 _CORE: Final = frozenset(
     """
@@ -67,6 +69,12 @@ class Validation:
         return replace(self, problems=new)
 
 
+def _without_repeated_doubts(problems: Sequence[Problem]) -> list[Problem]:
+    """A doubt adds nothing where something certain of the same kind is told of the same place."""
+    told = {(one.kind, one.node, one.path) for one in problems if one.certain}
+    return [one for one in problems if one.certain or (one.kind, one.node, one.path) not in told]
+
+
 def same_nodes(before: JsonObject, after: JsonObject) -> dict[str, str]:
     """The names that nodes had before, by the names that they have now."""
     old = {one.get("id"): str(one.get("name")) for one in before.get("nodes") or () if isinstance(one, Mapping)}
@@ -92,7 +100,7 @@ class Validator:
         names = await self._source.names() if unknown else ()
         credentials = await self._credentials(nodes)
         work = _Work(self._source, known, names, credentials)
-        problems = await offload(lambda: list(work.problems(workflow, nodes)))
+        problems = await offload(lambda: _without_repeated_doubts(list(work.problems(workflow, nodes))))
         unchecked = [name for name in types if not any(one.complete for one in known[name])]
         unchecked = [] if self._source.complete else unchecked
         return Validation(problems=problems, source=self._source.name, nodes=len(nodes), unchecked=unchecked)
@@ -165,10 +173,19 @@ class _Work:
                 description = finding
         if description is not None and description.complete:
             for problem in self._parameters(node, description):
-                yield problem if self._source.certain else problem.doubtful()
+                told = problem if "typeVersion" in node else self._of_first_version(problem, str(node.get("type")))
+                yield told if self._source.certain else told.doubtful()
         editors = {one.name for one in description.properties if one.editor} if description is not None else set()
         yield from check_expressions(node, names, editors)
         yield from self._used_credentials(node, description)
+
+    def _of_first_version(self, problem: Problem, node_type: str) -> Problem:
+        """A problem of parameters, with the version that n8n takes where none is given."""
+        newest = newest_version(self._known[node_type])
+        if problem.kind not in _OF_PARAMETERS or newest is None or newest <= 1:
+            return problem
+        advice = f" The node has no typeVersion, so n8n takes version 1; the newest is {newest:g}."
+        return replace(problem, message=problem.message + advice)
 
     def _type_and_version(self, node: JsonObject) -> Iterator[Problem | NodeDescription]:
         node_type, version = str(node.get("type")), node.get("typeVersion", 1)
@@ -222,7 +239,9 @@ class _Work:
             path = f"credentials.{kind}"
             credential_id = reference.get("id") if isinstance(reference, Mapping) else None
             if self._credentials is not None and credential_id is not None:
-                yield from self._existing(str(kind), str(credential_id), path)
+                found = self._existing(str(kind), str(credential_id), path)
+                # n8n publishes a node that is switched off without its credential.
+                yield from (one.doubtful() if node.get("disabled") else one for one in found)
             if description is not None and description.complete and not _takes(description, node, str(kind)):
                 allowed = ", ".join(one.name for one in description.credentials) or "none"
                 message = (
