@@ -50,6 +50,8 @@ CaseSet = Literal[
     "thirtyfirst",
     "thirtysecond",
     "thirtythird",
+    "thirtyfourth",
+    "thirtyfifth",
 ]
 Role = Literal["source", "culprit", "victim", "merge"]
 

@@ -177,6 +177,8 @@ SETS_BY_PREFIX: Final[dict[str, CaseSet]] = {
     "rd": "thirtyfirst",
     "se": "thirtysecond",
     "sf": "thirtythird",
+    "sg": "thirtyfourth",
+    "sh": "thirtyfifth",
     "qa": "twentyfifth",
     "qb": "twentyfifth",
     "qc": "twentysixth",

@@ -52,6 +52,8 @@ class Backup:
     became: dict[str, Any] = field(default_factory=dict)
     # The version of n8n that the change made.
     made: str | None = None
+    # The version that it published.
+    published: str | None = None
 
 
 class Backups:
@@ -80,9 +82,9 @@ class Backups:
                 raise
         return backup
 
-    async def note_made(self, backup: Backup, version_id: str | None) -> None:
-        """Remember which version the change made: that draft is known to be ours. The change itself is done already."""
-        told = replace(backup, made=version_id)
+    async def note_made(self, backup: Backup, version_id: str | None, published: str | None = None) -> None:
+        """Remember which version is ours alone, and which one we publish. The change itself is done already."""
+        told = replace(backup, made=version_id, published=published)
         try:
             await anyio.to_thread.run_sync(self._write, told)
             if self._shared is not None:

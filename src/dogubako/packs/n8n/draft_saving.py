@@ -39,6 +39,8 @@ class DraftSaver:
         self._publish = request.publish
         self._allow_invalid = request.allow_invalid
         self._warnings: list[JsonObject] = []
+        # Whether n8n has taken a write of ours.
+        self.wrote = False
 
     async def save(self, before: JsonObject, meant: JsonObject) -> Saved:
         """Write what was meant for the version that we have read, and tell what of somebody else is in it.
@@ -161,7 +163,8 @@ class DraftSaver:
         versions = [str(row["versionId"]) for row in await recent_versions(self._client, self._workflow_id)]
         if before.get("versionId") not in versions:
             return False
-        known = versions.index(str(before["versionId"])) + bool(keys_of("settings", touched))
+        # n8n may write nodes in another form than it has read them: that counts, and makes no version.
+        known = max(versions.index(str(before["versionId"])), 1) + bool(keys_of("settings", touched))
         kept = (now.get("settings") or {}) == (meant.get("settings") or {})
         return kept and count - was > known
 
@@ -235,9 +238,11 @@ class DraftSaver:
         kept = {key: settings[key] for key in settings if key in names or "versionCounter" not in before}
         sent["settings"] = {**kept, **gone}
         try:
-            return await self._client.workflows.update(self._workflow_id, sent, names)
+            written = await self._client.workflows.update(self._workflow_id, sent, names)
         except ApiError as error:
             raise naming_keys(error, sent) from error
+        self.wrote = True
+        return written
 
     async def _saved_beside(self, before: JsonObject, written: JsonObject, meant: JsonObject) -> "_Beside":
         """Look in n8n's history for what somebody else has saved since the version before ours.

@@ -46,6 +46,16 @@ def _place_in_lists(path: tuple[str | int, ...]) -> list[tuple[int, str]]:
     return [(one, "") if isinstance(one, int) else (-1, one) for one in path]
 
 
+def groups_of(workflow: Mapping[str, Any], nodes: Sequence[Any]) -> JsonObject:
+    """The groups without nodes that are gone: n8n refuses a group that names them, and one without members."""
+    groups = workflow.get("nodeGroups")
+    if not isinstance(groups, list) or not groups:
+        return {}
+    ids = {one.get("id") for one in nodes if isinstance(one, Mapping)}
+    left = [{**one, "nodeIds": [each for each in one.get("nodeIds") or () if each in ids]} for one in groups]
+    return {"nodeGroups": [one for one in left if one["nodeIds"]]}
+
+
 # What even a whole new definition of a node does not bring along.
 OF_THE_INSTANCE: Final = frozenset({"id", "webhookId", "type", "typeVersion", "position", "credentials"})
 

@@ -67,6 +67,8 @@ class Restoration:
         # An undo takes back what the change touched, and leaves what somebody did since.
         self._touched = frozenset(backup.touched if expected_version is not None else ())
         self._is_undo = bool(self._touched)
+        # What the change that is undone has published may be another version than the expected draft.
+        self._own_live = {expected_version, backup.published} - {None}
         self._left: list[str] = []
         self._restores_live = not draft_only and (not self._is_undo or "published" in self._touched)
         self._writer = WorkflowWriter(client)
@@ -139,7 +141,8 @@ class Restoration:
         # A version that was published and made the draft has two ids.
         known = [self._published, now] if self._published else [now]
         same = live == self._published or (live and any(same_graph(live, one) for one in known))
-        if not self._restores_live or self._expected_version in (None, now.get("activeVersionId")) or same:
+        expects_none = self._expected_version is None
+        if not self._restores_live or expects_none or now.get("activeVersionId") in self._own_live or same:
             return
         message = f"What is published of workflow '{self._backup.workflow_id}' was changed since the expected version"
         hint = "Nothing was restored. draftOnly: true leaves it as it is; without expectedVersionId it is replaced."

@@ -65,6 +65,7 @@ class Outcome:
     # Whether it was published, and whether it got other tags.
     published: bool = False
     retagged: bool = False
+    other_tags: bool = False
     # A draft of somebody else that publishing puts live together with this change.
     published_draft: JsonObject | None = None
     # Of a preview: why the change would be refused.
@@ -139,6 +140,8 @@ class Plan:
     changes: bool
     retags: bool
     publishes: bool
+    # Whether nobody else has saved what is in the draft and not published.
+    draft_is_ours: bool
     # The draft of somebody else that would go live with it.
     going_live: JsonObject | None
 

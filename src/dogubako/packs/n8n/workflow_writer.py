@@ -11,6 +11,7 @@ import anyio
 from dogubako.contract.errors import ApiError, ConflictError, NotFoundError, ValidationError
 from dogubako.contract.offload import offload_if_large
 from dogubako.contract.output import example_call
+from dogubako.packs.n8n.api.workflows import KNOWN_SETTINGS
 from dogubako.packs.n8n.backups import Backup
 from dogubako.packs.n8n.checks import refuse_problems
 from dogubako.packs.n8n.client import N8nClient
@@ -98,12 +99,15 @@ class WorkflowWriter:
         made = became(meant, touched)
         backup = request.backup or await self._client.backups.save(before, request.reason, touched, made)
         saved = Saved(meant=meant, written=before, own=before, replaced=before)
+        saver = DraftSaver(self._client, request)
         if plan.changes:
             try:
-                saver = DraftSaver(self._client, request)
                 saved = await saver.save(before, meant)
             except (ApiError, ConflictError, ValidationError) as error:
-                if request.backup is None and leaves_it_as_it_was(error):
+                if saver.wrote and isinstance(error, ApiError):
+                    # Archived right behind our write, for example.
+                    error.hint = f"{error.hint or ''} The change may be saved. This undoes it: {_undo(backup)}".strip()
+                elif request.backup is None and leaves_it_as_it_was(error):
                     await self._client.backups.discard(backup)
                 raise
         if saved.replaced is not before and request.backup is None:
@@ -111,12 +115,14 @@ class WorkflowWriter:
             older = backup
             backup = await self._client.backups.save(saved.replaced, request.reason, touched, made)
             await self._client.backups.discard(older)
-        if plan.changes:
-            await self._client.backups.note_made(backup, saved.written.get("versionId"))
+        alone = plan.draft_is_ours and not saved.merged_with and saved.replaced is before
+        live = version_to_publish(saved.own) if request.publish else None
+        if (plan.changes and alone) or live:
+            await self._client.backups.note_made(backup, saved.written.get("versionId") if alone else None, live)
         if plan.retags:
             await self._client.workflows.set_tags(request.workflow_id, list(request.tag_ids or ()))
         if request.publish:
-            await self._publish(saved.own, before, backup)
+            await self._publish(saved, before, backup)
         return await self._outcome(request, plan, saved, backup)
 
     async def _plan(self, request: WorkflowChange) -> Plan:
@@ -129,7 +135,8 @@ class WorkflowWriter:
         going_live = await unpublished_draft(self._client, before) if request.publish else None
         warnings, refused = await self._checked(request, before, meant)
         draft = str(before.get("versionId"))
-        if going_live is not None and request.expected_version != draft and not await self._is_ours(before):
+        is_ours = not await offload_if_large(before, has_unpublished_changes, before) or await self._is_ours(before)
+        if going_live is not None and request.expected_version != draft and not is_ours:
             if not request.dry_run:
                 raise unexpected_draft(before, going_live)
             refused = [*refused, str(unexpected_draft(before, going_live))]
@@ -143,6 +150,7 @@ class WorkflowWriter:
             retags=request.tag_ids is not None and set(request.tag_ids) != _tag_ids(before),
             publishes=request.publish and await offload_if_large(before, _can_be_published, before),
             going_live=going_live,
+            draft_is_ours=is_ours,
         )
 
     async def _is_ours(self, workflow: JsonObject) -> bool:
@@ -154,6 +162,8 @@ class WorkflowWriter:
     ) -> tuple[list[JsonObject], list[str]]:
         """The doubts about a change, and for a preview why it would be refused. Else what is certain is raised."""
         refused = [_ARCHIVED] if request.dry_run and before.get("isArchived") else []
+        unknown = set(meant.get("settings") or {}) - KNOWN_SETTINGS - set(before.get("settings") or {})
+        refused += [f"n8n knows no setting {one}." for one in sorted(unknown)] if request.dry_run else []
         try:
             return await refuse_problems(self._client, before, meant, allow_invalid=request.allow_invalid), refused
         except ValidationError as error:
@@ -182,6 +192,7 @@ class WorkflowWriter:
             settings_lost=saved.settings_lost,
             published=request.publish,
             retagged=plan.retags,
+            other_tags=plan.retags and _tag_ids(now) != set(request.tag_ids or ()),
             published_draft=plan.going_live,
             saved_since=None if is_ours else str(now.get("versionId")),
             taken_back=[] if is_ours else await offload_if_large(now, _taken_back, saved.replaced, now, got),
@@ -210,12 +221,12 @@ class WorkflowWriter:
             raise ConflictError(message, hint=read_again(before)) from error
         return {**before, **only(version, VERSIONED)}
 
-    async def _publish(self, written: JsonObject, before: JsonObject, backup: Backup) -> None:
+    async def _publish(self, saved: Saved, before: JsonObject, backup: Backup) -> None:
         """Publish the version that we wrote, and no other that somebody may have saved since."""
         try:
-            await publish_unless_changed(self._client, before, version_to_publish(written))
+            await publish_unless_changed(self._client, before, version_to_publish(saved.own))
         except (ApiError, ConflictError) as error:
-            undo = example_call("restore_workflow", id=backup.workflow_id, backup=backup.id)
+            undo = _undo(backup, saved.written.get("versionId"))
             live = "the published version is still the one before" if before.get("active") else "nothing is published"
             live = live if isinstance(error, ApiError) else "and what is published stays as it is"
             message = f"The change was saved as a draft, {live}. This undoes it: {undo}"
@@ -243,6 +254,12 @@ class WorkflowWriter:
 async def published_version_runs() -> None:
     """Wait: n8n reports that the new version is published, but runs the old one for a moment."""
     await anyio.sleep(REPUBLISH_SECONDS)
+
+
+def _undo(backup: Backup, version_id: Any = None) -> str:
+    """The call that takes the draft back, and leaves what is published."""
+    expected = {"expectedVersionId": version_id} if version_id else {}
+    return example_call("restore_workflow", id=backup.workflow_id, backup=backup.id, draftOnly=True, **expected)
 
 
 def unexpected_draft(workflow: JsonObject, draft: JsonObject) -> ConflictError:

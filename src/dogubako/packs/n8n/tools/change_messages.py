@@ -30,6 +30,20 @@ _BESIDE_OTHERS: Final[tuple[tuple[Callable[[Outcome], bool], Message], ...]] = (
         ),
     ),
     (
+        lambda outcome: outcome.published and bool(outcome.taken_back),
+        Message(
+            en="Published. A draft that somebody saved right after (savedSince) lacks your change (takenBack)",
+            ja="公開しました。直後に保存された下書きには、この変更が含まれません（savedSince, takenBack）",
+        ),
+    ),
+    (
+        lambda outcome: outcome.other_tags,
+        Message(
+            en="Saved, but somebody set other tags right after",
+            ja="保存しましたが、直後に別のタグが設定されました",
+        ),
+    ),
+    (
         lambda outcome: bool(outcome.taken_back),
         Message(
             en="Saved, but somebody saved another version right after (savedSince) that lacks your change (takenBack)",
@@ -53,7 +67,7 @@ _BESIDE_OTHERS: Final[tuple[tuple[Callable[[Outcome], bool], Message], ...]] = (
     (
         lambda outcome: outcome.saved_since is None and bool(outcome.differences or outcome.unrequested),
         Message(
-            en="Saved, but n8n or somebody else made something else of it: see the differences",
+            en="Saved, but n8n or somebody else made something else of it: see differences and unrequested",
             ja="保存しましたが、差異があります",
         ),
     ),

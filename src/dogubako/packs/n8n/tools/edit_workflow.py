@@ -126,6 +126,7 @@ class EditWorkflow(BaseTool[EditWorkflowArgs, N8nClient]):
             "takenBack",
             "publishedSince",
             "overwroteVersionId",
+            "settingsPutBack",
             "unpublishedDraft",
             "wouldBeRefused",
             *_GOING_LIVE,

@@ -1,6 +1,7 @@
 """Create, change, publish, unpublish, delete and tag workflows."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -14,7 +15,7 @@ from dogubako.packs.n8n.backups import Backup
 from dogubako.packs.n8n.client import N8nClient
 from dogubako.packs.n8n.drafts import has_unpublished_changes, publish_unless_changed, unpublished_draft
 from dogubako.packs.n8n.formatters.workflow import tag_names
-from dogubako.packs.n8n.node_changes import carried_nodes, with_node_changes
+from dogubako.packs.n8n.node_changes import carried_nodes, groups_of, with_node_changes
 from dogubako.packs.n8n.tools.change_messages import change_message
 from dogubako.packs.n8n.tools.workflows import GetWorkflowArgs, NodeName, WorkflowId
 from dogubako.packs.n8n.workflow_change import Outcome, WorkflowChange, changed_settings
@@ -159,6 +160,7 @@ def _changed(
     meant = {**now, **changes}
     if "nodes" in changes:
         meant["nodes"], carried = carried_nodes(changes["nodes"], now)
+        meant |= groups_of(now, meant["nodes"])
         kept.update(carried)
     if updates:
         meant["nodes"] = with_node_changes(now, [one.model_dump(exclude_none=True) for one in updates])
@@ -260,14 +262,26 @@ class DeleteWorkflow(BaseTool[GetWorkflowArgs, N8nClient]):
             hint = f"Unpublish it first: {example_call('deactivate_workflow', id=args.id)}"
             context = ApiErrorContext(operation="delete workflow", resource_type="Workflow", resource_id=args.id)
             raise ApiError("Failed to delete workflow: it is published", status_code=409, context=context, hint=hint)
+        # Nobody can save an archived workflow: what is read now is what is deleted.
+        await self._archived(args.id, archived=True)
+        workflow = await self.client.workflows.get(args.id, "delete workflow")
         backup = await self.client.backups.save(workflow, "before delete_workflow")
-        await self.client.workflows.delete(args.id)
+        try:
+            await self.client.workflows.delete(args.id)
+        except ApiError:
+            await self._archived(args.id, archived=False)
+            raise
         example = example_call("restore_workflow", id=args.id, backup=backup.id)
         return Json(
             data={"id": args.id, "name": workflow.get("name"), "deleted": True, "backup": backup.id},
             message=Message(en="Workflow deleted", ja="ワークフローを削除しました"),
             guidance=Guidance(message="This would bring it back.", example=example),
         )
+
+    async def _archived(self, workflow_id: str, *, archived: bool) -> None:
+        # Older versions of n8n archive nothing.
+        with suppress(ApiError):
+            await self.client.workflows.archive(workflow_id, archived=archived)
 
 
 class SetWorkflowTagsArgs(ToolArgs):
