@@ -42,7 +42,7 @@ from .wired import bench
 def test_a_value_that_n8n_does_not_save_is_certain(key: str, value: Any) -> None:
     found = list(check_node_shape({**node("It"), key: value}))
 
-    assert [(one.kind, one.path, one.certain) for one in found] == [("wrongShape", key, True)]
+    assert [(one.kind, one.path, one.certain) for one in found] == [("notSaved", key, True)]
 
 
 def test_values_that_n8n_saves_are_left_alone() -> None:
@@ -83,6 +83,7 @@ async def test_a_workflow_that_n8n_refuses_is_refused_with_the_name_of_the_node(
     assert [(one["node"], one["path"]) for one in checked["errors"]] == [("Fetch", "retryOnFail")]
     assert refused.code == "VALIDATION_ERROR"
     assert "Fetch: 'retryOnFail' has to be true or false" in str(refused.content)
+    assert "allowInvalid" not in str(refused.content)
     assert n8n.wire.writes() == []
 
 

@@ -60,7 +60,9 @@ async def refuse_problems(
         found = [
             (f"nodes.{one.node}.{one.path}" if one.node else str(one.path), _said(one)) for one in validation.errors
         ]
-        raise _refusal(found, f" allowInvalid: true would save it all the same. Source: {validation.source}.")
+        saved = all(one.kind != "notSaved" for one in validation.errors)
+        advice = " allowInvalid: true would save it all the same." if saved else ""
+        raise _refusal(found, f"{advice} Source: {validation.source}.")
     return [one.shown() for one in (*validation.errors, *validation.warnings)][:_MOST_NAMED]
 
 

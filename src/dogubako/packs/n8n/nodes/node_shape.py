@@ -53,15 +53,15 @@ def check_new_nodes(nodes: Sequence[JsonObject]) -> Iterator[Problem]:
     for number, node in enumerate(nodes):
         name = node.get("name")
         if not isinstance(name, str) or not name:
-            yield Problem(kind="wrongShape", path=f"nodes[{number}].name", message=f"nodes[{number}] has no name.")
+            yield Problem(kind="notSaved", path=f"nodes[{number}].name", message=f"nodes[{number}] has no name.")
         if "position" not in node:
             message = "n8n saves no node without 'position': two numbers, like [240, 300]."
-            yield Problem(kind="wrongShape", path="position", message=message).of(str(name or ""))
+            yield Problem(kind="notSaved", path="position", message=message).of(str(name or ""))
         for key in node:
             if key not in NODE_KEYS:
                 message = f"n8n saves no node with {quoted(str(key))}."
                 near = near_names(str(key), NODE_KEYS)
-                yield Problem(kind="wrongShape", path=str(key), message=message, near=near).of(str(name or ""))
+                yield Problem(kind="notSaved", path=str(key), message=message, near=near).of(str(name or ""))
 
 
 def check_node_shape(node: JsonObject) -> Iterator[Problem]:
@@ -69,7 +69,7 @@ def check_node_shape(node: JsonObject) -> Iterator[Problem]:
     for key, kind in _VALUES.items():
         if key in node and not kind.fits(node[key]):
             message = f"{quoted(key)} has to be {kind.words}: n8n does not save it."
-            yield Problem(kind="wrongShape", path=key, message=message)
+            yield Problem(kind="notSaved", path=key, message=message)
     yield from _credentials(node)
     chosen = node.get("onError")
     if isinstance(chosen, str) and chosen and chosen not in _AFTER_ERRORS:

@@ -35,6 +35,7 @@ Kind = Literal[
     "unknownWorkflow",
     "unpublishedWorkflow",
     "unknownTable",
+    "notSaved",
     "endlessLoop",
     "unclosedLoop",
 ]
