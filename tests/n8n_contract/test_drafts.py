@@ -279,6 +279,16 @@ async def test_a_draft_of_our_own_goes_live_with_the_next_change(place: Place) -
     assert after["nodes"][-1]["notes"] == "first"
 
 
+async def test_our_own_edit_makes_no_draft_of_somebody_else_ours(place: Place) -> None:
+    workflow_id, before = await with_draft(place)
+    await place.call("update_workflow", id=workflow_id, name="Ours")
+
+    error = await place.refused("update_workflow", id=workflow_id, name="Now", publish=True)
+
+    assert "has a draft that is not published" in error.message
+    assert (await place.workflow(workflow_id))["activeVersionId"] == before["activeVersionId"]
+
+
 async def test_publishing_says_whose_draft_went_live(place: Place) -> None:
     workflow_id, before = await with_draft(place)
 

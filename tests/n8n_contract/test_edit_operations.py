@@ -291,7 +291,9 @@ async def test_an_edit_stays_a_draft_until_somebody_publishes_it(place: Place) -
 
     answer = await edited(place, workflow_id, {"op": "setNodeSettings", "node": "None", "settings": {"notes": "n"}})
     drafted = await place.workflow(workflow_id)
-    await edited(place, workflow_id, {"op": "setName", "name": "Live"}, publish=True)
+    await edited(
+        place, workflow_id, {"op": "setName", "name": "Live"}, publish=True, expectedVersionId=drafted["versionId"]
+    )
 
     after = await place.workflow(workflow_id)
     assert drafted["activeVersionId"] == before["activeVersionId"]

@@ -158,4 +158,4 @@ def test_a_merge_by_position_is_told_where_the_keys_were_dropped_before_it() -> 
     }
     report = told(runs, node("Bare"), node("Join", type="n8n-nodes-base.merge", parameters=merge))
 
-    assert "item 0 joins ref BX-1 from 'Wines' with ref BX-2 from 'Bare'" in report["explanation"]
+    assert "item 0 joins ref BX-1 from 'Wines' with ref BX-2 from 'Stock'" in report["explanation"]

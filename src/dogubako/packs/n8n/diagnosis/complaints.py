@@ -13,13 +13,21 @@ from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT
 from dogubako.packs.n8n.diagnosis.lineage import lineage
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, references_in, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause
+from dogubako.packs.n8n.diagnosis.service_answers import (
+    DEEPEST,
+    LONGEST_ANSWER,
+    WORDS_ONLY,
+    answers,
+    decoded,
+    quoted_in,
+    sentences,
+    told_by,
+)
 from dogubako.packs.n8n.diagnosis.shown import shown_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
 from dogubako.packs.n8n.javascript_names import of_names
 
-LONGEST_ANSWER: Final = 4_000
-DEEPEST: Final = 4
 _LONGEST_BODY: Final = 100_000
 _MOST_NAMES: Final = 20
 _MOST_ANSWERS: Final = 20
@@ -28,10 +36,8 @@ _LONGEST_WRITTEN: Final = 20_000
 _MOST_SHOWN: Final = 3
 # Other statuses are not about what was sent.
 _ABOUT_DATA: Final = frozenset({"400", "409", "422"})
-_STATUS_FIRST = re.compile(r"[45]\d\d - ")
 _NAMES_FIELD: Final = ("field", "param", "parameter", "property", "pointer", "loc", "path", "target", "attribute")
 _HOLDS_ERRORS: Final = frozenset({"errors", "fields", "violations", "details", "invalid_params", "invalidParams"})
-_WORDS_ONLY: Final = ("message", "error", "detail", "title", "description", "reason", "msg", "error_description")
 # `amount must be a number`, `"start" is not a date`, `Invalid value for email`.
 _NAMED = of_names(
     r"(?<![\w$.-])['\"`]?([^\W\d][\w$]{1,60}+)['\"`]?\s(?:field\s|parameter\s|value\s|property\s)?"
@@ -44,37 +50,10 @@ _NOT_WRONG = re.compile(
     r"|additional propert|extra fields",
     re.IGNORECASE,
 )
-_IN_QUOTES = re.compile(r"(?<!\w)['\"`‘“]([^'\"`‘’“”\n]{1,100}+)['\"`’”](?!\w)")
 _KEY = of_names(r"['\"]([^'\"\n]{1,100}+)['\"]\s*+:|(?<![\w$.?])([^\W\d][\w$]{0,100}+)\s*+:")
 _MISSED = re.compile(r"is required|is missing|are required|missing (?:field|param|required)|必須|fehlt", re.IGNORECASE)
 _TO_TEXT = re.compile(r"\bString\(|\.toString\(|\.toFixed\(|\$\{")
 _NOTHING: Final[tuple[Any, ...]] = (None, "", "undefined", "null", "NaN", [], {})
-
-
-def answers(failure: Failure) -> Iterator[str]:
-    """What the service said, wherever n8n put it."""
-    raw = failure.raw
-    for key in ("message", "description", "messages"):
-        yield from texts(raw.get(key))
-    data = failure.context.get("data")
-    yield from texts(data) if not is_absent(data) else ()
-
-
-def decoded(text: Any) -> Any:
-    """A text that is JSON, or JSON in JSON, as data."""
-    for _ in range(2):
-        if not isinstance(text, str) or len(text) > _LONGEST_BODY:
-            break
-        try:
-            text = json.loads(text)
-        except (ValueError, RecursionError):
-            break
-    return text
-
-
-def told_by(text: str) -> Any:
-    """The answer of a service in a message of n8n, as data where it is JSON."""
-    return decoded(text.partition(" - ")[2]) if _STATUS_FIRST.match(text) else decoded(text)
 
 
 def complained_about(failure: Failure, words: str) -> Cause | None:
@@ -84,7 +63,7 @@ def complained_about(failure: Failure, words: str) -> Cause | None:
     names, sure = _named(failure)
     if (quoted := _quoted(failure, names)) is not None:
         return _quoting(failure, quoted, words)
-    found = _written_ones(failure, names) or _written_ones(failure, _named_and_empty(failure))
+    found = _written_ones(failure, names) or _written_ones(failure, _named_and_empty(failure) or _echoed(failure))
     if len(found) != 1:
         return _several(failure, list(found), words)
     ((name, written),) = found.items()
@@ -134,6 +113,17 @@ def _named_and_empty(failure: Failure) -> list[str]:
     return meant if len(meant) == 1 and (is_absent(sent := sent_value(failure, meant[0])) or sent in _NOTHING) else []
 
 
+def _echoed(failure: Failure) -> list[str]:
+    """The one field that the answer has in it with the value that was sent, beside nothing but sentences."""
+    body = sent_body(failure)
+    told = [one for text in islice(answers(failure), _MOST_ANSWERS) if isinstance(one := told_by(text), Mapping)]
+    if not isinstance(body, Mapping) or not told:
+        return []
+    same = [str(key) for key, value in told[0].items() if key in body and body[key] == value and value != ""]
+    rest = [value for key, value in told[0].items() if key not in same]
+    return same if len(same) == 1 and all(isinstance(one, str) for one in rest) else []
+
+
 def _quoted(failure: Failure, names: list[str]) -> str | None:
     """The one field that was sent with a value which the answer quotes, if the answer names other fields in data."""
     body = sent_body(failure)
@@ -149,12 +139,6 @@ def values_quoted(failure: Failure, body: Mapping[str, Any]) -> list[str]:
     said = {one for data in told for one in quoted_in(data)}
     held = {str(key): str(value) for key, value in list(body.items())[:_MOST_KEYS]}
     return [key for key, value in held.items() if value in said and value not in held]
-
-
-def quoted_in(told: Any) -> Iterator[str]:
-    """What stands in quotes in the sentences of an answer."""
-    for text in islice(_sentences(told), _MOST_ANSWERS):
-        yield from _IN_QUOTES.findall(text)
 
 
 def _quoting(failure: Failure, name: str, words: str) -> Cause:
@@ -293,7 +277,7 @@ def _named(failure: Failure) -> tuple[list[str], bool]:
     told = [told_by(text) for text in islice(answers(failure), _MOST_ANSWERS)]
     sure = dict.fromkeys(name for one in told for name in islice(_in_data(one), _MOST_NAMES))
     said = dict.fromkeys(
-        name for one in told for text in islice(_sentences(one), _MOST_ANSWERS) for name in _in_words(text)
+        name for one in told for text in islice(sentences(one), _MOST_ANSWERS) for name in _in_words(text)
     )
     return list(sure or said)[:_MOST_NAMES], bool(sure)
 
@@ -312,21 +296,10 @@ def _in_data(told: Any, inside: bool = False, depth: int = 0) -> Iterator[str]:
                 yield last.strip("/").replace("/", ".").rpartition(".")[2]
                 return
         for key, value in list(told.items())[:20] if depth < DEEPEST else ():
-            if inside and isinstance(value, (str, list)) and key not in _WORDS_ONLY:
+            if inside and isinstance(value, (str, list)) and key not in WORDS_ONLY:
                 yield str(key)
             else:
                 yield from _in_data(value, str(key) in _HOLDS_ERRORS, depth + 1)
-
-
-def _sentences(told: Any, depth: int = 0) -> Iterator[str]:
-    if isinstance(told, str):
-        yield told[:LONGEST_ANSWER]
-    elif isinstance(told, Mapping) and depth < DEEPEST:
-        for key in _WORDS_ONLY:
-            yield from _sentences(told.get(key), depth + 1)
-    elif isinstance(told, list) and depth < DEEPEST:
-        for one in told[:20]:
-            yield from _sentences(one, depth + 1)
 
 
 def _in_words(text: str) -> Iterator[str]:

@@ -11,6 +11,7 @@ from dogubako.packs.n8n.diagnosis.references import texts
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.shown import shown_path, shown_value
 from dogubako.packs.n8n.formatters.flow import Input, Place
+from dogubako.packs.n8n.formatters.truncation import is_absent
 
 _MOST_ITEMS: Final = 200
 _MOST_PATHS: Final = 50
@@ -135,9 +136,8 @@ def _out_of_order(scene: Scene, what: str, belong: Callable[[str, str, list[Any]
             continue
         one, other = found[0]
         row = next(number for number, value in enumerate(first[one]) if value != second[other][number])
-        keys = (
-            f"{one} {first[one][row]} from '{sides[0].node}' with {other} {second[other][row]} from '{sides[1].node}'"
-        )
+        holders = [_holder(scene, _places(side)[row], name) for side, name in zip(sides, (one, other), strict=True)]
+        keys = f"{one} {first[one][row]} from '{holders[0]}' with {other} {second[other][row]} from '{holders[1]}'"
         problem = f"it joins by position, and the two lists have {what} in another order: item {row} joins {keys}"
         place = Place(node=at.node, run=at.index, output=0, item=row)
         return Cause(node=at.node, problem=problem, place=place, walk=(place,), certain=False)
@@ -172,6 +172,12 @@ def _with_fields_before(scene: Scene, place: Place) -> Any:
     if not isinstance(held[-1], Mapping):
         return None
     return {key: value for one in held if isinstance(one, Mapping) for key, value in one.items()}
+
+
+def _holder(scene: Scene, place: Place, name: str) -> str:
+    """The node that gave out the item in which this field is: this one, or one that it was made from."""
+    having = (one.node for one in scene.walk(place) if not is_absent(scene.value(one, (name,))))
+    return next(having, place.node)
 
 
 def _words(values: list[Any]) -> bool:

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.absence import is_plain
-from dogubako.packs.n8n.diagnosis.complaints import answers, rows, sends_item
+from dogubako.packs.n8n.diagnosis.complaints import rows, sends_item
 from dogubako.packs.n8n.diagnosis.declarations import Step
 from dogubako.packs.n8n.diagnosis.elements import Path, plain_paths
 from dogubako.packs.n8n.diagnosis.failures import Failure
@@ -23,6 +23,7 @@ from dogubako.packs.n8n.diagnosis.references import (
     texts,
 )
 from dogubako.packs.n8n.diagnosis.scene import Scene, conditions_for, conditions_of
+from dogubako.packs.n8n.diagnosis.service_answers import answers
 from dogubako.packs.n8n.diagnosis.shown import shown_path, shown_value
 from dogubako.packs.n8n.diagnosis.trace import value_walk
 from dogubako.packs.n8n.formatters.flow import Place

@@ -6,10 +6,11 @@ from itertools import pairwise
 from typing import Any, Final
 from urllib.parse import unquote
 
-from dogubako.packs.n8n.diagnosis.complaints import answers, sent_body
+from dogubako.packs.n8n.diagnosis.complaints import sent_body
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.references import references
 from dogubako.packs.n8n.diagnosis.scene import Cause
+from dogubako.packs.n8n.diagnosis.service_answers import answers
 from dogubako.packs.n8n.diagnosis.text_rules import BROKEN
 
 # The service is too busy, or not there.

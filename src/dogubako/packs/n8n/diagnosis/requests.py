@@ -6,24 +6,14 @@ from itertools import islice, takewhile
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.assignments import elsewhere_set
-from dogubako.packs.n8n.diagnosis.complaints import (
-    DEEPEST,
-    LONGEST_ANSWER,
-    answers,
-    complained_about,
-    keys_of,
-    rows,
-    sends_item,
-    sent_body,
-    told_by,
-    written_in,
-)
+from dogubako.packs.n8n.diagnosis.complaints import complained_about, keys_of, rows, sends_item, sent_body, written_in
 from dogubako.packs.n8n.diagnosis.declarations import Step
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT
 from dogubako.packs.n8n.diagnosis.lineage import lineage
 from dogubako.packs.n8n.diagnosis.references import Reference, references_in, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause
+from dogubako.packs.n8n.diagnosis.service_answers import DEEPEST, LONGEST_ANSWER, answers, told_by
 from dogubako.packs.n8n.diagnosis.shown import shown_value
 from dogubako.packs.n8n.diagnosis.spelling import near_names
 from dogubako.packs.n8n.formatters.flow import Place

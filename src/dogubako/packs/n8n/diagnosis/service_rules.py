@@ -11,16 +11,12 @@ from unicodedata import combining, normalize
 
 from dogubako.packs.n8n.diagnosis.absence import is_plain
 from dogubako.packs.n8n.diagnosis.complaints import (
-    LONGEST_ANSWER,
-    answers,
     is_whole,
     keys_of,
-    quoted_in,
     rows,
     sends_item,
     sent_body,
     sent_value,
-    told_by,
     values_quoted,
     without_call,
     written_in,
@@ -34,6 +30,7 @@ from dogubako.packs.n8n.diagnosis.readings import sent_by
 from dogubako.packs.n8n.diagnosis.references import references, references_in, texts
 from dogubako.packs.n8n.diagnosis.requests import refused_request
 from dogubako.packs.n8n.diagnosis.scene import Cause, conditions_of
+from dogubako.packs.n8n.diagnosis.service_answers import LONGEST_ANSWER, answers, quoted_in, told_by
 from dogubako.packs.n8n.diagnosis.shown import shown_value
 from dogubako.packs.n8n.diagnosis.spelling import is_slip
 from dogubako.packs.n8n.diagnosis.trace import built_from_hole, trace_missing, trace_value

@@ -18,10 +18,11 @@ from dogubako.packs.n8n.formatters.workflow import tag_names
 from dogubako.packs.n8n.node_changes import carried_nodes, groups_of, with_node_changes
 from dogubako.packs.n8n.tools.change_messages import change_message
 from dogubako.packs.n8n.tools.workflows import GetWorkflowArgs, NodeName, WorkflowId
-from dogubako.packs.n8n.workflow_change import Outcome, WorkflowChange, changed_settings
+from dogubako.packs.n8n.workflow_change import Outcome, WorkflowChange, changed_settings, requested_parts
 from dogubako.packs.n8n.workflow_writer import WorkflowWriter, version_to_publish
 
 JsonObject = dict[str, Any]
+_DELETES = "before delete_workflow"
 _NODES = "Nodes as n8n has them: name, type, typeVersion, position, parameters, and credentials by id and name."
 ExpectedVersion = Annotated[
     str | None,
@@ -262,10 +263,13 @@ class DeleteWorkflow(BaseTool[GetWorkflowArgs, N8nClient]):
             hint = f"Unpublish it first: {example_call('deactivate_workflow', id=args.id)}"
             context = ApiErrorContext(operation="delete workflow", resource_type="Workflow", resource_id=args.id)
             raise ApiError("Failed to delete workflow: it is published", status_code=409, context=context, hint=hint)
+        backup = await self.client.backups.save(workflow, _DELETES)
         # Nobody can save an archived workflow: what is read now is what is deleted.
         await self._archived(args.id, archived=True)
-        workflow = await self.client.workflows.get(args.id, "delete workflow")
-        backup = await self.client.backups.save(workflow, "before delete_workflow")
+        now = await self.client.workflows.get(args.id, "delete workflow")
+        if await offload_if_large(now, requested_parts, workflow, now):
+            older, backup = backup, await self.client.backups.save(now, _DELETES)
+            await self.client.backups.discard(older)
         try:
             await self.client.workflows.delete(args.id)
         except ApiError:
