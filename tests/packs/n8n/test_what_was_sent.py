@@ -189,8 +189,23 @@ def test_a_way_out_of_a_switch_is_told_by_its_name() -> None:
     fork = node("Kind", type="n8n-nodes-base.switch", parameters={"rules": rules})
     code = "return [{ json: { name: $input.first().json.members[0].name } }];"
     failed = failed_run("Cannot read properties of undefined (reading 'name')", after="Kind", description="TypeError")
-    item = {"kind": "single", "members": []}
+    item: JsonObject = {"kind": "single", "members": []}
     runs = {"Rows": [run(items(item))], "Kind": [run(items(item), after="Rows")], "List": [failed]}
     report = Diagnosis(as_read(made(runs, fork, node("List", code)))).report()
 
-    assert any("by output 0 ('Gruppe'): kind is" in one for one in report["values"])
+    assert "'Kind' sent the item this way by output 0 ('Gruppe'): kind is" in report["explanation"]
+
+
+def test_an_empty_answer_is_told_with_what_was_asked_for() -> None:
+    query = {"parameters": [{"name": "day", "value": "={{ $json.day }}"}]}
+    ask = node("Shows", type="n8n-nodes-base.httpRequest", parameters={"url": "x", "queryParameters": query})
+    code = "return [{ json: { at: $input.first().json.results[0].start } }];"
+    failed = failed_run("Cannot read properties of undefined (reading 'start')", after="Shows", description="TypeError")
+    runs = {
+        "Day": [run(items({"day": "2026-04-13"}))],
+        "Shows": [run(items({"results": []}), after="Day")],
+        "First": [failed],
+    }
+    report = Diagnosis(as_read(made(runs, ask, node("First", code)))).report()
+
+    assert "'Shows' asked with this: day is \"2026-04-13\" (string), made in 'Day'." in report["explanation"]

@@ -274,9 +274,7 @@ class Diagnosis:
             noticed = f" Also noticed: {'; '.join(before)}." if before else ""
             values = self._values()
             told = failure_words(failure, cause, noticed=bool(before), values=values)
-            asked = next((one for one in values if one.startswith(f"'{cause.node}' asked with this")), "")
-            empty = f" {asked}." if _EMPTY in cause.problem and asked and _GONE not in asked else ""
-            return told + empty + self._inside_words() + noticed
+            return told + _why_empty(cause, values) + self._inside_words() + noticed
         if cause is not None:
             return success_words(cause) + self._inside_words()
         if failure is not None:
@@ -315,6 +313,13 @@ class Diagnosis:
         if execution.status == "success":
             return NO_FAULT_FOUND
         return f"The execution is {execution.status}; no node of it has failed."
+
+
+def _why_empty(cause: Cause, values: Sequence[str]) -> str:
+    """What a request was asked with that brought an empty list, or the branch that sent an item with one on."""
+    signs = (f"'{cause.node}' asked with this", " sent the item this way by ")
+    found = [one for sign in signs for one in values if sign in one and _GONE not in one]
+    return f" {found[0]}." if _EMPTY in cause.problem and found else ""
 
 
 def _passed_on(failure: Failure) -> Cause:
