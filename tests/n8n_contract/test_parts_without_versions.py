@@ -126,13 +126,13 @@ async def test_an_undo_of_what_we_published_leaves_a_draft_that_somebody_saved(
 
 @pytest.mark.parametrize("tool", ["edit_workflow", "update_workflow"])
 async def test_nodes_in_a_group_can_be_left_out(place: Place, tool: str) -> None:
-    workflow_id, first, _ = await live(place)
+    workflow_id, _, inside = await live(place)
     now = await place.workflow(workflow_id)
-    groups = [{"id": "g1", "name": "G", "nodeIds": [node["id"] for node in now["nodes"] if node["name"] == first]}]
+    groups = [{"id": "g1", "name": "G", "nodeIds": [node["id"] for node in now["nodes"] if node["name"] == inside]}]
     await place.n8n.told("PUT", f"workflows/{workflow_id}", {**writable(now), "nodeGroups": groups}, params=DRAFT)
     assert (await place.workflow(workflow_id))["nodeGroups"]
-    rest = [node for node in now["nodes"] if node["name"] != first]
-    change: dict[str, Any] = {"operations": [{"op": "removeNode", "node": first}]}
+    rest = [node for node in now["nodes"] if node["name"] != inside]
+    change: dict[str, Any] = {"operations": [{"op": "removeNode", "node": inside}]}
     await place.call(tool, id=workflow_id, **(change if tool == TOOL else {"nodes": rest, "connections": {}}))
 
-    assert first not in notes((await place.workflow(workflow_id))["nodes"])
+    assert inside not in notes((await place.workflow(workflow_id))["nodes"])
