@@ -12,6 +12,7 @@ None of them is kept.
 """
 
 import ast
+import gzip
 import json
 import random
 import re
@@ -222,7 +223,8 @@ def _write(words: list[str], rows: NDArray[Any]) -> None:
     scales = np.maximum(np.abs(rows).max(1) / 127, 1e-6)
     np.save(TABLE / "rows.npy", np.round(rows / scales[:, None]).astype(np.int8))
     np.save(TABLE / "scales.npy", scales.astype(np.float16))
-    (TABLE / "words.txt").write_text("\n".join(words) + "\n", encoding="ascii")
+    listed = "\n".join(words) + "\n"
+    (TABLE / "words.txt.gz").write_bytes(gzip.compress(listed.encode("ascii"), 9, mtime=0))
     print(f"{len(words)} words, {sum(path.stat().st_size for path in TABLE.iterdir()) / 1e6:.2f} MB")
 
 

@@ -9,6 +9,7 @@ patterns that are repeated, for which chance does not even out.
 
 import argparse
 import base64
+import gzip
 import importlib
 import json
 import random
@@ -236,7 +237,8 @@ def main() -> None:
     dice = random.Random(2026)
     texts = [text for text in files_of_python(dice) if len(text) > 200]
     if options.write:
-        tokens.WORDS_FILE.write_text("\n".join(sorted(word_table())), encoding="ascii", newline="\n")
+        listed = "\n".join(sorted(word_table())).encode("ascii")
+        tokens.WORDS_FILE.write_bytes(gzip.compress(listed, 9, mtime=0))
         importlib.reload(tokens)
         training = samples(dice, texts, options.samples)
         write_costs(fit([(text, natural) for text, natural in training if natural or not _PATTERN.search(text)]))

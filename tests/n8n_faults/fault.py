@@ -52,6 +52,7 @@ CaseSet = Literal[
     "thirtythird",
     "thirtyfourth",
     "thirtyfifth",
+    "thirtysixth",
 ]
 Role = Literal["source", "culprit", "victim", "merge"]
 

@@ -4,7 +4,7 @@ An answer that is too long is lost, one that is a little shorter than it could b
 bound: at least what the tokenizers of Claude (anthropic 0.38) and Mistral (Tekken) say, about 1.2 times that for
 English, code, logs and JSON, twice for Japanese at most.
 
-- A run of letters is looked up: `token_words.txt` has those that are one token for both tokenizers, after a blank
+- A run of letters is looked up: `token_words.txt.gz` has those that are one token for both tokenizers, after a blank
   or without one. Another run costs the pieces of that table that it is made of, and one more.
 - What is between letters is made of bytes. Each byte adds what its *pair* with the byte before it costs: a digit is
   a token, a comma behind a quote nearly free.
@@ -54,7 +54,9 @@ _KIND_COSTS = bytes(map(int, """
     10 31 60  0 48 60  0  0 30 11 40 60 60 14 13 60
     10 60 60 60 60 60 17  3 60 50 60  3 57 60 60 33
 """.split()))  # fmt: skip
-WORDS_FILE: Final = Path(__file__).with_name("token_words.txt")
+WORDS_FILE: Final = Path(__file__).with_name("token_words.txt.gz")
+# How zlib is told that a file of gzip comes.
+_GZIP: Final = zlib.MAX_WBITS | 16
 _LETTERS_ONLY: Final = bytes(byte if byte < 128 and chr(byte).isalpha() else 32 for byte in range(256))
 # Most text has less than so many bytes for each token.
 _LOOKED_AT: Final = 3
@@ -282,7 +284,7 @@ _RUNS_ONLY: Final = bytes(
 @cache
 def _words() -> frozenset[bytes]:
     """Runs of letters that are one token; those after a blank begin with its sign."""
-    return frozenset(WORDS_FILE.read_bytes().replace(b" ", _BLANK).split(b"\n"))
+    return frozenset(zlib.decompress(WORDS_FILE.read_bytes(), _GZIP).replace(b" ", _BLANK).split(b"\n"))
 
 
 def _runs(data: bytes) -> Counter[bytes]:

@@ -209,3 +209,12 @@ def test_an_empty_answer_is_told_with_what_was_asked_for() -> None:
     report = Diagnosis(as_read(made(runs, ask, node("First", code)))).report()
 
     assert "'Shows' asked with this: day is \"2026-04-13\" (string), made in 'Day'." in report["explanation"]
+
+
+@pytest.mark.parametrize(("campo", "told"), [("posti", True), ("spettacolo", False), ("altro", False)])
+def test_a_field_that_the_item_has_and_the_body_lacks_is_told(campo: str, told: bool) -> None:
+    body = "={{ { spettacolo: $json.spettacolo, posto: $json.posti } }}"
+    said = f'{{"errori": [{{"campo": "{campo}", "messaggio": "campo obbligatorio"}}]}}'
+    report = refused(said, {"spettacolo": 11, "posti": ["A1"]}, {"spettacolo": 11, "posto": ["A1"]}, body=body)
+
+    assert ("it sends no posti, which the item from 'Made' has" in report["explanation"]) is told

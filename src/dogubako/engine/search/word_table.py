@@ -3,6 +3,7 @@
 `table/NOTICE` says from which one, `scripts/distill_table.py` how.
 """
 
+import gzip
 import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
@@ -69,7 +70,8 @@ class WordTable:
         import numpy as np  # noqa: PLC0415 - a server that nobody searches does not need it
 
         folder = files("dogubako.engine.search") / "table"
-        self._pieces = WordPieces((folder / "words.txt").read_text(encoding="ascii").split())
+        words = gzip.decompress((folder / "words.txt.gz").read_bytes()).decode("ascii")
+        self._pieces = WordPieces(words.split())
         self._rows = np.load(str(folder / "rows.npy"), mmap_mode="r")
         self._scales = np.load(str(folder / "scales.npy")).astype(np.float32)
 

@@ -76,7 +76,19 @@ def service_failed(failure: Failure) -> Cause | None:
 def _sent(failure: Failure) -> str:
     """What was sent that the answer speaks of. A service that fails itself does so for a name that it does not find."""
     tellers = (_misnamed, sent_as) if failure.http_code == "500" else (sent_as, _misnamed)
-    return next((told for one in tellers if (told := one(failure))), "")
+    return next((told for one in (*tellers, _unsent) if (told := one(failure))), "")
+
+
+def _unsent(failure: Failure) -> str:
+    """The one field of the item that the answer names, and that the body does not have."""
+    body, item = sent_body(failure), failure.scene.json(failure.places[0]) if len(failure.places) == 1 else None
+    if failure.http_code not in _SAYS_WHY or not isinstance(body, Mapping) or not isinstance(item, Mapping):
+        return ""
+    texts_said = [text[:LONGEST_ANSWER] for text in islice(answers(failure), _MOST_ANSWERS)]
+    said = {word for text in texts_said for word in of_names(r"[\w$]+").findall(text)}
+    names = [str(name) for name in item if name in said and name not in body]
+    whose = f"which the item from '{failure.places[0].node}' has"
+    return f"; it sends no {names[0]}, {whose}" if len(names) == 1 else ""
 
 
 def _sent_here(failure: Failure) -> str:
