@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from dogubako.contract.errors import ApiError
 from dogubako.packs.n8n import workflow_writer
+from dogubako.packs.n8n.api.workflows import WorkflowsApi
 from dogubako.packs.n8n.backups import Backup, Backups
 from tests.n8n_contract.place import Place
 from tests.n8n_contract.test_concurrent_edits import person_saves
@@ -136,3 +138,60 @@ async def test_nodes_in_a_group_can_be_left_out(place: Place, tool: str) -> None
     await place.call(tool, id=workflow_id, **(change if tool == TOOL else {"nodes": rest, "connections": {}}))
 
     assert inside not in notes((await place.workflow(workflow_id))["nodes"])
+
+
+async def test_a_write_that_fails_behind_its_first_step_keeps_its_backup(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workflow_id, ours, theirs = await live(place)
+
+    async def person() -> None:
+        await person_saves(place, workflow_id, theirs, notes="by a person")
+
+    async def archived(*_: Any) -> Any:
+        raise ApiError("Failed to get version of workflow: archived", status_code=400)
+
+    meanwhile(monkeypatch, "between our look and our write", person)
+    monkeypatch.setattr(WorkflowsApi, "version", archived)
+    error = await place.refused(TOOL, id=workflow_id, operations=our_note(ours))
+    backups = (await place.call("list_workflow_backups", id=workflow_id))["backups"]
+
+    assert len(backups) == 1
+    assert f"backup: '{backups[0]['backup']}', draftOnly: true" in str(error.hint)
+
+
+async def test_tags_that_somebody_sets_right_behind_ours_are_told(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workflow_id, _, _ = await live(place)
+    await place.call("set_workflow_tags", id=workflow_id, tags=["ours"], createMissing=True)
+    await place.call("set_workflow_tags", id=workflow_id, tags=[])
+    set_tags = WorkflowsApi.set_tags
+
+    async def set_and_lost(self: WorkflowsApi, which: str, ids: Any) -> Any:
+        done = await set_tags(self, which, ids)
+        await set_tags(self, which, [])
+        return done
+
+    monkeypatch.setattr(WorkflowsApi, "set_tags", set_and_lost)
+    result = await place.box.call(TOOL, {"id": workflow_id, "operations": [{"op": "setTags", "tags": ["ours"]}]})
+
+    assert result.value["message"] == "Saved, but somebody set other tags right after"
+
+
+@pytest.mark.parametrize(("counted", "lost"), [(1, False), (2, True)])
+async def test_a_setting_that_n8n_counted_and_does_not_have_is_told(
+    place: Place, monkeypatch: pytest.MonkeyPatch, counted: int, lost: bool
+) -> None:
+    workflow_id, ours, _ = await live(place)
+    get, left = WorkflowsApi.get, {"before": None}
+
+    async def counting(self: WorkflowsApi, *args: Any) -> Any:
+        workflow = await get(self, *args)
+        first = left["before"] = left["before"] or workflow["versionId"]
+        return {**workflow, "versionCounter": 1 if workflow["versionId"] == first else 1 + counted}
+
+    monkeypatch.setattr(WorkflowsApi, "get", counting)
+    outcome = await place.call(TOOL, id=workflow_id, operations=our_note(ours))
+
+    assert outcome.get("settingsPutBack", False) is lost
