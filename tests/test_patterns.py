@@ -37,9 +37,10 @@ MADE_LATER: Final = {
     "dogubako/packs/n8n/diagnosis/format_rules.py: f'{before}|{asked}'",
     r"dogubako/packs/n8n/diagnosis/hole_rules.py: f'(?<![\\w$.]){re.escape(name)}(?![\\w$])'",
     "dogubako/packs/n8n/diagnosis/number_rules.py: told",
-    r"dogubako/packs/n8n/diagnosis/replay_quiet.py: f'(?:Number|parseFloat|parseInt|Math\\.\\w{{1,9}})"
+    r"dogubako/packs/n8n/diagnosis/code_lines.py: f'(?:Number|parseFloat|parseInt|Math\\.\\w{{1,9}})"
     r"\\([^()]{{0,60}}(?<![\\w$]){re.escape(name)}(?![\\w$])|\\.{re.escape(name)}(?![\\w$])"
-    r"\\s{{0,9}}(?:[*/<>-]|\\.to(?:Number|Float|Int)\\()'",
+    r"\\s{{0,9}}(?:[*/<>-]|\\.to(?:Number|Float|Int)\\()"
+    r"|[*/-]\\s{{0,9}}(?:[\\w$]{{1,60}}\\.){{1,5}}{re.escape(name)}(?![\\w$])'",
     # Made of the tokens of a date format, each of which takes a fixed number of digits, or one or two.
     "dogubako/packs/n8n/diagnosis/replay/luxon.py: ''.join(parts)",
     # Made of a name in the code of a node, quoted; the code is at most 12,000 characters long.
@@ -48,7 +49,7 @@ MADE_LATER: Final = {
     r"dogubako/packs/n8n/diagnosis/guards.py: f'(?<![\\w$.])(?:const|let|var)\\s++({target})\\s*+=(?!=)\\s*+'",
     r"dogubako/packs/n8n/diagnosis/guards.py: changed",
     r"dogubako/packs/n8n/diagnosis/guards.py: f'(?<![\\w$.])(?:const|let|var)\\s++{re.escape(name)}\\s*+=(?!=)\\s*+'",
-    r"dogubako/packs/n8n/diagnosis/searches.py: _PROMISE.format(name=re.escape(root[0]))",
+    r"dogubako/packs/n8n/diagnosis/code_lines.py: _PROMISE.format(name=re.escape(root[0]))",
     r"dogubako/packs/n8n/diagnosis/searches.py: changed",
     r"dogubako/packs/n8n/diagnosis/searches.py: f'(?<![\\w$.])(?:const|let|var)"
     r"\\s++{re.escape(name)}\\s*+=\\s*+(?=\\{{)'",

@@ -39,11 +39,16 @@ class View:
         near = [self.execution, self.execution.parent, *self.family]
         return next((one for one in near if one is not None and node in one.nodes), self.execution)
 
+    def homes(self, node: str | None) -> list[Recorded]:
+        """The same; all executions that have it where it is of a sub-workflow, which may have been called often."""
+        near = [one for one in (self.execution, self.execution.parent) if one is not None and node in one.nodes]
+        return near[:1] or [one for one in self.family if node in one.nodes] or [self.execution]
+
     def out(self, node: str | None) -> list[Item]:
-        return self.home(node).items(node)
+        return [item for one in self.homes(node) for item in one.items(node)]
 
     def given(self, node: str | None = None) -> list[Item]:
-        return self.home(node or self.node).received(node or self.node)
+        return [item for one in self.homes(node or self.node) for item in one.received(node or self.node)]
 
     def spoken_of(self) -> list[Item]:
         """The items that a clause may be about: what the nodes in it were given and gave out."""

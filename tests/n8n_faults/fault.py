@@ -53,6 +53,8 @@ CaseSet = Literal[
     "thirtyfourth",
     "thirtyfifth",
     "thirtysixth",
+    "thirtyseventh",
+    "thirtyeighth",
 ]
 Role = Literal["source", "culprit", "victim", "merge"]
 

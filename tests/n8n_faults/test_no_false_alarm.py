@@ -27,6 +27,7 @@ MEANT_OTHERWISE: Final = "is plain text: an expression has to begin with '='"
 LOOPS_LEFT_OPEN: Final = frozenset(
     {
         "strange/hand/loop-not-closed",
+        "thirtyeighth/hand/ta-pl-zla-petla",
         "fifth/hand/loop that ends after one round",
         "outside/hand/b40-loop-swapped",
         "seventh/hand/c05-loop-no-way-back",

@@ -4,6 +4,7 @@ import re
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.declarations import value_end
+from dogubako.packs.n8n.diagnosis.guards import declared_text
 from dogubako.packs.n8n.diagnosis.references import texts
 from dogubako.packs.n8n.diagnosis.scene import CODE_TYPES, Scene
 from dogubako.packs.n8n.javascript_names import of_names
@@ -26,6 +27,13 @@ _SORTS = re.compile(r"\.(?:sort|toSorted)\s*+\(")
 _SHORTEST: Final = 2
 _BEGINS = re.compile(r"\s*+(?:0|''|\"\"|\[\]|\{\}|null)\s*+(?:;|$)")
 _ALONE = of_names(r"\s*+([\w$]{1,60}+)\s*+[,}\]);]")
+
+_PROMISE: Final = (
+    r"(?:const|let|var)\s+{name}\s*=\s*((?:this\.)?helpers\.(?:httpRequest|request)\w*|fetch|axios(?:\.\w+)?)\s*\("
+)
+_ASYNC = of_names(
+    r"(?<![\w$.])(?:async\s++function\s++([\w$]{1,100}+)|(?:const|let|var)\s++([\w$]{1,100}+)\s*+=\s*+async\b)"
+)
 
 
 def line_of(scene: Scene, node: str, path: tuple[str, ...]) -> tuple[int, str] | None:
@@ -63,7 +71,7 @@ def _assigned_in(lines: list[str], name: str) -> str | None:
 
 def sets_field(scene: Scene, node: str, name: str) -> bool:
     """Whether the text of a node's code gives a field of this name a value, as far as it writes the name."""
-    written = _code_of(scene, node)
+    written = code_of(scene, node)
     return any(name in one.groups() for one in _MAKES.finditer(written)) or any(
         name in (one[1], one[2]) for one in _STORES.finditer(written)
     )
@@ -71,17 +79,17 @@ def sets_field(scene: Scene, node: str, name: str) -> bool:
 
 def sorts(scene: Scene, node: str) -> bool:
     """Whether code puts a list in another order."""
-    return _SORTS.search(_code_of(scene, node)) is not None
+    return _SORTS.search(code_of(scene, node)) is not None
 
 
 def writes(scene: Scene, node: str, text: str) -> bool:
     """Whether this text may be one that the code itself writes out."""
-    return len(text) < _SHORTEST or text in _code_of(scene, node)
+    return len(text) < _SHORTEST or text in code_of(scene, node)
 
 
 def may_hand_on(scene: Scene, node: str, name: str, value: Any) -> bool:
     """Whether code that cannot be run again leaves this field as it was: it does not set it, or copies it plainly."""
-    written = _code_of(scene, node)
+    written = code_of(scene, node)
     if _ASKS.search(written) is not None:
         return False
     if not sets_field(scene, node, name):
@@ -96,6 +104,27 @@ def may_hand_on(scene: Scene, node: str, name: str, value: Any) -> bool:
     return bool(made) and all(copies.match(one) for one in made)
 
 
-def _code_of(scene: Scene, node: str) -> str:
+def code_of(scene: Scene, node: str) -> str:
+    """The code of a node, of any kind."""
     held = scene.settings.get(node, {})
     return "\n".join(texts({key: held.get(key) for key in ("jsCode", "functionCode", "pythonCode")}))[:_LONGEST_CODE]
+
+
+def calculates_with(text: str, name: str) -> bool:
+    """Whether code or an expression takes a field of this name for a number."""
+    taken = of_names(
+        rf"(?:Number|parseFloat|parseInt|Math\.\w{{1,9}})\([^()]{{0,60}}(?<![\w$]){re.escape(name)}(?![\w$])"
+        rf"|\.{re.escape(name)}(?![\w$])\s{{0,9}}(?:[*/<>-]|\.to(?:Number|Float|Int)\()"
+        rf"|[*/-]\s{{0,9}}(?:[\w$]{{1,60}}\.){{1,5}}{re.escape(name)}(?![\w$])"
+    )
+    return taken.search(text[:_LONGEST_CODE]) is not None
+
+
+def call_not_awaited(code: str, text: str) -> str | None:
+    """The call that gives a promise, if this reads a property of the promise itself."""
+    root = of_names(r"[\w$]++").match(text)
+    call = re.search(_PROMISE.format(name=re.escape(root[0])), code) if root else None
+    if call or root is None or "." not in text:
+        return call[1] if call and "." in text else None
+    made = of_names(r"([\w$]{1,100}+)\s*+\(").match(declared_text(code, root[0]) or "")
+    return made[1] if made and made[1] in {one[1] or one[2] for one in _ASYNC.finditer(code)} else None

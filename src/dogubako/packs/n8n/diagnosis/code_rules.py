@@ -11,12 +11,12 @@ from dogubako.packs.n8n.diagnosis.evaluation import Item, Names, Read, Unknowabl
 from dogubako.packs.n8n.diagnosis.failures import OF_NOTHING, Failure
 from dogubako.packs.n8n.diagnosis.guards import Block, Guard, blocks_around, declared_value, guard_of, receivers, rounds
 from dogubako.packs.n8n.diagnosis.javascript import LONGEST_CODE_FOLLOWED, ParseError, Syntax, parse_whole
-from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT, UNKNOWN
+from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT, UNKNOWN, is_numeric
 from dogubako.packs.n8n.diagnosis.number_rules import joined_texts
 from dogubako.packs.n8n.diagnosis.references import Reference, references
 from dogubako.packs.n8n.diagnosis.scene import CODE_TYPES, Cause
 from dogubako.packs.n8n.diagnosis.shown import shown_value
-from dogubako.packs.n8n.diagnosis.trace import is_numeric, swallowed_before, trace_missing, trace_value
+from dogubako.packs.n8n.diagnosis.trace import swallowed_before, trace_missing, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
 from dogubako.packs.n8n.javascript_names import of_names

@@ -29,6 +29,9 @@ from dogubako.packs.n8n.formatters.truncation import is_absent
 from dogubako.packs.n8n.javascript_names import of_names
 
 _LONGEST_BODY: Final = 100_000
+_LONGEST_ADDRESS: Final = 4_000
+# `?page={{ $json.page }}`
+_IN_ADDRESS = re.compile(r"[?&]([\w.\[\]~-]{1,60}+)=(\{\{[^{}]{1,200}+\}\})")
 _MOST_NAMES: Final = 20
 _MOST_ANSWERS: Final = 20
 _MOST_KEYS: Final = 200
@@ -337,7 +340,10 @@ def written_in(text: str) -> Iterator[tuple[str, str]]:
 
 
 def rows(failure: Failure, group: str) -> Iterator[tuple[str, str]]:
-    """Names and values of a table of parameters."""
+    """Names and values of a table of parameters; those of the query may also stand in the address."""
+    url = failure.settings.get("url") if group == "queryParameters" else None
+    for match in _IN_ADDRESS.finditer(url[:_LONGEST_ADDRESS]) if isinstance(url, str) else ():
+        yield match[1], f"={match[2]}"
     holder = failure.settings.get(group)
     listed = holder.get("parameters") if isinstance(holder, Mapping) else None
     for row in listed if isinstance(listed, list) else ():

@@ -83,6 +83,9 @@ def _wrong_way(failure: Failure, cause: Cause) -> Cause | None:
             continue
         here = [one, *scene.siblings(one)]
         others = [number for number, items in enumerate(run.outputs) if number != one.output and items]
+        if any(failure.node in scene.reached(scene.behind(one.node, number)) for number in others):
+            # The ways join again before the failing node: it gets the item, whichever way that takes.
+            continue
         there = [each for number in others for each in _all_of(failure, replace(one, output=number, item=0))]
         if not there or any(_is_nothing(scene.value(each, path)) for each in there):
             continue

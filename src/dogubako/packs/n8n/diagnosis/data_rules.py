@@ -20,6 +20,7 @@ from dogubako.packs.n8n.diagnosis.failures import OF_NOTHING, Failure
 from dogubako.packs.n8n.diagnosis.file_rules import FILE_RULES
 from dogubako.packs.n8n.diagnosis.flow_rules import way_of
 from dogubako.packs.n8n.diagnosis.format_rules import FORMAT_RULES, parsed_and_caught
+from dogubako.packs.n8n.diagnosis.javascript_values import is_numeric
 from dogubako.packs.n8n.diagnosis.methods import METHODS, without_method
 from dogubako.packs.n8n.diagnosis.readings import settings_named
 from dogubako.packs.n8n.diagnosis.references import Reference, expression_body, references, references_in
@@ -28,7 +29,7 @@ from dogubako.packs.n8n.diagnosis.replay_rules import failed_again, thrown_again
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, conditions_of
 from dogubako.packs.n8n.diagnosis.searches import found_nothing, reduced_nothing
 from dogubako.packs.n8n.diagnosis.shown import shown_value, type_name
-from dogubako.packs.n8n.diagnosis.trace import is_numeric, trace_missing, trace_type, value_walk
+from dogubako.packs.n8n.diagnosis.trace import trace_missing, trace_type, value_walk
 from dogubako.packs.n8n.formatters.flow import output_items
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 from dogubako.packs.n8n.javascript_names import of_names

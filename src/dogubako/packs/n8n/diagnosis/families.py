@@ -17,6 +17,7 @@ from dogubako.packs.n8n.diagnosis.references import Reference, references_in
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.shown import shown_value
 from dogubako.packs.n8n.diagnosis.trace import trace_missing, trace_value, value_walk
+from dogubako.packs.n8n.formatters.facts import item_error
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
 
@@ -40,7 +41,7 @@ def handed_down(parent: Scene, child: Scene, cause: Cause) -> Cause | None:
     given = _given(parent, caller, child, start)
     if given is None:
         return _mapped(parent, caller, cause.path)
-    traced = _traced(parent, caller.node, given, cause.path)
+    traced = _traced(parent, caller.node, given, cause.path, cause.described)
     shaped = next((one for one in parent.walk(given) if parent.kind(one.node) not in PASSES), given)
     return _not_given(traced, shaped, cause.path) if traced.node == caller.node else _unproven(traced)
 
@@ -169,12 +170,12 @@ def _not_given(traced: Cause, giver: Place, path: tuple[str, ...]) -> Cause:
     return replace(traced, node=giver.node, problem=problem, place=giver, certain=False)
 
 
-def _traced(scene: Scene, reader: str, place: Place, path: tuple[str, ...]) -> Cause:
+def _traced(scene: Scene, reader: str, place: Place, path: tuple[str, ...], described: str = "") -> Cause:
     value: Any = scene.value(place, path)
     if is_absent(value):
         reference = Reference(node=None, pick="item", path=tuple(Step(name) for name in path))
         return trace_missing(scene, reader, reference, place, path)
-    return trace_value(scene, place, path, "which the sub-workflow does not accept")
+    return trace_value(scene, place, path, described or "which the sub-workflow does not accept")
 
 
 def _caller(parent: Scene, child_id: str) -> RunPlace | None:
@@ -184,5 +185,6 @@ def _caller(parent: Scene, child_id: str) -> RunPlace | None:
             if isinstance(told, Mapping) and str(told.get("executionId")) == child_id:
                 return at
     # One that was called for each item is not named.
-    failed = [at for at in parent.runs if at.run.failed and parent.kind(at.node) in _CALLS]
+    calls = [at for at in parent.runs if parent.kind(at.node) in _CALLS]
+    failed = [at for at in calls if at.run.failed or any(map(item_error, map(parent.item, parent.outputs(at))))]
     return failed[0] if len(failed) == 1 else None

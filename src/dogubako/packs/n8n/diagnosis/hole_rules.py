@@ -9,13 +9,13 @@ from dogubako.packs.n8n.diagnosis.absence import all_lack, emptiness, is_plain
 from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.claims import is_anticipated
 from dogubako.packs.n8n.diagnosis.gaps import gap
-from dogubako.packs.n8n.diagnosis.javascript_values import is_nan
+from dogubako.packs.n8n.diagnosis.javascript_values import is_nan, is_numeric
 from dogubako.packs.n8n.diagnosis.references import Reference, only_reference, texts
 from dogubako.packs.n8n.diagnosis.replay.expressions import Outcome, bodies, evaluated, is_mixed, pieces, text_again
 from dogubako.packs.n8n.diagnosis.replay.values import Spot, Thrown
 from dogubako.packs.n8n.diagnosis.scene import CODE_TYPES, Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.shown import shown_path, shown_value
-from dogubako.packs.n8n.diagnosis.trace import is_numeric, trace_missing, trace_value
+from dogubako.packs.n8n.diagnosis.trace import trace_missing, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 from dogubako.packs.n8n.javascript_names import of_names

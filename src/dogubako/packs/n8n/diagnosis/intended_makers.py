@@ -10,7 +10,7 @@ from dogubako.contract.redaction import visible
 from dogubako.packs.n8n.diagnosis.absence import all_lack, is_plain
 from dogubako.packs.n8n.diagnosis.answers import odd_answer
 from dogubako.packs.n8n.diagnosis.assignments import assigned, declared, expressions
-from dogubako.packs.n8n.diagnosis.code_lines import line_of
+from dogubako.packs.n8n.diagnosis.code_lines import call_not_awaited, code_of, line_of
 from dogubako.packs.n8n.diagnosis.references import references
 from dogubako.packs.n8n.diagnosis.replay.expressions import bodies, evaluated, is_mixed
 from dogubako.packs.n8n.diagnosis.replay.items import returned_item
@@ -40,6 +40,7 @@ def intended_maker(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
     """The node that is there to give the field: disabled, without what it needs, or with nothing for its value."""
     return (
         _not_waited(scene, ".".join(path), walk)
+        or _not_awaited(scene, path, walk)
         or odd_answer(scene, path, walk)
         or _switched_off(scene, path, walk)
         or _would_write(scene, path, walk)
@@ -236,6 +237,19 @@ def _not_waited(scene: Scene, name: str, walk: list[Place]) -> Cause | None:
         options = scene.settings.get(place.node, {}).get("options")
         if isinstance(options, Mapping) and options.get("waitForSubWorkflow") is False:
             problem = f"it does not wait for its sub-workflow (waitForSubWorkflow), so there is no {name} from it"
+            way = tuple(walk[: walk.index(place) + 1])
+            return Cause(node=place.node, problem=problem, place=place, walk=way, own=True)
+    return None
+
+
+def _not_awaited(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
+    """Code that makes the field of a promise, as it does not wait for the answer of a request."""
+    for place in walk:
+        line = line_of(scene, place.node, path[:1])
+        made = line[1].partition(":")[2].strip() if line is not None else ""
+        asked = call_not_awaited(code_of(scene, place.node), made) if made else None
+        if asked is not None and line is not None:
+            problem = f"its code does not await {asked}, which gives a promise, so {line[1]} comes to nothing"
             way = tuple(walk[: walk.index(place) + 1])
             return Cause(node=place.node, problem=problem, place=place, walk=way, own=True)
     return None

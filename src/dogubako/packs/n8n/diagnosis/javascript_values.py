@@ -12,6 +12,9 @@ UNKNOWN: Final = object()
 # Python would also take the digits of other scripts.
 _NUMBER = re.compile(r"[+-]?+(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][+-]?+[0-9]{1,3}+)?+")
 
+# Python reads `nan`, `inf` and `1_000` as numbers; JavaScript does not.
+_NO_DIGIT = re.compile(r"[a-df-zA-DF-Z_]")
+
 
 def is_empty(value: Any) -> bool:
     return value is None or is_absent(value) or is_nan(value) or (isinstance(value, (str, list, dict)) and not value)
@@ -19,6 +22,24 @@ def is_empty(value: Any) -> bool:
 
 def is_nan(value: Any) -> bool:
     return isinstance(value, float) and math.isnan(value)
+
+
+def is_numeric(value: Any) -> bool:
+    """Whether JavaScript can calculate with it."""
+    if isinstance(value, str):
+        if not value.isascii() or _NO_DIGIT.search(value):
+            return False
+        try:
+            float(value.strip() or "0")
+        except ValueError:
+            return False
+        return True
+    return value is None or isinstance(value, (int, float))
+
+
+def is_number_text(value: Any) -> bool:
+    """Whether it is a text that a number would be written as."""
+    return isinstance(value, str) and value.strip() != "" and is_numeric(value)
 
 
 def is_true(value: Any) -> bool | None:

@@ -21,6 +21,8 @@ from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 from dogubako.packs.n8n.javascript_names import of_names
 
 _MOST_PARTS: Final = 2
+_MOST_READ: Final = 8
+_MISSING: Final = " is not there"
 DEEPEST: Final = 2
 _LONGEST_WRITTEN: Final = 90
 _MOST_PATHS: Final = 200
@@ -71,12 +73,25 @@ def _summarized(scene: Scene, made: Place, path: Path) -> str | None:
     rows = fields.get("values") if isinstance(fields, Mapping) else None
     names = [str(one.get("field")) for one in rows if isinstance(one, Mapping)] if isinstance(rows, list) else []
     name = next((one for one in names if path[0].endswith(f"_{one.replace('.', '_')}")), None)
-    given = scene.input_places(run) if run is not None and name is not None else []
+    given = _of_group(scene, made, scene.input_places(run)) if run is not None and name is not None else []
     held = [scene.value(one, tuple(str(name).split("."))) for one in given]
     if not held or any(map(is_absent, held)):
         return None
     shown = ", ".join(map(shown_value, held[:_MOST_SUMMED])) + (" and more" if len(held) > _MOST_SUMMED else "")
-    return f"{name} of {len(held)} items: {shown}, {lineage(scene, given[0], tuple(str(name).split('.')), 1)}"
+    count = f"{len(held)} items" if len(held) > 1 else "1 item"
+    return f"{name} of {count}: {shown}, {lineage(scene, given[0], tuple(str(name).split('.')), 1)}"
+
+
+def _of_group(scene: Scene, made: Place, given: list[Place]) -> list[Place]:
+    """The items of which a Summarize node that makes groups made this one; none where that is not known."""
+    settings = scene.settings.get(made.node, {})
+    split, options = settings.get("fieldsToSplitBy"), settings.get("options")
+    whole = isinstance(options, Mapping) and options.get("outputFormat") == "singleItem"
+    for name in [one.strip() for one in split.split(",") if one.strip()] if isinstance(split, str) else []:
+        held = (scene.value(made, (each,)) for each in (name, name.replace(".", "_")))
+        kept = next((one for one in held if not is_absent(one)), None)
+        given = [one for one in given if kept is not None and is_same(scene.value(one, tuple(name.split("."))), kept)]
+    return given if not (whole and split) else []
 
 
 def maker_of(scene: Scene, place: Place, path: Path) -> str:
@@ -144,8 +159,11 @@ def _parts(scene: Scene, made: Place, written: str | tuple[int, str], depth: int
         read = [replace(one, pick="item") for one in own] if source is not None else []
     else:
         read = references_in(written)
-    told = list(islice(_read_by(scene, read, source, run, depth), _MOST_PARTS + 1))
+    told = list(dict.fromkeys(islice(_read_by(scene, read, source, run, depth), _MOST_READ)))
     more = "; and more" if len(told) > _MOST_PARTS else ""
+    if more:
+        # What is missing says most.
+        told.sort(key=lambda one: not one.endswith(_MISSING))
     return f" ({'; '.join(told[:_MOST_PARTS])}{more})" if told else ""
 
 
@@ -156,6 +174,6 @@ def _read_by(scene: Scene, read: Sequence[Reference], source: Place | None, run:
             value = scene.value(where, names)
             if is_absent(value):
                 if is_plain(replace(reference, called=False, path=reference.path[: len(names)])):
-                    yield f"{shown_path(names)} is not there"
+                    yield f"{shown_path(names)}{_MISSING}"
             else:
                 yield f"{shown_path(names)} is {shown_value(value)}, {lineage(scene, where, names, depth + 1)}"

@@ -8,11 +8,12 @@ from typing import Any, Final
 from dogubako.packs.n8n.diagnosis.absence import all_lack, is_plain
 from dogubako.packs.n8n.diagnosis.assignments import assigned
 from dogubako.packs.n8n.diagnosis.declarations import Step
+from dogubako.packs.n8n.diagnosis.javascript_values import is_numeric
 from dogubako.packs.n8n.diagnosis.references import Reference, references_in, texts
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.shown import shown_path, shown_value
 from dogubako.packs.n8n.diagnosis.spelling import is_same_name, near_name, near_names
-from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, is_numeric, trace_missing, trace_value
+from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, trace_missing, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 from dogubako.packs.n8n.javascript_names import of_names
@@ -294,16 +295,29 @@ def misread_by_code(scene: Scene) -> Cause | None:
         if not isinstance(code, str) or at.run.error is not None or len(code) > _LONGEST_READ:
             continue
         for reference in references_in(code):
-            first = replace(reference, path=reference.path[:1], called=False)
-            own = reference.node is None and is_plain(first) and len(reference.path) > reference.called
-            if not all_lack(scene, places := scene.received(at.node) if own else [], first.names):
+            places = scene.received(at.node) if reference.node is None else []
+            missing = _first_missing(scene, places, reference)
+            if missing is None:
                 continue
-            near = near_name(scene.json(places[0]), first.names[0])
-            if near is None or near in code or not is_same_name(near, first.names[0]):
+            first = replace(reference, path=reference.path[:missing], called=False)
+            holder = scene.value(places[0], first.names[:-1]) if missing > 1 else scene.json(places[0])
+            near = near_name(holder, first.names[-1])
+            if near is None or near in code or not is_same_name(near, first.names[-1]):
                 continue
             cause = trace_missing(scene, at.node, first, places[0], first.names)
             if cause.misread and cause.node == at.node:
                 return replace(cause, certain=False)
+    return None
+
+
+def _first_missing(scene: Scene, places: list[Place], reference: Reference) -> int | None:
+    """How many steps lead to the first field that none of the items has; None if they have all of them."""
+    for size in range(1, len(reference.path) + (not reference.called)):
+        first = replace(reference, path=reference.path[:size], called=False)
+        if not is_plain(first):
+            return None
+        if all_lack(scene, places, first.names):
+            return size
     return None
 
 

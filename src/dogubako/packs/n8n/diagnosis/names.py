@@ -26,6 +26,8 @@ from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, value_at
 from dogubako.packs.n8n.javascript_names import of_names
 
+# What stands where a byte was no letter.
+_NO_LETTER: Final = "\ufffd"
 _DEEPEST_KEY: Final = 4
 _MOST_SIBLINGS: Final = 200
 _MOST_ALIKE: Final = 2
@@ -46,7 +48,7 @@ def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk:
     """Nobody wrote this name: a misspelling, a field that lies elsewhere, or data that came without it."""
     name, nearest = ".".join(path), walk[0]
     data = scene.json(nearest)
-    if data == {}:
+    if scene.is_empty(nearest):
         empty = _emptied(scene, walk)
         problem = f"it gave out an empty item, so there is no {name}{why_empty(scene, empty)}"
         return Cause(node=empty.node, problem=problem, place=empty, walk=tuple(walk))
@@ -54,7 +56,8 @@ def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk:
         problem = f"it reads element {path[0]} of an item, but a list that a node gives out becomes items, one for each"
         return Cause(node=reader, problem=problem, place=nearest, walk=(nearest,), misread=True)
     known = (
-        intended_maker(scene, path, walk)
+        _unreadable(scene, path, walk)
+        or intended_maker(scene, path, walk)
         or _only_this_item(scene, reader, path, walk)
         or _only_this_element(scene, reader, path, walk)
         or not_split(scene, path, walk)
@@ -90,6 +93,16 @@ def never_set(scene: Scene, reader: str, reference: Reference, path: Path, walk:
     return Cause(node=reader, problem=problem, place=nearest, walk=(nearest,), path=path, unset=True)
 
 
+def _unreadable(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
+    """Who gave out fields whose names came out as `�`: a name among them may be the wanted one."""
+    having = list(takewhile(lambda one: any(_NO_LETTER in key for key in map(str, _keys(scene.json(one)))), walk))
+    if path[1:] or path[0].isascii() or not having:
+        return None
+    told = f"names of its fields have {_NO_LETTER} in place of letters: they were read in another encoding"
+    problem = f"{told} than they were written in; none is {path[0]}"
+    return Cause(node=having[-1].node, problem=problem, place=having[-1], walk=tuple(having), certain=False)
+
+
 def _still_before(scene: Scene, path: Path, walk: list[Place]) -> str:
     """The node before that has a value of this name, deeper in its item: a node on the way did not take it."""
     for place in walk[1:]:
@@ -110,7 +123,7 @@ def _empty_before(scene: Scene, path: Path, walk: list[Place]) -> Cause | None:
         problem = f"it gave out {'.'.join(path[:-1])} as an empty object, so there is no {name}"
         return Cause(node=holding[-1].node, problem=problem, place=holding[-1], walk=tuple(holding))
     for place in walk[1:]:
-        if scene.json(place) == {} and scene.kind(place.node) not in PASSES and scene.parents(place):
+        if scene.is_empty(place) and scene.kind(place.node) not in PASSES and scene.parents(place):
             node = scene.nodes.get(place.node)
             always = (
                 " (it is there because of alwaysOutputData)" if node is not None and node.always_output_data else ""
@@ -211,7 +224,7 @@ def _meant(scene: Scene, reader: str, path: Path, data: Any) -> str | None:
 
 def _emptied(scene: Scene, walk: list[Place]) -> Place:
     """Who made the item empty: the nearest node that does not just pass items on. Items of triggers are often empty."""
-    bare = list(takewhile(lambda place: scene.json(place) == {}, walk))
+    bare = list(takewhile(scene.is_empty, walk))
     return next((place for place in bare if scene.kind(place.node) not in PASSES), bare[-1])
 
 

@@ -6,13 +6,14 @@ from functools import lru_cache
 from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.assignments import assigned
+from dogubako.packs.n8n.diagnosis.javascript_values import is_number_text, is_numeric
 from dogubako.packs.n8n.diagnosis.references import only_reference, references_in, texts
 from dogubako.packs.n8n.diagnosis.replay.expressions import bodies, evaluated
 from dogubako.packs.n8n.diagnosis.replay.items import returned_items
 from dogubako.packs.n8n.diagnosis.replay.values import Obj
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.shown import shown_value
-from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, is_number_text, is_numeric, trace_value
+from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import shortened
 from dogubako.packs.n8n.javascript_names import of_names

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from dogubako.packs.n8n.diagnosis.assignments import assigned
-from dogubako.packs.n8n.diagnosis.javascript_values import is_nan
+from dogubako.packs.n8n.diagnosis.javascript_values import is_nan, is_numeric
 from dogubako.packs.n8n.diagnosis.references import Reference, references, references_in
 from dogubako.packs.n8n.diagnosis.replay.expressions import Outcome, bodies, evaluated, is_mixed, text_again
 from dogubako.packs.n8n.diagnosis.replay.items import returned_item
@@ -15,7 +15,7 @@ from dogubako.packs.n8n.diagnosis.replay.luxon import BY_LANGUAGE
 from dogubako.packs.n8n.diagnosis.replay.values import FILES, Spot, Val, is_odd, text_of
 from dogubako.packs.n8n.diagnosis.scene import CODE_TYPES, Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.shown import shown_path, shown_value
-from dogubako.packs.n8n.diagnosis.trace import is_numeric, trace_value
+from dogubako.packs.n8n.diagnosis.trace import trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
@@ -95,7 +95,7 @@ def unread_told(scene: Scene, at: RunPlace, place: Place, path: tuple[str, ...],
 def divided_told(scene: Scene, at: RunPlace, place: Place, path: tuple[str, ...], told: str) -> Cause | None:
     """A division by zero, of which Infinity was written."""
     for value, body in odd_values(scene, at, place, path):
-        spots = value.zero.spots if value.zero is not None else ()
+        spots = value.zero.spots if value.zero is not None and not is_nan(value.value) else ()
         if len(spots) == 1 and (spot := _read(spots[0])) is not None:
             where, names = spot
             shown = f"{shown_path(names)}, which is {shown_value(scene.value(where, names))}"

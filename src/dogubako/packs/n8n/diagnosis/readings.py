@@ -13,6 +13,7 @@ from dogubako.packs.n8n.diagnosis.declarations import Step
 from dogubako.packs.n8n.diagnosis.elements import Path, plain_paths
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.flow_rules import FORKS, compared, way_of
+from dogubako.packs.n8n.diagnosis.intended_makers import set_to_nothing
 from dogubako.packs.n8n.diagnosis.lineage import DEEPEST, lineage
 from dogubako.packs.n8n.diagnosis.references import (
     ELEMENT,
@@ -178,7 +179,19 @@ def beside(failure: Failure) -> list[str]:
     """What the failing item has in common with one before it, and what it lacks that all others have."""
     if failure.http_code in _ABOUT_SERVICE:
         return []
-    return [*_sent_before(failure), *_unlike_others(failure)]
+    return [*_sent_before(failure), *_given_again(failure), *_unlike_others(failure)]
+
+
+def _given_again(failure: Failure) -> list[str]:
+    """The node of a loop that gave the item of the round before, for another one, where a service knows it already."""
+    scene, place = failure.scene, failure.places[0] if len(failure.places) == 1 else None
+    if failure.http_code != "409" or place is None or not place.run:
+        return []
+    earlier = replace(place, run=place.run - 1)
+    given, before = (list(map(scene.json, scene.possible_parents(one))) for one in (place, earlier))
+    if not given or not before or given == before or scene.json(earlier) != scene.json(place):
+        return []
+    return [f"'{place.node}' gave out the same item in the round before, although it was given another one"]
 
 
 def _sent_before(failure: Failure) -> list[str]:
@@ -319,7 +332,9 @@ def _reading(scene: Scene, reference: Reference, place: Place, names: Path, secr
     if is_absent(value) and len(names) > 1 and not is_absent(scene.value(place, (".".join(names),))):
         return f"{field} is not there: the item has a field whose name has the dot, ['{'.'.join(names)}']"
     if is_absent(value):
-        return f"{field} is not there; the {scene.item_told(place)}"
+        emptied = set_to_nothing(scene, names, scene.walk(place)) if names else None
+        why = emptied.told_at("") if emptied is not None else f"the {scene.item_told(place)}"
+        return f"{field} is not there; {why}"
     if secret and isinstance(value, str):
         # A login is not repeated.
         return f"{field} is a text of {len(value)} characters, {lineage(scene, place, names, DEEPEST)}"

@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import Final
 
 from dogubako.packs.n8n.diagnosis.assignments import assigned
+from dogubako.packs.n8n.diagnosis.code_lines import calculates_with
 from dogubako.packs.n8n.diagnosis.declarations import Step
 from dogubako.packs.n8n.diagnosis.javascript import LONGEST_CODE_FOLLOWED
 from dogubako.packs.n8n.diagnosis.javascript_dates import is_date
-from dogubako.packs.n8n.diagnosis.javascript_values import is_nan
+from dogubako.packs.n8n.diagnosis.javascript_values import is_nan, is_numeric
 from dogubako.packs.n8n.diagnosis.references import Reference, expression_body, references, texts
 from dogubako.packs.n8n.diagnosis.replay.expressions import bodies, evaluated
 from dogubako.packs.n8n.diagnosis.replay.interpreter import Interpreter
@@ -20,10 +21,9 @@ from dogubako.packs.n8n.diagnosis.replay.values import FILES, Obj, Thrown, Val
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene, conditions_of
 from dogubako.packs.n8n.diagnosis.shown import shown_path, shown_value
 from dogubako.packs.n8n.diagnosis.sieves import alike, sifted_told
-from dogubako.packs.n8n.diagnosis.trace import is_numeric, trace_missing, trace_value
+from dogubako.packs.n8n.diagnosis.trace import trace_missing, trace_value
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
-from dogubako.packs.n8n.javascript_names import of_names
 
 _MOST_NODES: Final = 5
 _MOST_ITEMS: Final = 100
@@ -81,6 +81,10 @@ def _guilty(scene: Scene, at: RunPlace, name: str, value: Val) -> Cause | None:
         read = " and ".join(f"{path}, which is {held}" for path, held in told_of.items())
         problem = f"what its code gets from {read}, is undefined, {told}"
         return Cause(node=at.node, problem=problem, place=bad[0][0], walk=(bad[0][0],), certain=False)
+    if not bad and value.zero is not None and value.zero.at is not None:
+        place, path = value.zero.at
+        problem = f"it divides by {shown_path(path)}, which is {shown_value(scene.value(place, path))}, {told}"
+        return Cause(node=at.node, problem=problem, place=place, walk=(place,), certain=False)
     if len({tuple(one for one in path if not one.isdecimal()) for _, path in bad}) != 1:
         return None
     place, path = bad[0]
@@ -150,13 +154,9 @@ def joined_by_expression(scene: Scene) -> Cause | None:
 
 def _is_number_behind(scene: Scene, node: str, name: str) -> bool:
     """Whether a node behind this one takes the field for a number: two texts in a row may be meant as a text."""
-    taken = of_names(
-        rf"(?:Number|parseFloat|parseInt|Math\.\w{{1,9}})\([^()]{{0,60}}(?<![\w$]){re.escape(name)}(?![\w$])"
-        rf"|\.{re.escape(name)}(?![\w$])\s{{0,9}}(?:[*/<>-]|\.to(?:Number|Float|Int)\()"
-    )
     for behind in scene.reached(scene.behind(node)):
         settings = scene.settings.get(behind, {})
-        if any(taken.search(text[:LONGEST_CODE_FOLLOWED]) for text in texts(settings)):
+        if any(calculates_with(text, name) for text in texts(settings)):
             return True
         for condition in conditions_of(settings):
             operator, read = condition.get("operator"), references(condition.get("leftValue"))

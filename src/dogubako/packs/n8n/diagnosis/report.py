@@ -91,9 +91,11 @@ class Diagnosis:
         return self, cause
 
     def _nothing_from(self, child: "Diagnosis", cause: Cause) -> Cause | None:
-        """Who in the child left nothing over, if a call of it gave out nothing."""
+        """Who in the child left nothing over, if a call of it gave out nothing, or an empty item for that."""
         run = self._scene.run_of(cause.place) if cause.place is not None else None
-        called = run.sub_execution if run is not None and not any(run.outputs[:1]) else None
+        bare = cause.place is not None and cause.place.node in self._scene.nodes and self._scene.is_empty(cause.place)
+        nothing = run is not None and (bare or not any(run.outputs[:1]))
+        called = run.sub_execution if run is not None and nothing else None
         if called is None or str(called.get("executionId")) != str(child._execution.id):
             return None
         return ended_empty(child._scene)
@@ -284,7 +286,10 @@ class Diagnosis:
     def _child_words(self, child: "Diagnosis", called: bool) -> str:
         where = f"sub-workflow '{child._execution.workflow.name}' (execution {child._execution.id})"
         if self._failure is not None:
-            told = f"'{self._failure.node}' failed because its {where} did: {child._explanation(called=True)}"
+            name = self._failure.node
+            began = f"The execution counts as a success, because '{name}' is told to go on after errors. "
+            failed = f"{began if self._execution.status == 'success' else ''}'{name}' failed"
+            told = f"{failed} because its {where} did: {child._explanation(called=True)}"
             if self._found is None or (called and self._found[1].unset):
                 return told
             owner, cause = self._found
@@ -294,7 +299,7 @@ class Diagnosis:
             if cause.node == self._failure.node and child._failure is not None:
                 below = f"'{child._failure.node}' failed ({cut(child._failure.message)})"
                 filled = f"It fills the input of the {where} itself: {cut(cause.problem)}"
-                return f"'{cause.node}' failed because in its sub-workflow {below}. {filled}."
+                return f"{failed} because in its sub-workflow {below}. {filled}."
             return f"{told} What it was called with comes from '{cause.node}': {cut(cause.problem)}."
         return f"The {where} shows something: {child._explanation()}"
 

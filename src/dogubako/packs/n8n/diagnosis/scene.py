@@ -57,6 +57,8 @@ class Cause:
     """Whether nobody means such a result, whoever has to change: NaN or [object Object] in a text."""
     own: bool = False
     """Whether the node cannot work as it is, whatever the data are: a name that does not exist, broken syntax."""
+    described: str = ""
+    """Why the value in `path` is bad, for a caller that has handed it down: `so there is no code in it`."""
 
     @property
     def is_plain(self) -> bool:
@@ -136,6 +138,10 @@ class Scene:
     def json(self, place: Place) -> Any:
         return self.item(place).get("json")
 
+    def is_empty(self, place: Place) -> bool:
+        """Whether an item has neither fields nor files."""
+        return self.json(place) == {} and not self.item(place).get("binary")
+
     def value(self, place: Place, path: tuple[str, ...]) -> Any:
         return value_at(self.json(place), path)
 
@@ -180,7 +186,8 @@ class Scene:
 
     def item_told(self, place: Place) -> str:
         """What an item has that a node read, and which node gave it out: all sentences about it are made here."""
-        return f"item comes from '{place.node}' and has {shown_fields(self.json(place))}"
+        files = " but files" if self.json(place) == {} and self.item(place).get("binary") else ""
+        return f"item comes from '{place.node}' and has {shown_fields(self.json(place))}{files}"
 
     def parents(self, place: Place) -> list[Place]:
         """The items that this one was made from; empty where n8n does not tell it."""

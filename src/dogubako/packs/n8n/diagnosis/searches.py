@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from dogubako.packs.n8n.diagnosis.code_lines import call_not_awaited
 from dogubako.packs.n8n.diagnosis.code_rules import every_round, one_item
 from dogubako.packs.n8n.diagnosis.counts import too_few
 from dogubako.packs.n8n.diagnosis.evaluation import Names, Read, Unknowable, evaluate, plain
@@ -25,12 +26,6 @@ _STORES: Final = ("$getWorkflowStaticData", "$vars", "$env")
 _REDUCES: Final = ("reduce", "reduceRight")
 _KEY = of_names(r"""\s*+(?:((?:[^\W\d]|[$_])[\w$]*+|\d++)|'([^'\\]*+)'|"([^"\\]*+)")\s*+(?::|$)""")
 _FROM_LIST = of_names(r"(?<![\w$.])(?:const|let|var)\s++\[([^\[\]{}=]{1,200}+)\]\s*+=\s*+")
-_PROMISE: Final = (
-    r"(?:const|let|var)\s+{name}\s*=\s*((?:this\.)?helpers\.(?:httpRequest|request)\w*|fetch|axios(?:\.\w+)?)\s*\("
-)
-_ASYNC = of_names(
-    r"(?<![\w$.])(?:async\s++function\s++([\w$]{1,100}+)|(?:const|let|var)\s++([\w$]{1,100}+)\s*+=\s*+async\b)"
-)
 _LONGEST_WRITTEN: Final = 120
 _MOST_SHOWN: Final = 3
 
@@ -48,7 +43,7 @@ def found_nothing(failure: Failure, *, only_tables: bool = False) -> Cause | Non
     causes = []
     for place, text in receivers(failure.code, failure.line, message[1]):
         written = declared_text(failure.code, text.strip()) or _part_of_list(failure.code, text.strip()) or text.strip()
-        if not only_tables and (promise := _not_awaited(failure.code, text.strip())) is not None:
+        if not only_tables and (promise := call_not_awaited(failure.code, text.strip())) is not None:
             return _own(
                 failure, f"it reads {text.strip()} of {promise}(…) without waiting for it: await is missing", own=True
             )
@@ -70,16 +65,6 @@ def _part_of_list(code: str, name: str) -> str | None:
             end = parse(code, match.end())[1]
             return f"{code[match.end() : end].strip()}[{parts.index(name)}]"
     return None
-
-
-def _not_awaited(code: str, text: str) -> str | None:
-    """The call that gives a promise, if this reads a property of the promise itself."""
-    root = of_names(r"[\w$]++").match(text)
-    call = re.search(_PROMISE.format(name=re.escape(root[0])), code) if root else None
-    if call or root is None or "." not in text:
-        return call[1] if call and "." in text else None
-    made = of_names(r"([\w$]{1,100}+)\s*+\(").match(declared_text(code, root[0]) or "")
-    return made[1] if made and made[1] in {one[1] or one[2] for one in _ASYNC.finditer(code)} else None
 
 
 def _no_key(failure: Failure, place: int, written: str, syntax: Syntax) -> Cause | None:

@@ -24,6 +24,7 @@ from dogubako.packs.n8n.diagnosis.complaints import (
 from dogubako.packs.n8n.diagnosis.contrast import is_contradicted
 from dogubako.packs.n8n.diagnosis.failures import Failure
 from dogubako.packs.n8n.diagnosis.format_rules import value_quoted
+from dogubako.packs.n8n.diagnosis.intended_makers import set_to_nothing
 from dogubako.packs.n8n.diagnosis.lineage import lineage, maker_of
 from dogubako.packs.n8n.diagnosis.number_rules import joined_texts
 from dogubako.packs.n8n.diagnosis.readings import sent_by
@@ -157,6 +158,10 @@ def sent_as(failure: Failure) -> str:
             for place, value in list(failure.values(one))[:1]:
                 if is_absent(value) and not is_plain(one):
                     # What is not known to be a field is not told to be missing.
+                    continue
+                emptied = set_to_nothing(failure.scene, one.names, failure.scene.walk(place))
+                if is_absent(value) and emptied is not None:
+                    told.append(f"no {name}: {emptied.told_at('')}")
                     continue
                 if is_absent(value) and is_absent(sent_value(failure, name)):
                     maker = next((each.node for each in failure.scene.walk(place)), failure.node)

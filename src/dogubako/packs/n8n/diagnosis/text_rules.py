@@ -8,9 +8,11 @@ from typing import Any, Final
 from dogubako.packs.n8n.diagnosis.absence import all_lack, is_plain
 from dogubako.packs.n8n.diagnosis.answer_rules import ANSWER_RULES
 from dogubako.packs.n8n.diagnosis.assignments import assigned
+from dogubako.packs.n8n.diagnosis.code_lines import calculates_with
 from dogubako.packs.n8n.diagnosis.gaps import gap, missing_in
 from dogubako.packs.n8n.diagnosis.hole_rules import NO_TEXTS, hole_in_text, lone_references
 from dogubako.packs.n8n.diagnosis.hollow_objects import hollow_object
+from dogubako.packs.n8n.diagnosis.javascript_values import is_numeric
 from dogubako.packs.n8n.diagnosis.number_rules import joined_texts
 from dogubako.packs.n8n.diagnosis.odd_texts import (
     calculated_told,
@@ -34,7 +36,7 @@ from dogubako.packs.n8n.diagnosis.replay_quiet import (
 )
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.shown import shown_value
-from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, firmly, is_numeric, trace_missing, trace_value, why_null
+from dogubako.packs.n8n.diagnosis.trace import CHOOSES_NULL, firmly, trace_missing, trace_value, why_null
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent, shortened
 
@@ -56,6 +58,8 @@ _MOST_FIELDS: Final = 20
 # The settings of a Date & Time node that take a date.
 _DATES: Final = ("date", "startDate", "endDate", "magnitude")
 _LONGEST_FOLLOWED: Final = 12_000
+# What code writes that keeps the message of an error.
+_ERROR = re.compile(r"Cannot (?:read properties|set properties|destructure)|is not (?:a function|iterable|defined)")
 
 
 def broken_text(scene: Scene) -> Cause | None:
@@ -107,6 +111,8 @@ def _explain_text(scene: Scene, at: RunPlace, place: Place, path: tuple[str, ...
     """The node that made the text, or the one that lost the value which the text needs."""
     source = next(iter(scene.parents(place)), None)
     told = f"{'.'.join(path)} is {shortened(repr(text), 80)}"
+    if _ERROR.search(text) is not None:
+        return _made(at, place, f"{'.'.join(path)} is {shown_value(text)}, the message of an error in code").in_doubt()
     if (replayed := _shown_by_replay(scene, at, place, path, text, told)) is not None:
         return replayed
     read = suspects(scene, at, place, path, word)
@@ -125,6 +131,9 @@ def _explain_text(scene: Scene, at: RunPlace, place: Place, path: tuple[str, ...
             if _is_date(scene, at, path):
                 # A text that is no number may be a date that is not read.
                 return _made(at, place, f"{told}: it reads {_told(scene, reference, source, at)}")
+            if not any(calculates_with(one, reference.names[-1]) for one in texts(scene.settings.get(at.node, {}))):
+                # It may be written beside the NaN as it is.
+                return _made(at, place, told).in_doubt()
             described = f"no number, so '{at.node}' writes {shortened(text, 60)}"
             return trace_value(scene, where, reference.names, described).in_doubt()
         if value == {}:

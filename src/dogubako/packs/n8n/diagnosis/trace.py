@@ -1,6 +1,7 @@
 """Trace a value back through the items that it was made from, to the node that made it null, lost or wrong."""
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -8,9 +9,11 @@ from typing import Any, Final
 
 from dogubako.packs.n8n.diagnosis.answers import what_it_says
 from dogubako.packs.n8n.diagnosis.assignments import assigned, declared, passed_on
+from dogubako.packs.n8n.diagnosis.declarations import Step
 from dogubako.packs.n8n.diagnosis.gaps import lies_deeper, missing_in
 from dogubako.packs.n8n.diagnosis.handovers import item_gathered, put_over, value_before, value_made_by_code
 from dogubako.packs.n8n.diagnosis.intended_makers import NO_FIELD_HINT, Path, set_to_nothing
+from dogubako.packs.n8n.diagnosis.javascript_values import is_number_text
 from dogubako.packs.n8n.diagnosis.join_keys import keys_told, overruled, pairs_vaguely
 from dogubako.packs.n8n.diagnosis.lost_fields import is_same, lost_here, without_partner, without_side
 from dogubako.packs.n8n.diagnosis.names import never_set
@@ -32,8 +35,6 @@ _LONGEST_WALK: Final = 200
 _DEEPEST_FOLLOW: Final = 6
 _LONGEST_VALUE: Final = 80
 _LONGEST_HINT: Final = 160
-# Python reads `nan`, `inf` and `1_000` as numbers; JavaScript does not.
-_NO_DIGIT = re.compile(r"[a-df-zA-DF-Z_]")
 _OF_TEXTS: Final = frozenset({"length"})
 _WANTS_NUMBER = re.compile(r"number|integer|numeric|decimal|toFixed|calculate", re.IGNORECASE)
 _ANSWERS: Final = ("httpRequest", "graphql", "executeWorkflow")
@@ -83,7 +84,8 @@ def _trace_missing(scene: Scene, reader: str, reference: Reference, place: Place
         if having is not None and (pairs_vaguely(scene, here, path) or _takes_apart(scene, here, path)):
             break
         if having is not None:
-            lost = lost_here(scene, here, path, walk, having)
+            # A node behind the one that lost it may make a field of this name itself.
+            lost = set_to_nothing(scene, path, walk) or lost_here(scene, here, path, walk, having)
             # Who names a node may name the wrong one.
             return replace(lost, certain=lost.certain and reference.node != here.node)
         if (alone := without_partner(scene, here, path, walk) or without_side(scene, here, path, walk)) is not None:
@@ -138,8 +140,10 @@ def _trace_value(scene: Scene, place: Place, path: Path, described: str, depth: 
     followed = followed or _through_move(scene, made_at, path, value, described, walk, depth)
     if followed is not None:
         return followed
-    if value is None and depth < _DEEPEST_FOLLOW and (emptied := _from_empty(scene, made_at, path, depth)) is not None:
-        return _extended(emptied, walk)
+    if value is None and depth < _DEEPEST_FOLLOW:
+        found = _from_empty(scene, made_at, path, depth) or _calculated(scene, made_at, path, depth)
+        if found is not None:
+            return _extended(found, walk)
     name = ".".join(path)
     sought, among_items = _looked_up(scene, made_at, path) if value is None else ("", False)
     why = f"{sought}{overruled(scene, walk, path)}"
@@ -151,7 +155,15 @@ def _trace_value(scene: Scene, place: Place, path: Path, described: str, depth: 
     run = scene.run_of(made_at)
     missed = next((one for one in run.hints if NO_FIELD_HINT.search(one)), None) if run is not None else None
     told = f"{problem}; n8n says of this node: {shortened(missed, _LONGEST_HINT)}" if missed else problem
-    return Cause(node=made_at.node, problem=told, place=made_at, walk=tuple(walk), path=path, certain=not among_items)
+    return Cause(
+        node=made_at.node,
+        problem=told,
+        place=made_at,
+        walk=tuple(walk),
+        path=path,
+        certain=not among_items,
+        described=described if value is not None else "",
+    )
 
 
 def _looked_up(scene: Scene, place: Place, path: Path) -> tuple[str, bool]:
@@ -178,6 +190,19 @@ def _from_empty(scene: Scene, place: Place, path: Path, depth: int) -> Cause | N
         return None
     told = f"an empty text, of which '{place.node}' makes {'.'.join(path)}: null"
     return replace(trace_value(scene, source, empty[0], told, depth + 1), certain=False)
+
+
+def _calculated(scene: Scene, place: Place, path: Path, depth: int) -> Cause | None:
+    """Code that calculated with the only field that was not there: n8n makes null of NaN."""
+    made = value_made_by_code(scene, place, path) if scene.kind(place.node) in CODE_TYPES else None
+    if made is None or not isinstance(made.value, float) or not math.isnan(made.value):
+        return None
+    missing = [one for one in made.spots if one[1] and is_absent(scene.value(*one))]
+    if len(missing) != 1:
+        return None
+    where, names = missing[0]
+    reference = Reference(node=None, pick="item", path=tuple(map(Step, names)))
+    return replace(trace_missing(scene, place.node, reference, where, names, depth + 1), certain=False)
 
 
 def built_from_hole(scene: Scene, place: Place, path: Path, depth: int = 0) -> Cause | None:
@@ -235,24 +260,6 @@ def apart(scene: Scene, swallowed: Cause, reader: str) -> bool:
 
 def went_on(message: str) -> str:
     return f"it failed for this item and was told to go on: {shortened(message, 200)}"
-
-
-def is_numeric(value: Any) -> bool:
-    """Whether JavaScript can calculate with it."""
-    if isinstance(value, str):
-        if not value.isascii() or _NO_DIGIT.search(value):
-            return False
-        try:
-            float(value.strip() or "0")
-        except ValueError:
-            return False
-        return True
-    return value is None or isinstance(value, (int, float))
-
-
-def is_number_text(value: Any) -> bool:
-    """Whether it is a text that a number would be written as."""
-    return isinstance(value, str) and value.strip() != "" and is_numeric(value)
 
 
 def value_walk(scene: Scene, place: Place, path: Path) -> list[Place]:

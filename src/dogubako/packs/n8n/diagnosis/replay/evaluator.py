@@ -326,9 +326,9 @@ def _is_other_than_zero(value: Val) -> bool:
 
 
 def _divided_by_zero(operator: str, one: Any, left: Val, right: Val) -> Val:
-    if one == 0 or math.isnan(one) or operator == "%":
+    if math.isnan(one) or operator == "%":
         return made_of(math.nan, left, right)
-    made = made_of(math.copysign(math.inf, one), left, right)
+    made = made_of(math.copysign(math.inf, one) if one else math.nan, left, right)
     made.zero = right
     return made
 

@@ -63,7 +63,7 @@ class Val:
     odd: tuple["Val", ...] = ()
     """What was written into this text and is no text for people: null, undefined, NaN, Infinity."""
     zero: "Val | None" = None
-    """What is 0, or counts as 0, and was divided by, where this is infinite for that."""
+    """What is 0, or counts as 0, and was divided by, where this is infinite, or NaN, for that."""
     parsed: tuple[Spot, str] | None = None
     """The field, and the text made of it, of which parseFloat or parseInt read this number."""
     chosen: tuple["Val", ...] = ()
