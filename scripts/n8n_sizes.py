@@ -93,7 +93,8 @@ which is not changed any more, tells how the rules do on workflows that nobody h
 nothing got worse. In the fourteenth set, 129 of 256 executions aim at weak spots that the others had shown. So do 66 of
 163 in the twenty-eighth, where 87 of the other 97 were right and 2 misled, and 73 of 189 in the twenty-ninth, where 92
 of the other 116 were right and 4 misled, and 26 of 119 in the thirtieth, where 90 of the other 93 were right and 2
-misled, and some 32 of 157 in the thirty-eighth, where 114 of the other 125 were right and 5 misled. Where n8n did something else than the author of a case expected, the case was corrected.
+misled, and some 32 of 157 in the thirty-eighth, where 114 of the other 125 were right and 5 misled. Where n8n did
+something else than the author of a case expected, the case was corrected.
 
 *Right* means that the guilty node is named and the evidence said; *unhelpful* that no cause is named, or one on the way
 to it; *misleading* that another node is blamed, also the failing one where an earlier node is guilty. What is only
