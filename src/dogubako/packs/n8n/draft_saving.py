@@ -258,10 +258,8 @@ class DraftSaver:
         if newer in ([], [alone.ours]):
             return alone
         found = [await self._client.workflows.version(self._workflow_id, one) for one in newer]
-        place = await offload_if_large(before, _nearest, meant, found)
-        # Ours has overwritten the version below it, and the newest one has overwritten ours.
-        other = place + 1 if place + 1 < len(found) else 0
-        if other == place:
+        place, other = await offload_if_large(before, ours_and_theirs, meant, found)
+        if other is None:
             return _Beside(newer[place])
         theirs = {**before, **only(found[other], (*VERSIONED, "authors", "createdAt")), "versionId": newer[other]}
         return _Beside(newer[place], theirs, newer=other < place)
@@ -291,6 +289,19 @@ def _changed_by_them(base: JsonObject, change: JsonObject, theirs: JsonObject) -
     """What they changed. Who has read our version has saved our change along with theirs."""
     beside_ours = set(changed_paths(only(change, GRAPH), only(theirs, GRAPH))[0])
     return [path for path in changed_paths(only(base, GRAPH), only(theirs, GRAPH))[0] if path in beside_ours]
+
+
+def ours_and_theirs(meant: JsonObject, versions: Sequence[JsonObject]) -> tuple[int, int | None]:
+    """The place of our version among the newest, and of the one that somebody else saved beside it.
+
+    Ours has overwritten the version below it, and the newest one has overwritten ours. Another process may have saved
+    just what we did at the same moment: then what lies below both of them was overwritten.
+    """
+    place = _nearest(meant, versions)
+    others = [one for one in range(len(versions)) if one == place or not same_graph(versions[one], versions[place])]
+    at = others.index(place)
+    below = others[at + 1] if at + 1 < len(others) else None
+    return place, below if below is not None else others[0] if at else None
 
 
 def _nearest(meant: JsonObject, versions: Sequence[JsonObject]) -> int:
