@@ -181,3 +181,33 @@ async def test_tags_that_somebody_sets_right_after_are_named(place: Place, monke
 
     assert result.value["data"]["tags"] == []
     assert result.value["message"] == "Somebody set other tags right after"
+
+
+async def test_a_version_that_a_person_publishes_between_our_look_and_our_publication_is_named(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workflow_id = await place.copy_of("m-empty", published=True)
+    person, publish, left = publishes(place, workflow_id), WorkflowsApi.publish, [True]
+
+    async def published(self: WorkflowsApi, *args: Any) -> None:
+        if left:
+            left.clear()
+            await person()
+        await publish(self, *args)
+
+    monkeypatch.setattr(WorkflowsApi, "publish", published)
+    change = {"op": "setNodeSettings", "node": "Webhook", "settings": {"notes": "by us"}}
+    result = await place.box.call("edit_workflow", {"id": workflow_id, "operations": [change], "publish": True})
+
+    after = await place.workflow(workflow_id)
+    assert "perhaps over a version that somebody published" in result.value["message"]
+    assert result.value["data"]["mayHaveBeenLive"] == after["versionId"] != after["activeVersionId"]
+
+
+async def test_nothing_may_have_been_live_beside_a_publication_alone(place: Place) -> None:
+    workflow_id = await place.copy_of("m-empty", published=True)
+    change = {"op": "setNodeSettings", "node": "Webhook", "settings": {"notes": "by us"}}
+
+    outcome = await place.call("edit_workflow", id=workflow_id, operations=[change], publish=True)
+
+    assert "mayHaveBeenLive" not in outcome

@@ -107,6 +107,8 @@ class Store:
         self.data_tables: dict[str, JsonObject] = {}
         # Workflows that were published a moment ago and cannot be deleted yet.
         self.unpublishing: set[str] = set()
+        # Events of publishing and unpublishing, of all workflows.
+        self.publications = 0
         self._executions_so_far = 0
 
     def workflow(self, workflow_id: str) -> JsonObject:

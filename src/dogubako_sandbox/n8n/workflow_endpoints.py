@@ -12,7 +12,7 @@ from dogubako_sandbox.n8n.workflow_parts import JsonObject, triggers, unknown_ty
 
 _GRAPH = ("nodes", "connections", "nodeGroups")
 # Values at which n8n forgets a setting.
-_FORGOTTEN = {"timezone": "DEFAULT", "executionTimeout": -1}
+_FORGOTTEN = {"timezone": "DEFAULT", "executionTimeout": -1, "errorWorkflow": "DEFAULT"}
 # n8n counts changes of these. A change of connections alone is a new version, and is not counted.
 _COUNTED = ("settings", "nodes", "nodeGroups")
 _REPLACED = ("name", "connections", "nodeGroups", "staticData", "pinData", "description")
@@ -50,7 +50,9 @@ def publish(store: Store, workflow: JsonObject, version_id: str | None = None) -
     version = store.version(workflow["id"], version_id or workflow["versionId"])
     _refuse_unfit(store, workflow, version["nodes"])
     if workflow["activeVersionId"] != version["versionId"]:
-        workflow["activeVersion"] = _published(workflow, version)
+        # One event for what goes off, and one for what goes live.
+        store.publications += 2 if workflow["active"] else 1
+        workflow["activeVersion"] = _published(store, workflow, version)
     workflow["active"] = True
     workflow["activeVersionId"] = version["versionId"]
 
@@ -74,9 +76,9 @@ def _refuse_unfit(store: Store, workflow: JsonObject, nodes: Sequence[JsonObject
         raise RefusedError(409, "There is a conflict with one of the webhooks.")
 
 
-def _published(workflow: JsonObject, version: JsonObject) -> JsonObject:
+def _published(store: Store, workflow: JsonObject, version: JsonObject) -> JsonObject:
     event = {
-        "id": workflow["versionCounter"],
+        "id": store.publications,
         "workflowId": workflow["id"],
         "versionId": version["versionId"],
         "event": "activated",
@@ -163,6 +165,7 @@ def publish_workflow(store: Store, ask: Ask) -> Any:
 def unpublish_workflow(store: Store, ask: Ask) -> Any:
     workflow = _permitted(store, ask, "deactivate")
     if workflow["active"]:
+        store.publications += 1
         store.unpublishing.add(workflow["id"])
     unpublish(workflow)
     return _shown(workflow, "tags", "parentFolder")

@@ -16,6 +16,7 @@ JsonObject = dict[str, Any]
 GRAPH: Final = ("nodes", "connections")
 _PUBLISHED: Final = ("active", "activeVersionId")
 _RECENT: Final = 20
+_EVENTS_OF_A_PUBLICATION: Final = 2
 
 
 def published_graph(workflow: Mapping[str, Any]) -> JsonObject | None:
@@ -39,10 +40,33 @@ def has_unpublished_changes(workflow: Mapping[str, Any]) -> bool:
     return published is not None and not same_graph(workflow, published)
 
 
-async def publish_unless_changed(client: "N8nClient", before: Mapping[str, Any], version_id: str | None) -> None:
-    """Publish a version, if what is published is still what we have read: else it would take that off unasked."""
-    refuse_other_live(before, await client.workflows.get(str(before["id"]), "activate workflow"))
+async def publish_unless_changed(
+    client: "N8nClient", before: Mapping[str, Any], version_id: str | None
+) -> Mapping[str, Any]:
+    """Publish a version, if what is published is still what we have read: else it would take that off unasked.
+
+    Returns the workflow as it was right before.
+    """
+    now = await client.workflows.get(str(before["id"]), "activate workflow")
+    refuse_other_live(before, now)
     await client.workflows.publish(str(before["id"]), version_id)
+    return now
+
+
+def published_between(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether n8n published or unpublished anything between what was live before and what is live now.
+
+    n8n numbers these events, of all workflows: to put one version in the place of another one takes two.
+    """
+    was, last = (_last_event(one) for one in (before, now))
+    return was is not None and last is not None and last - was > _EVENTS_OF_A_PUBLICATION
+
+
+def _last_event(workflow: Mapping[str, Any]) -> int | None:
+    version = workflow.get("activeVersion")
+    events = version.get("workflowPublishHistory") if isinstance(version, Mapping) else None
+    numbers = [one.get("id") for one in events if isinstance(one, Mapping)] if isinstance(events, list) else []
+    return max((one for one in numbers if isinstance(one, int)), default=None)
 
 
 def refuse_other_live(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:

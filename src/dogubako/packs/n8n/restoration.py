@@ -77,7 +77,8 @@ class Restoration:
 
     async def run(self) -> Restored:
         workflow_id = await self._write_draft()
-        if not self._draft_only:
+        if self._is_undo or not self._draft_only:
+            # No version holds tags, so an undo of a draft takes back those of the change as well.
             await self._set_tags(workflow_id)
         if self._restores_live:
             try:
@@ -237,7 +238,7 @@ class Restoration:
         for part in KEYED:
             held = workflow.get(part) or {}
             parts |= {f"{part}.{key}": held.get(key) for key in keys_of(part, self._touched)}
-        if self._is_undo and not self._draft_only:
+        if self._is_undo:
             parts |= {"tags": self._touched_tags(workflow)}
         if not self._restores_live:
             return parts

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from dogubako.contract.output import example_call
+from dogubako.packs.n8n.api.workflows import REMOVED_BY
 from dogubako.packs.n8n.backups import Backup
 from dogubako.packs.n8n.formatters.changes import changed_paths
 from dogubako.packs.n8n.formatters.workflow import tag_names
@@ -58,6 +59,8 @@ class Outcome:
     # The version that has our change, and the one that somebody has published behind it.
     own: str | None = None
     published_since: str | None = None
+    # The version that somebody saved and may have published while ours was on its way: ours has taken its place.
+    may_have_been_live: str | None = None
     # The version of somebody who saves again and again that our last write does not have; n8n's history has it.
     overwrote: str | None = None
     # Whether somebody changed settings at the same moment, and n8n put the old ones back.
@@ -75,6 +78,11 @@ class Outcome:
     def off_again(self) -> bool:
         """Whether it was published, and somebody unpublished it since."""
         return self.published and not self.workflow.get("active")
+
+    @property
+    def changes_something(self) -> bool:
+        """Whether anything but what is published is not as it was."""
+        return self.retagged or bool(requested_parts(self.before, self.meant))
 
     @property
     def only_published_by_others(self) -> bool:
@@ -100,6 +108,12 @@ class Outcome:
         draft = {"draftOnly": True} if not (self.published or self.retagged) else {}
         return example_call("restore_workflow", id=self.workflow["id"], backup=self.backup.id, **draft, **expected)
 
+    @property
+    def not_undone(self) -> list[str]:
+        """Settings that were made and that n8n never forgets."""
+        was, now = self.before.get("settings") or {}, self.meant.get("settings") or {}
+        return [key for key in now if key not in was and key not in REMOVED_BY]
+
     def report(self) -> JsonObject:
         parts = requested_parts(self.before, self.meant)
         changed, removed = changed_paths(only(self.before, parts), only(self.workflow, parts))
@@ -118,6 +132,7 @@ class Outcome:
             "savedSince": self.saved_since,
             "takenBack": list(self.taken_back),
             "publishedSince": self.published_since,
+            "mayHaveBeenLive": self.may_have_been_live,
             "overwroteVersionId": self.overwrote,
             "settingsPutBack": self.settings_lost or None,
             "unpublishedDraft": self.draft,
@@ -200,6 +215,12 @@ def touched_parts(before: Mapping[str, Any], meant: Mapping[str, Any]) -> list[s
 def became(workflow: Mapping[str, Any], touched: Iterable[str]) -> JsonObject:
     """What is now under the touched parts that no version of n8n holds: name, description, settings, pinned data."""
     return {one: held_at(workflow, one) for one in touched if one.partition(".")[0] in _OF_NO_VERSION}
+
+
+def counting_at_once(touched: Iterable[str]) -> list[str]:
+    """The touched parts that belong to no version, so that no draft of them waits to be published."""
+    parts = dict.fromkeys(one.partition(".")[0] for one in touched)
+    return [one for one in parts if one in (*_OF_NO_VERSION, "tags")]
 
 
 def held_at(workflow: Mapping[str, Any], touched: str) -> Any:

@@ -20,6 +20,7 @@ from dogubako.packs.n8n.drafts import (
     GRAPH,
     has_unpublished_changes,
     publish_unless_changed,
+    published_between,
     same_graph,
     unpublished_draft,
 )
@@ -32,6 +33,7 @@ from dogubako.packs.n8n.workflow_change import (
     Saved,
     WorkflowChange,
     became,
+    counting_at_once,
     only,
     requested_parts,
     touched_parts,
@@ -121,9 +123,8 @@ class WorkflowWriter:
             await self._client.backups.note_made(backup, saved.written.get("versionId") if alone else None, live)
         if plan.retags:
             await self._client.workflows.set_tags(request.workflow_id, list(request.tag_ids or ()))
-        if request.publish:
-            await self._publish(saved, before, backup)
-        return await self._outcome(request, plan, saved, backup)
+        right_before = await self._publish(saved, before, backup) if request.publish else None
+        return await self._outcome(request, plan, saved, backup, right_before)
 
     async def _plan(self, request: WorkflowChange) -> Plan:
         """Read the workflow and tell what the change would do. Raises for mistakes and for conflicts."""
@@ -171,11 +172,19 @@ class WorkflowWriter:
                 raise
             return [], [*refused, *(one.message for one in error.errors)]
 
-    async def _outcome(self, request: WorkflowChange, plan: Plan, saved: Saved, backup: Backup) -> Outcome:
+    async def _outcome(
+        self,
+        request: WorkflowChange,
+        plan: Plan,
+        saved: Saved,
+        backup: Backup,
+        right_before: Mapping[str, Any] | None,
+    ) -> Outcome:
         """Read the workflow back, and compare it with what was meant."""
         now = await self._client.workflows.get(request.workflow_id, "update workflow")
         got = _as_we_left_it(now, saved.written)
         is_ours = await offload_if_large(now, same_graph, now, got)
+        replaced_live = right_before is not None and not is_ours and published_between(right_before, now)
         return Outcome(
             before=saved.replaced,
             meant=saved.meant,
@@ -195,6 +204,7 @@ class WorkflowWriter:
             other_tags=plan.retags and _tag_ids(now) != set(request.tag_ids or ()),
             published_draft=plan.going_live,
             saved_since=None if is_ours else str(now.get("versionId")),
+            may_have_been_live=str(now.get("versionId")) if replaced_live else None,
             taken_back=[] if is_ours else await offload_if_large(now, _taken_back, saved.replaced, now, got),
             own=version_to_publish(saved.own),
             published_since=_other_live(now, version_to_publish(saved.own)) if request.publish else None,
@@ -221,21 +231,25 @@ class WorkflowWriter:
             raise ConflictError(message, hint=read_again(before)) from error
         return {**before, **only(version, VERSIONED)}
 
-    async def _publish(self, saved: Saved, before: JsonObject, backup: Backup) -> None:
+    async def _publish(self, saved: Saved, before: JsonObject, backup: Backup) -> Mapping[str, Any]:
         """Publish the version that we wrote, and no other that somebody may have saved since."""
         try:
-            await publish_unless_changed(self._client, before, version_to_publish(saved.own))
+            return await publish_unless_changed(self._client, before, version_to_publish(saved.own))
         except (ApiError, ConflictError) as error:
             undo = _undo(backup, saved.written.get("versionId"))
             live = "the published version is still the one before" if before.get("active") else "nothing is published"
             live = live if isinstance(error, ApiError) else "and what is published stays as it is"
-            message = f"The change was saved as a draft, {live}. This undoes it: {undo}"
+            at_once = counting_at_once(backup.touched)
+            counts = f" (in force at once: {', '.join(at_once)})" if at_once else ""
+            message = f"The change was saved as a draft{counts}, {live}. This undoes it: {undo}"
             error.hint = f"{error.hint or ''} {message}".strip()
             raise
 
     async def tag_ids(self, names: Sequence[str], *, create: bool = False) -> list[str]:
         """Ids of tags by name (or id). An unknown one is an error with similar names, unless `create`."""
-        existing = {str(tag["name"]): str(tag["id"]) for tag in await self._client.lookups.tags()} if names else {}
+        # n8n takes the spaces around a name away.
+        names = [name.strip() or name for name in names]
+        existing = await self._tags() if names else {}
         for name in names if create else ():
             if not 1 <= len(name.strip()) <= _LONGEST_TAG:
                 told = f"'{name[:_LONGEST_SHOWN]}' does not have 1 to {_LONGEST_TAG} characters"
@@ -244,11 +258,25 @@ class WorkflowWriter:
         for name in dict.fromkeys(names):
             tag_id = existing.get(name) or (name if name in existing.values() else None)
             if tag_id is None and create:
-                tag_id = str((await self._client.lookups.create_tag(name))["id"])
+                tag_id = await self._created_tag(name)
             if tag_id is None:
                 raise _no_such_tag(name[:_LONGEST_SHOWN], existing)
             ids.append(tag_id)
         return ids
+
+    async def _tags(self) -> dict[str, str]:
+        """The ids of all tags by their names."""
+        return {str(tag["name"]): str(tag["id"]) for tag in await self._client.lookups.tags()}
+
+    async def _created_tag(self, name: str) -> str:
+        try:
+            return str((await self._client.lookups.create_tag(name))["id"])
+        except ApiError as error:
+            # Somebody else may have created it since we looked.
+            known = await self._tags() if error.status_code == 409 else {}
+            if name not in known:
+                raise
+            return known[name]
 
 
 async def published_version_runs() -> None:

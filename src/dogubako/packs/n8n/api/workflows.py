@@ -37,7 +37,7 @@ KNOWN_SETTINGS: Final = frozenset(
 )
 
 # Values that make n8n forget a setting. What is left out stays, and other settings cannot be removed.
-REMOVED_BY: Final[Mapping[str, Any]] = {"timezone": "DEFAULT", "executionTimeout": -1}
+REMOVED_BY: Final[Mapping[str, Any]] = {"timezone": "DEFAULT", "executionTimeout": -1, "errorWorkflow": "DEFAULT"}
 
 # Thousands of nodes, which is more than n8n's own editor can show.
 LARGEST_WORKFLOW: Final = replace(JSON_ANSWER, most_containers=60_000)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from dogubako.contract.output import Message
+from dogubako.contract.output import Guidance, Message
 from dogubako.packs.n8n.workflow_change import Outcome
 
 # The first that holds is said.
@@ -20,6 +20,13 @@ _BESIDE_OTHERS: Final[tuple[tuple[Callable[[Outcome], bool], Message], ...]] = (
         Message(
             en="Saved and published, but somebody published another version right after (publishedSince)",
             ja="保存して公開しましたが、直後に別の版が公開されました（publishedSince）",
+        ),
+    ),
+    (
+        lambda outcome: outcome.may_have_been_live is not None,
+        Message(
+            en="Published, perhaps over a version that somebody published at the same moment (mayHaveBeenLive)",
+            ja="公開しました（同時に公開された別の版を置き換えた可能性があります：mayHaveBeenLive）",
         ),
     ),
     (
@@ -95,6 +102,15 @@ _BESIDE_OTHERS: Final[tuple[tuple[Callable[[Outcome], bool], Message], ...]] = (
 )
 
 
+def undo_guidance(outcome: Outcome, call: str) -> Guidance:
+    """The call that undoes a change, and what it leaves."""
+    left = outcome.not_undone
+    if not left:
+        return Guidance(message="This would undo it.", example=call)
+    told = f"but for {', '.join(left)}: n8n does not forget a setting, so give it another value."
+    return Guidance(message=f"This would undo it, {told}", example=call)
+
+
 def change_message(outcome: Outcome, *, differs: bool = True) -> Message:
     """What happened to a change; what somebody else did at the same moment comes first."""
     if not outcome.written:
@@ -102,6 +118,8 @@ def change_message(outcome: Outcome, *, differs: bool = True) -> Message:
     for holds, message in _BESIDE_OTHERS:
         if holds(outcome):
             return message
+    if outcome.published and not outcome.changes_something:
+        return Message(en="Published; nothing else was to change", ja="公開しました（ほかに変更はありません）")
     if outcome.published:
         return Message(en="Workflow changed and published", ja="ワークフローを変更し、公開しました")
     if not differs:

@@ -14,7 +14,7 @@ from dogubako.packs.n8n.edits.defaults import full_type
 from dogubako.packs.n8n.edits.editor import WorkflowEditor
 from dogubako.packs.n8n.edits.operations import Operation, check_fields, described
 from dogubako.packs.n8n.formatters.diff import workflow_diff
-from dogubako.packs.n8n.tools.change_messages import change_message
+from dogubako.packs.n8n.tools.change_messages import change_message, undo_guidance
 from dogubako.packs.n8n.tools.workflow_changes import AllowInvalid, ExpectedVersion, Publish
 from dogubako.packs.n8n.tools.workflows import WorkflowId
 from dogubako.packs.n8n.workflow_change import Outcome, WorkflowChange
@@ -125,6 +125,7 @@ class EditWorkflow(BaseTool[EditWorkflowArgs, N8nClient]):
             "savedSince",
             "takenBack",
             "publishedSince",
+            "mayHaveBeenLive",
             "overwroteVersionId",
             "settingsPutBack",
             "unpublishedDraft",
@@ -163,7 +164,7 @@ def _message(outcome: Outcome, args: EditWorkflowArgs, differs: bool) -> Message
 def _guidance(outcome: Outcome) -> Guidance | None:
     if not outcome.written or (undo := outcome.undo) is None:
         return None
-    return Guidance(message="This would undo it.", example=undo)
+    return undo_guidance(outcome, undo)
 
 
 TOOLS = (EditWorkflow,)

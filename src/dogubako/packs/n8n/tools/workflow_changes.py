@@ -16,7 +16,7 @@ from dogubako.packs.n8n.client import N8nClient
 from dogubako.packs.n8n.drafts import has_unpublished_changes, publish_unless_changed, unpublished_draft
 from dogubako.packs.n8n.formatters.workflow import tag_names
 from dogubako.packs.n8n.node_changes import carried_nodes, groups_of, with_node_changes
-from dogubako.packs.n8n.tools.change_messages import change_message
+from dogubako.packs.n8n.tools.change_messages import change_message, undo_guidance
 from dogubako.packs.n8n.tools.workflows import GetWorkflowArgs, NodeName, WorkflowId
 from dogubako.packs.n8n.workflow_change import Outcome, WorkflowChange, changed_settings, requested_parts
 from dogubako.packs.n8n.workflow_writer import WorkflowWriter, version_to_publish
@@ -308,12 +308,15 @@ class SetWorkflowTags(BaseTool[SetWorkflowTagsArgs, N8nClient]):
 
     async def execute(self, args: SetWorkflowTagsArgs) -> Json:
         writer = WorkflowWriter(self.client)
+        if args.createMissing:
+            # No tag is created for a workflow that is not there.
+            await self.client.workflows.get(args.id, "set tags of workflow")
         ids = await writer.tag_ids(args.tags, create=args.createMissing)
         change = WorkflowChange(
             workflow_id=args.id, change=lambda now: now, reason="before set_workflow_tags", tag_ids=ids
         )
         outcome = await writer.apply(change)
-        undo = Guidance(message="This would undo it.", example=outcome.undo) if outcome.undo else None
+        undo = undo_guidance(outcome, outcome.undo) if outcome.undo else None
         facts = {
             "id": args.id,
             "tags": sorted(tag_names(outcome.workflow)),
@@ -340,7 +343,7 @@ def changed(outcome: Outcome, kept: Mapping[str, Sequence[str]] | None = None) -
     if not outcome.written:
         return Json(data=data, message=message)
     undo = outcome.undo or example_call("restore_workflow", id=str(outcome.workflow["id"]))
-    return Json(data=data, message=message, guidance=Guidance(message="This would undo it.", example=undo))
+    return Json(data=data, message=message, guidance=undo_guidance(outcome, undo))
 
 
 async def state(
