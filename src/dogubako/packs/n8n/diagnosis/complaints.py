@@ -202,7 +202,7 @@ def _made_from(failure: Failure, read: list[Reference]) -> str:
     """What the expression for a field read, where it read several values."""
     if failure.item_index is None and len(failure.places) > 1:
         return ""
-    found = [(one, without_call(one)) for one in read[:_MOST_SHOWN]]
+    found = [(one, one.field) for one in read[:_MOST_SHOWN]]
     held = [(one, field, list(failure.values(field))) for one, field in found]
     # Of a list of which a method is called nothing stands in the request as it is.
     values = [(field, *each[0]) for one, field, each in held if len(each) == 1 and _is_told(one, each[0][1])]
@@ -211,11 +211,6 @@ def _made_from(failure: Failure, read: list[Reference]) -> str:
         for one, place, value in values
     ]
     return f", made from {' and '.join(told)}" if told else ""
-
-
-def without_call(reference: Reference) -> Reference:
-    """The field of which a method is called: the name of the method is no field."""
-    return replace(reference, path=reference.path[:-1], called=False) if reference.called else reference
 
 
 def is_whole(written: str) -> bool:
@@ -257,7 +252,7 @@ def _traced(failure: Failure, name: str, reference: Reference, tail: str) -> Cau
 
 def _made_empty(failure: Failure, reference: Reference, tail: str) -> Cause | None:
     """Who made the empty list from which the field was made, if that is not how it came in."""
-    field = without_call(reference)
+    field = reference.field
     found = list(failure.values(field)) if failure.item_index is not None or len(failure.places) == 1 else []
     if len(found) != 1 or found[0][1] != []:
         return None

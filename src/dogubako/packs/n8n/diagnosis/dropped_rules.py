@@ -45,7 +45,7 @@ def unmatched(scene: Scene) -> Cause | None:
 def _values(scene: Scene, at: RunPlace, lost: list[Place]) -> str:
     """What the rules read in these items."""
     told: dict[str, None] = {}
-    for reference in conditions_read(scene.settings.get(at.node, {})):
+    for reference in [one.field for one in conditions_read(scene.settings.get(at.node, {})) if one.field.path]:
         for place in lost:
             for where in scene.places_read(reference, place, at.run)[:1]:
                 value = scene.value(where, reference.names)

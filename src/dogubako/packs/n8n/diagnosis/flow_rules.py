@@ -295,8 +295,7 @@ def compared(reference: Reference, value: Any, condition: Mapping[str, Any]) -> 
         # Not the field is compared, but what the expression makes of it.
         beside = "" if right in ("", None) else f" with {shown_value(right)}"
         told = f"it tests {shortened(str(written), 80)} by '{operation}'{beside}"
-        field = replace(reference, path=reference.path[:-1], called=False) if reference.called else reference
-        return f"{told}, and {field.written} is {shown_value(value)}"
+        return f"{told}, and {reference.field.written} is {shown_value(value)}"
     little = small_difference(value, right) or one_letter(value, right)
     return words if right in ("", None) else f"{words} with {shown_value(right)}{little}"
 

@@ -331,7 +331,6 @@ def _read_by(scene: Scene, at: RunPlace, chooses: re.Pattern[str] = CHOOSES_NULL
 
 LOSS_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
     loop_not_closed,
-    only_one_item,
     split_no_list,
     not_an_expression,
     summarized_otherwise,

@@ -26,6 +26,7 @@ from dogubako.packs.n8n.diagnosis.loss_rules import (
     fallback_taken,
     few_left,
     misread_setting,
+    only_one_item,
     same_for_all,
     summarized_otherwise,
     switched_off,
@@ -58,6 +59,7 @@ from dogubako.packs.n8n.formatters.truncation import is_absent
 
 # What is only there to be looked at comes last.
 _LAST_RULES: Final = (
+    only_one_item,
     some_holes,
     switched_off,
     few_left,

@@ -66,6 +66,11 @@ class Reference:
         return tuple(step.name for step in self.path)
 
     @property
+    def field(self) -> "Reference":
+        """The field of which a method is called: the name of the method is no field."""
+        return replace(self, path=self.path[:-1], called=False) if self.called else self
+
+    @property
     def written(self) -> str:
         """The path for people, with the node that it belongs to."""
         return ".".join(self.names) + (f" of '{self.node}'" if self.node else "")

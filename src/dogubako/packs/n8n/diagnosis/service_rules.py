@@ -18,7 +18,6 @@ from dogubako.packs.n8n.diagnosis.complaints import (
     sent_body,
     sent_value,
     values_quoted,
-    without_call,
     written_in,
 )
 from dogubako.packs.n8n.diagnosis.contrast import is_contradicted
@@ -154,7 +153,7 @@ def sent_as(failure: Failure) -> str:
     found = [*(rows(failure, "headerParameters") if login else ()), *_named_in_answer(failure)]
     told = []
     for name, written in found[:_MOST_SHOWN]:
-        for one in map(without_call, references_in(written)[:1]):
+        for one in [each.field for each in references_in(written)[:1]]:
             for place, value in list(failure.values(one))[:1]:
                 if is_absent(value) and not is_plain(one):
                     # What is not known to be a field is not told to be missing.

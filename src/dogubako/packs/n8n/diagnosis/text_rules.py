@@ -139,8 +139,7 @@ def _explain_text(scene: Scene, at: RunPlace, place: Place, path: tuple[str, ...
         if value == {}:
             hollow = hollow_object(scene, where, reference.names)
             return (hollow or _made(at, place, f"{told}: {reference.written} is an empty object")).in_doubt()
-        field = replace(reference, path=reference.path[:-1], called=False) if reference.called else reference
-        return _made(at, place, f"{told}: {field.written} is {_as_text(value)}")
+        return _made(at, place, f"{told}: {reference.field.written} is {_as_text(value)}")
     absent = dict.fromkeys(one.written for one, (_, value) in bad if is_absent(value))
     if len(absent) > 1 and len(absent) <= _MOST_ABSENT:
         return _made(at, place, f"{told}: there is no {' and no '.join(absent)}").in_doubt()
