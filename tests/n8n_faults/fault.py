@@ -55,6 +55,7 @@ CaseSet = Literal[
     "thirtysixth",
     "thirtyseventh",
     "thirtyeighth",
+    "thirtyninth",
 ]
 Role = Literal["source", "culprit", "victim", "merge"]
 

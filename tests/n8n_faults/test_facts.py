@@ -31,7 +31,7 @@ def test_every_fact_of_a_report_is_in_the_recorded_data(case_set: CaseSet) -> No
         ("strange/hand/if-case-all-false", "so 'Renew' never ran", "so 'Start' never ran"),
         ("tuning/linear/lost field", "customer is lost", "number is lost"),
         ("tuning/linear/URL made from nothing", "HTTP 404", "HTTP 403"),
-        ("tuning/linear/null in a nested loop", "the other 2 items have", "the other 3 items have"),
+        ("tuning/linear/null in a nested loop", "the other 2 elements have", "the other 3 elements have"),
         ("tuning/linear/null in a nested loop", "lines.2.price is null", "lines.1.price is null"),
         ("fresh/hand/reduce over a missing list", "reads extras, which", "reads guest, which"),
         ("fresh/hand/reduce over a missing list", "nights, rate", "rate, nights"),

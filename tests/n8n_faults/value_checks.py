@@ -96,12 +96,12 @@ def object_with_fields(view: View, path: str) -> str | None:
     return None if any(isinstance(one, (dict, list)) and one for one in held) else f"{path} has no fields: {held}"
 
 
-@states("^the other item has <V> there")
+@states("^the other (?:item|element) has <V> there")
 def other_has(view: View, shown: Shown) -> str | None:
     return others_have(view, 1, shown)
 
 
-@states("^the other <D> items have values such as <V> there")
+@states("^the other <D> (?:item|element)s have values such as <V> there")
 def others_have(view: View, count: int, shown: Shown) -> str | None:
     """All the others have a value, or none of them has one."""
     wanted = _path_of(view.statement.whole)

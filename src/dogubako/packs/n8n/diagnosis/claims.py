@@ -46,7 +46,8 @@ def _contrast(scene: Scene, cause: Cause) -> str:
     others = _all_others(scene, place, path)
     if not others or any(_form(one) == _form(bad) or _is_nothing(one) for one in others):
         return ""
-    count = "the other item has" if len(others) == 1 else f"the other {len(others)} items have values such as"
+    what = "item" if scene.siblings(place) else "element"
+    count = f"the other {what} has" if len(others) == 1 else f"the other {len(others)} {what}s have values such as"
     return f"; {count} {shown_value(others[0])} there"
 
 

@@ -83,10 +83,26 @@ def unpaired_keys(scene: Scene, at: RunPlace) -> str:
         f"{key} from '{side.node}': {', '.join(map(_shown, held[:_MOST_KEYS]))}"
         for side, key, held in zip(sides, keys, values, strict=False)
     ]
-    alike = next((told for one in values[0] for other in values[1] if (told := small_difference(one, other))), "")
+    alike = _forms_told(*values[:2])
     whole = all(len(side.items) <= len(held) for side, held in zip(sides, values, strict=False))
     match = not whole or any(one == other for one in values[0] for other in values[1] if not is_absent(one))
     return f"; {'its keys are' if match else 'no keys match'}: {shortened('; '.join(shown), 300)}{alike}"
+
+
+def _forms_told(own: Sequence[Any], others: Sequence[Any]) -> str:
+    """In what the keys of two sides differ: of all of them if it is little, else of a pair for which that holds."""
+    pairs = [next(((one, other, told) for other in others if (told := _form_told(one, other))), None) for one in own]
+    found = [one for one in pairs if one is not None]
+    kinds = list(dict.fromkeys(told for _, _, told in found))
+    if not found or (len(kinds) == 1 and len(found) == len(pairs)):
+        return "".join(kinds)
+    one, other, told = found[0]
+    # Of all of them it is not so.
+    return f"; {shown_value(one)} and {shown_value(other)}{told.replace(ONLY_FORM, 'they differ in')}"
+
+
+def _form_told(one: Any, other: Any) -> str:
+    return small_difference(one, other) or _other_type(one, other)
 
 
 def merge_keys(settings: Mapping[str, Any]) -> tuple[str, str] | None:

@@ -81,7 +81,8 @@ def lost_here(scene: Scene, here: Place, path: Path, walk: list[Place], having: 
         run = scene.run_of(here)
         keys = unpaired_keys(scene, RunPlace(node=here.node, index=here.run, run=run)) if run is not None else ""
         told = f"{problem}{keys}; so there is no {'.'.join(path)}"
-        return Cause(node=here.node, problem=told, place=here, walk=tuple(walk), lost=True)
+        # Who has to change, if keys find no pair, is not known.
+        return Cause(node=here.node, problem=told, place=here, walk=tuple(walk), lost=True, certain=not keys)
     if kind == "set" and not settings.get("includeOtherFields"):
         why = ": this node keeps only the fields that it sets"
     elif kind in ("httpRequest", "executeWorkflow"):

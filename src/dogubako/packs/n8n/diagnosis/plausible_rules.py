@@ -11,7 +11,7 @@ from dogubako.packs.n8n.diagnosis.references import texts
 from dogubako.packs.n8n.diagnosis.scene import Cause, RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.shown import shown_path, shown_value
 from dogubako.packs.n8n.formatters.flow import Input, Place
-from dogubako.packs.n8n.formatters.truncation import is_absent
+from dogubako.packs.n8n.formatters.truncation import is_absent, value_at
 
 _MOST_ITEMS: Final = 200
 _MOST_PATHS: Final = 50
@@ -40,6 +40,9 @@ _WITH_OFFSET = re.compile(r"(\d{4}-\d\d-\d\d)[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?
 _IN_UTC = re.compile(r"(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,6})?Z")
 _ZONE = re.compile(r"[A-Z][A-Za-z]{2,20}/[A-Za-z_/-]{3,40}")
 _MOST_SOURCES: Final = 10
+# Where seconds of our time end up if they are taken for milliseconds, and how many there are since 2001, until 2065.
+_BEGINNING: Final = "1970-01-"
+_SECONDS: Final = (1_000_000_000, 3_000_000_000)
 
 
 def day_in_utc(scene: Scene) -> Cause | None:
@@ -108,6 +111,34 @@ def _utc_day(written: str) -> str | None:
         return datetime.fromisoformat(written).astimezone(UTC).date().isoformat()
     except (ValueError, OverflowError):
         return None
+
+
+def seconds_as_milliseconds(scene: Scene) -> Cause | None:
+    """A day in January 1970 that was made of a number of seconds: it was read as milliseconds."""
+    for at in scene.first_runs:
+        for place in list(scene.outputs(at))[:_MOST_ITEMS] if scene.kind(at.node) in _MAKES_DATES else ():
+            made, source = scene.json(place), next(iter(scene.parents(place)), None)
+            held = made.items() if isinstance(made, Mapping) and source is not None else ()
+            days = {str(key): one[:10] for key, one in held if isinstance(one, str) and one.startswith(_BEGINNING)}
+            for path, number in _seconds(scene.json(source)) if days and source is not None else ():
+                name = next((one for one, day in days.items() if day == _day_of(number / 1000)), None)
+                if name is not None:
+                    read = f"{shown_path(path)}, which is {number}, is read as milliseconds"
+                    problem = f"{name} is {shown_value(made[name])}: {read}; as seconds it is {_day_of(number)}"
+                    return Cause(node=at.node, problem=problem, place=place, walk=(place,), certain=False)
+    return None
+
+
+def _seconds(data: Any) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Numbers that are seconds of our time."""
+    for _, path in zip(range(_MOST_PATHS), plain_paths(data), strict=False):
+        value = value_at(data, path)
+        if isinstance(value, int) and _SECONDS[0] <= value < _SECONDS[1]:
+            yield path, value
+
+
+def _day_of(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).date().isoformat()
 
 
 def joined_out_of_order(scene: Scene) -> Cause | None:
@@ -315,6 +346,7 @@ PLAUSIBLE_RULES: Final[tuple[Callable[[Scene], Cause | None], ...]] = (
     joined_with_others,
     appended_twice,
     asked_for_each,
+    seconds_as_milliseconds,
     day_in_utc,
     months_written_otherwise,
     numbers_sorted_as_texts,

@@ -210,7 +210,18 @@ def _sent_before(failure: Failure) -> list[str]:
                 and isinstance(other, dict)
                 and other.get(key) == value
             ):
-                return [f"item {number} before it has the same {key}: {shown_value(value)}"]
+                return [f"item {number} before it has the same {key}: {shown_value(value)}", *_passed_by(failure, key)]
+    return []
+
+
+def _passed_by(failure: Failure, key: str) -> list[str]:
+    """A Remove Duplicates node on the way that compares other fields than the one that is there twice."""
+    for place in failure.scene.walk(failure.places[0])[1:]:
+        settings = failure.scene.settings.get(place.node, {})
+        written = settings.get("fieldsToCompare") if settings.get("compare") == "selectedFields" else None
+        fields = [one.strip() for one in written.split(",")] if isinstance(written, str) else []
+        if failure.scene.kind(place.node) == "removeDuplicates" and fields and key not in fields:
+            return [f"'{place.node}' on the way compares {', '.join(fields)}, and not {key}"]
     return []
 
 

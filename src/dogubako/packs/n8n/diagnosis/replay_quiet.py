@@ -44,8 +44,11 @@ def no_number_again(scene: Scene) -> Cause | None:
         made = returned_items(scene, at) if nulls and scene.inputs(at.run) else []
         for place, name in nulls:
             value = made[place.item].get(name) if place.item < len(made) else None
-            if value is not None and is_nan(value.value) and (cause := _guilty(scene, at, name, value)) is not None:
-                return cause
+            others = [one.get(name) for one in made] if value is not None else []
+            if value is not None and is_nan(value.value):
+                cause = _guilty(scene, at, name, value, others, place.item)
+                if cause is not None:
+                    return cause
             if value is not None and (cause := _no_date(scene, at, name, value)) is not None:
                 return cause
     return None
@@ -68,7 +71,8 @@ def _no_date(scene: Scene, at: RunPlace, name: str, value: Val) -> Cause | None:
     return trace_value(scene, *given.at, told).in_doubt()
 
 
-def _guilty(scene: Scene, at: RunPlace, name: str, value: Val) -> Cause | None:
+def _guilty(scene: Scene, at: RunPlace, name: str, value: Val, siblings: Sequence[Val], number: int) -> Cause | None:
+    """What is to blame for NaN in one item. `siblings` are the values of this name in all items."""
     bad = [
         (place, path)
         for place, path in value.spots
@@ -95,7 +99,10 @@ def _guilty(scene: Scene, at: RunPlace, name: str, value: Val) -> Cause | None:
         return cause if cause.misread or cause.lost else cause.in_doubt()
     maker = trace_value(scene, place, path, "").node
     shown = f"{shown_path(path)}, which is {shown_value(scene.value(place, path))}, from '{maker}'"
-    problem = f"it cannot calculate with {shown}, {told}"
+    if any((place, path) in one.spots and not is_nan(one.value) for one in siblings):
+        problem = f"of a part of {shown}, it makes no number in item {number}, {told}"
+    else:
+        problem = f"it cannot calculate with {shown}, {told}"
     return Cause(node=at.node, problem=problem, place=place, walk=(place,), certain=False)
 
 
