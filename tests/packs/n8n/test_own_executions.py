@@ -15,7 +15,7 @@ WORKFLOW = workflow_id("a-success-100")
 
 
 async def test_the_execution_of_somebody_else_is_not_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trigger_calls, "_FIND_SECONDS", 0.3)
+    monkeypatch.setattr(trigger_calls, "FIND_SECONDS", 0.3)
 
     def without_our_header(request: httpx2.Request) -> None:
         request.headers.pop(CALL_HEADER, None)
@@ -29,7 +29,7 @@ async def test_the_execution_of_somebody_else_is_not_named(tmp_path: Path, monke
 
 
 async def test_executions_that_cannot_be_read_are_candidates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trigger_calls, "_FIND_SECONDS", 3.0)
+    monkeypatch.setattr(trigger_calls, "FIND_SECONDS", 3.0)
 
     async with bench(tmp_path, _refusing_data()) as n8n:
         ran = await n8n.data("run_workflow", id=WORKFLOW)

@@ -25,7 +25,7 @@ JsonObject = dict[str, Any]
 Match = Literal["ours", "alike", "unknown", "other"]
 
 PAUSE_SECONDS: Final = 0.3
-_FIND_SECONDS: Final = 5.0
+FIND_SECONDS: Final = 5.0
 _LISTED: Final = 100
 _MOST_MARKERS: Final = 1_000
 # Forms and chats of n8n name the execution in their answer.
@@ -86,7 +86,7 @@ class TriggerCall:
     async def _send(self, operation: Operation, seconds: float) -> None:
         try:
             self._answer = await self._client.webhooks.call(
-                self._request, operation, seconds + _FIND_SECONDS, self._has_run
+                self._request, operation, seconds + FIND_SECONDS, self._has_run
             )
         except DogubakoError as error:
             self._error = error
@@ -109,7 +109,7 @@ class TriggerCall:
 
     async def _found(self) -> JsonObject | None:
         """Look for some seconds: an answer may come before the execution is listed."""
-        with anyio.move_on_after(_FIND_SECONDS):
+        with anyio.move_on_after(FIND_SECONDS):
             before: set[int] | None = None
             while True:
                 if (found := await self._look()) is not None:
