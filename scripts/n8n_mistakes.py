@@ -38,9 +38,12 @@ what is said before it is saved:
 
 `run_workflow` finds the trigger: it calls the published webhook with the method, `:parameters`, query and headers that
 it needs (data of a GET goes into the query), fills in a form by the labels of its fields, or sends `chatInput` to a
-public chat. An answer of 4xx still finds its execution. If there are several triggers, the error names them. With
-`N8N_MCP_TOKEN` it also starts manual and schedule triggers, and drafts that are not published; `pinData` tests a draft
-with items of your own in place of the outside world. n8n wants the workflow's setting `availableInMCP` for this.
+public chat. An answer of 4xx still finds its execution. Of several webhooks, forms and chats one has to be named; a
+single one runs although there are triggers that nobody can call, and the answer has these as `otherTriggers`. Of
+several methods one has to be named, unless there are data and one of them has a body. With `N8N_MCP_TOKEN` it also
+starts manual and schedule triggers, and drafts that are not published; `pinData` tests a draft with items of your own
+in place of the outside world. n8n wants the workflow's setting `availableInMCP` for this. A draft begins with the item
+that a call of the published workflow would give; what it cannot be given is refused.
 
 The execution in the answer is the one of this call, also if others call the workflow at the same time: it is known by
 a header of our own, `X-Dogubako-Call`, which n8n shows in the webhook's item. Forms are told apart by their fields;

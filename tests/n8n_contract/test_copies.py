@@ -1,7 +1,9 @@
 """A workflow goes from one n8n to another: here the same server under two names."""
 
+from typing import Any
 from uuid import uuid4
 
+from dogubako_sandbox.n8n.workflow_parts import JsonObject
 from tests.n8n_contract.place import Place
 
 
@@ -67,9 +69,77 @@ async def test_data_tables_are_found_by_their_names_or_named_as_missing(two_inst
     found = {one["name"]: one["parameters"] for one in (await place.workflow(copied["copied"]["id"]))["nodes"]}
     assert found["of the same name"]["dataTableId"]["value"] == table["id"]
     assert found["lost"]["dataTableId"]["value"] == "elsewhere0000002"
+    assert copied["linked"]["dataTables"] == [{"name": name, "id": table["id"]}]
     assert copied["missing"]["dataTables"] == [
         {"node": "lost", "name": "ない表", "id": "elsewhere0000002"},
         {"node": "lost by name", "name": "ない表"},
+    ]
+
+
+def login(name: str, credential: JsonObject, **more: Any) -> JsonObject:
+    return {
+        "name": name,
+        "type": "n8n-nodes-base.httpRequest",
+        "typeVersion": 4.2,
+        "position": [0, 0],
+        "parameters": {"url": "https://example.com", "authentication": "genericCredentialType"},
+        "credentials": {"httpBasicAuth": credential},
+        **more,
+    }
+
+
+async def test_of_several_credentials_of_one_name_none_is_chosen(two_instances: Place) -> None:
+    place, data = two_instances, {"user": "u", "password": "p"}
+    name, single = f"twice {uuid4().hex[:8]}", f"once {uuid4().hex[:8]}"
+    ids = []
+    for one in (name, name, single):
+        made = await place.n8n.told("POST", "credentials", {"name": one, "type": "httpBasicAuth", "data": data})
+        ids.append(made["id"])
+    nodes = [
+        login("elsewhere", {"id": "elsewhere0000001", "name": name}),
+        login("the same", {"id": ids[1], "name": name}),
+        login("once", {"id": "elsewhere0000002", "name": single}),
+        login("once more", {"id": "elsewhere0000002", "name": single}),
+    ]
+    made = await place.n8n.told("POST", "workflows", {"name": "C", "nodes": nodes, "connections": {}, "settings": {}})
+
+    copied = await place.call("copy_workflow", instance="dev", target="prod", id=made["id"])
+
+    (open_question,) = copied["missing"]["credentials"]
+    found = {one["name"]: one.get("credentials") for one in (await place.workflow(copied["copied"]["id"]))["nodes"]}
+    assert sorted(open_question.pop("sameName")) == sorted(ids[:2])
+    assert open_question == {"node": "elsewhere", "type": "httpBasicAuth", "name": name}
+    assert found["elsewhere"] is None
+    assert [found[one]["httpBasicAuth"]["id"] for one in ("the same", "once", "once more")] == [ids[1], ids[2], ids[2]]
+    assert copied["linked"] == {
+        "credentials": [
+            {"type": "httpBasicAuth", "name": name, "id": ids[1]},
+            {"type": "httpBasicAuth", "name": single, "id": ids[2]},
+        ]
+    }
+
+
+async def test_a_missing_sub_workflow_is_named_with_those_of_its_name(two_instances: Place) -> None:
+    place, name = two_instances, f"子 {uuid4().hex[:8]}"
+    body: JsonObject = {"nodes": [], "connections": {}, "settings": {}}
+    there = await place.n8n.told("POST", "workflows", {**body, "name": name})
+    await place.n8n.told("POST", "workflows", {**body, "name": f"{name} 2"})
+    calls = {"mode": "list", "__rl": True, "value": "elsewhere0000001"}
+    node = {
+        "name": "Call",
+        "type": "n8n-nodes-base.executeWorkflow",
+        "typeVersion": 1.2,
+        "position": [0, 0],
+        "parameters": {"workflowId": {**calls, "cachedResultName": name}},
+    }
+    lost = {**node, "name": "Lost", "parameters": {"workflowId": {**calls, "cachedResultName": f"{name} none"}}}
+    made = await place.n8n.told("POST", "workflows", {**body, "name": "P", "nodes": [node, lost]})
+
+    copied = await place.call("copy_workflow", instance="dev", target="prod", id=made["id"])
+
+    assert copied["missing"]["subWorkflows"] == [
+        {"node": "Call", "id": "elsewhere0000001", "name": name, "sameName": [there["id"]]},
+        {"node": "Lost", "id": "elsewhere0000001", "name": f"{name} none"},
     ]
 
 

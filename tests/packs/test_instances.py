@@ -129,8 +129,7 @@ async def test_a_single_instance_with_a_name_needs_no_argument(tmp_path: Path, w
 
 async def test_examples_in_answers_name_the_instance_and_work(tmp_path: Path) -> None:
     wire = TwoServers(prod=n8n_app(), dev=n8n_app())
-    tables = {name: {"url": f"http://{name}.example", "api_key": "sandbox-key"} for name in ("prod", "dev")}
-    async with box_with(tmp_path, {"n8n": tables}, "n8n", wire).running() as box:
+    async with box_with(tmp_path, {"n8n": TWO_N8N}, "n8n", wire).running() as box:
         listed = await box.call("list_executions", instance="dev", limit=3)
         name, arguments = parse_call(listed.data["_guidance"]["example"])
         assert arguments["instance"] == "dev"
@@ -202,11 +201,13 @@ async def test_health_checks_name_the_instance(box: Toolbox) -> None:
     assert {finding.subject for finding in await box.check()} >= {"redmine.hq", "redmine.client"}
 
 
+TWO_N8N = {name: {"url": f"http://{name}.example", "api_key": "sandbox-key"} for name in ("prod", "dev")}
+
+
 @pytest.fixture
 async def two_n8n(tmp_path: Path) -> AsyncIterator[Toolbox]:
     wire = TwoServers(prod=n8n_app(), dev=n8n_app())
-    tables = {name: {"url": f"http://{name}.example", "api_key": "sandbox-key"} for name in ("prod", "dev")}
-    async with box_with(tmp_path, {"n8n": tables}, "n8n", wire).running() as box:
+    async with box_with(tmp_path, {"n8n": TWO_N8N}, "n8n", wire).running() as box:
         yield box
 
 
@@ -257,3 +258,20 @@ async def test_without_a_second_instance_there_is_nothing_to_copy_to(tmp_path: P
     tables = {"n8n": {"url": "http://dev.example", "api_key": "sandbox-key"}}
     async with box_with(tmp_path, tables, "n8n", wire).running() as box:
         assert (await box.call("copy_workflow", id="x", target="prod")).code == "TOOL_NOT_FOUND"
+
+
+async def test_of_several_data_tables_of_one_name_none_is_chosen(tmp_path: Path) -> None:
+    dev, prod = n8n_app(), n8n_app()
+    for one in ("first", "second"):
+        prod.state.store.data_tables[one] = {"facts": {"id": one, "name": "orders", "columns": []}, "rows": []}
+    async with box_with(tmp_path, {"n8n": TWO_N8N}, "n8n", TwoServers(dev=dev, prod=prod)).running() as box:
+        locator = {"__rl": True, "mode": "list", "value": "elsewhere", "cachedResultName": "orders"}
+        parameters = {"operation": "get", "dataTableId": locator}
+        node = {"name": "Read", "type": "n8n-nodes-base.dataTable", "typeVersion": 1, "position": [0, 0]}
+        workflow = {"name": "T", "nodes": [{**node, "parameters": parameters}], "connections": {}}
+        made = await box.call("create_workflow", workflow | {"allowInvalid": True}, instance="dev")
+        copied = await box.call("copy_workflow", instance="dev", target="prod", id=made.data["id"])
+
+    assert copied.data["missing"]["dataTables"] == [
+        {"node": "Read", "name": "orders", "id": "elsewhere", "sameName": ["first", "second"]}
+    ]

@@ -107,7 +107,8 @@ def test_where_nothing_went_wrong_nothing_is_blamed(told: Told, key: str) -> Non
     ("key", "explanation"),
     [
         pytest.param("g-10000-oversized", "holds the data of this execution back", id="too large"),
-        pytest.param("l-slow-running", "is running; no node of it has failed", id="running"),
+        pytest.param("l-slow-running", "is running; n8n does not tell which of its nodes ran", id="running"),
+        pytest.param("l-slow-canceled", "is canceled; n8n does not tell which of its nodes ran", id="cut short"),
         pytest.param("h-wait-canceled", "is canceled; no node of it has failed", id="canceled"),
     ],
 )

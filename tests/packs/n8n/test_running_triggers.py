@@ -59,7 +59,7 @@ def having(found: dict[str, Any]) -> Answers:
 async def test_a_form_is_sent_to_the_address_of_its_version(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: float, parameters: dict[str, Any], path: str
 ) -> None:
-    monkeypatch.setattr(trigger_calls, "_FIND_SECONDS", 0.1)
+    monkeypatch.setattr(trigger_calls, "FIND_SECONDS", 0.1)
     fields = {"formFields": {"values": [{"fieldLabel": "Ad"}]}}
     form = node("Form", "formTrigger", version, **fields, **parameters)
 

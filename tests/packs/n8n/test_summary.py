@@ -28,9 +28,9 @@ def type_error(node: str, value: str, reading: str, line: int) -> dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Expected:
-    """`counts` are the nodes of the workflow, those that ran, went well, failed; and all items."""
+    """`counts` are the nodes of the workflow, those that ran, went well, failed; and all items, as far as known."""
 
-    counts: tuple[int, int, int, int, int]
+    counts: tuple[int, ...]
     look_at: str | None
     status: str = "success"
     error: dict[str, Any] | None = None
@@ -76,7 +76,7 @@ EXPECTED = {
             "Continue regular": (1, "soft failure [line 1]"),
         },
     ),
-    "g-10000-oversized": Expected(counts=(3, 0, 0, 0, 0), look_at=None, notes=("2,097,840 bytes",)),
+    "g-10000-oversized": Expected(counts=(3,), look_at=None, notes=("2,097,840 bytes",)),
     "h-wait": Expected(status="waiting", counts=(4, 3, 2, 0, 5), look_at="Wait", notes=("not over",)),
     "h-wait-canceled": Expected(status="canceled", counts=(4, 3, 2, 0, 5), look_at="Wait", error=CANCELLED),
     "h-wait-resumed": Expected(counts=(4, 4, 4, 0, 5), look_at="After"),
@@ -84,7 +84,7 @@ EXPECTED = {
     "j-binary": Expected(counts=(3, 3, 3, 0, 3), look_at="Pass"),
     "k-retry": Expected(status="error", counts=(2, 2, 1, 1, 1), look_at="Flaky", error={"node": "Flaky", **REFUSED}),
     "l-slow-canceled": Expected(
-        status="canceled", counts=(3, 0, 0, 0, 0), look_at=None, error=CANCELLED, notes=("No node",)
+        status="canceled", counts=(3,), look_at=None, error=CANCELLED, notes=("n8n kept no data",)
     ),
     "l-slow-crashed": Expected(
         status="crashed",
@@ -98,7 +98,7 @@ EXPECTED = {
         },
         notes=("crashed",),
     ),
-    "l-slow-running": Expected(status="running", counts=(3, 0, 0, 0, 0), look_at=None, notes=("No node",)),
+    "l-slow-running": Expected(status="running", counts=(3,), look_at=None, notes=("n8n has no data",)),
     "m-empty": Expected(counts=(3, 2, 2, 0, 1), look_at="None"),
     "n-stop-error": Expected(
         status="error",
@@ -145,7 +145,7 @@ def test_status_and_statistics_are_those_of_n8n(told: Told, key: str) -> None:
 
     assert summary["id"] == execution_ids()[key]
     assert summary["status"] == expected.status
-    assert summary["statistics"] == dict(zip(names, expected.counts, strict=True))
+    assert summary["statistics"] == dict(zip(names, expected.counts, strict=False))
 
 
 @pytest.mark.parametrize("key", EVERY)

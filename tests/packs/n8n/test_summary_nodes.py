@@ -3,6 +3,8 @@
 from itertools import pairwise
 from typing import Any
 
+import pytest
+
 from .made import JsonObject, box_with, failed_run, items, made, node, run, wires
 from .recorded import Told, sandbox
 
@@ -51,6 +53,32 @@ async def test_notes_and_disabled_nodes_are_not_among_those_that_did_not_run() -
     others = [node("Off", disabled=True), node("Note", type="n8n-nodes-base.stickyNote"), node("Later")]
 
     assert (await summary(made(runs, *others, status="success")))["nodesNotRun"] == ["Later"]
+
+
+@pytest.mark.parametrize("kind", ["l-slow-running", "l-slow-canceled"])
+def test_what_n8n_keeps_no_data_of_is_not_said_to_be_idle(told: Told, kind: str) -> None:
+    summary = told.summary(kind)
+
+    assert summary["statistics"] == {"totalNodes": 3}
+    assert "nodesNotRun" not in summary
+    assert "which nodes ran is not known, and they may have done something." in summary["notes"][-1]
+
+
+@pytest.mark.parametrize("status", ["running", "canceled"])
+async def test_data_of_some_nodes_say_nothing_of_the_others(status: str) -> None:
+    execution = made({"Start": [run(items({"a": 1}))]}, node("Slow"), status=status)
+
+    shown = await summary(execution)
+
+    assert (shown["statistics"]["executedNodes"], "nodesNotRun" in shown) == (1, False)
+    assert "which other nodes ran is not known" in shown["notes"][0]
+
+
+def test_an_execution_that_was_canceled_while_it_waited_has_all_data(told: Told) -> None:
+    summary = told.summary("h-wait-canceled")
+
+    assert summary["nodesNotRun"] == ["After"]
+    assert "notes" not in summary
 
 
 async def test_the_neighbours_of_a_failure_come_right_behind_it() -> None:

@@ -95,6 +95,7 @@ class WorkflowLocks:
 class N8nClient:
     """The parts of n8n's API that tools use."""
 
+    address: str
     executions: ExecutionsApi
     workflows: WorkflowsApi
     lookups: LookupsApi
@@ -131,6 +132,7 @@ async def connect(settings: N8nSettings, host: Host) -> AsyncIterator[N8nClient]
             instance = f"{url} {owner}".strip()
             shared_backups = SharedBackups(host.shared, instance, settings.backup_days) if host.shared else None
             return N8nClient(
+                address=url,
                 executions=executions,
                 workflows=workflows,
                 lookups=lookups,

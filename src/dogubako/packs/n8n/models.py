@@ -218,8 +218,21 @@ class Execution(Struct, rename="camel", gc=False):
         return count
 
     @property
+    def tells_what_ran(self) -> bool:
+        """Whether a node without a run has not run. While nodes run, n8n saves nothing, or not the last ones.
+
+        A canceled execution has the data from before its wait, if it was waiting.
+        """
+        if self.withheld or self.status in ("running", "new", "unknown"):
+            return False
+        was_waiting = any(run.status == "waiting" for runs in self.runs.values() for run in runs[-1:])
+        return self.status != "canceled" or was_waiting
+
+    @property
     def nodes_not_run(self) -> list[str]:
-        """Nodes that could have run and did not."""
+        """Nodes that could have run and did not, as far as n8n tells."""
+        if not self.tells_what_ran:
+            return []
         nodes = (node for node in self.workflow.nodes if not node.disabled and node.type != _STICKY_NOTE)
         return [node.name for node in nodes if not self.runs.get(node.name)]
 

@@ -21,11 +21,12 @@ from dogubako.packs.n8n.models import Execution, planned_items, read_part
 from dogubako.packs.n8n.triggers import Trigger, TriggerRequest
 
 JsonObject = dict[str, Any]
-# Whether an execution was started by our call. `alike` has the same data, which another call may have too.
-Match = Literal["ours", "alike", "unknown", "other"]
+# Whether an execution was started by our call. `alike` has the same data, which another call may have too; `differing`
+# shows others, as ours may too where n8n shows something else than it got.
+Match = Literal["ours", "alike", "differing", "unknown", "other"]
 
 PAUSE_SECONDS: Final = 0.3
-_FIND_SECONDS: Final = 5.0
+FIND_SECONDS: Final = 5.0
 _LISTED: Final = 100
 _MOST_MARKERS: Final = 1_000
 # Forms and chats of n8n name the execution in their answer.
@@ -60,8 +61,7 @@ class TriggerCall:
         self._newest_before = 0
         # Executions that somebody else started, by id; and those of which nothing is known.
         self._others: set[int] = set()
-        self._unknown: dict[int, JsonObject] = {}
-        self._alike: dict[int, JsonObject] = {}
+        self._left: dict[int, tuple[Match, JsonObject]] = {}
 
     async def run(self, operation: Operation, *, wait: bool, seconds: float) -> Called:
         """Call it, and wait for the answer if wanted; never longer than `seconds`, and a little to find it."""
@@ -79,14 +79,20 @@ class TriggerCall:
             tasks.cancel_scope.cancel()
         if self._error is not None:
             raise self._error
-        left = {**self._unknown, **self._alike}
-        candidates = [] if found else [left[number] for number in sorted(left)]
-        return Called(answer=self._answer, execution=found, candidates=candidates)
+        return Called(answer=self._answer, execution=found, candidates=[] if found else self._candidates())
+
+    def _candidates(self) -> list[JsonObject]:
+        """What may be ours. If one shows the data that we sent, ours shows them too, so that others are not ours."""
+        known = bool(self._alike())
+        return [one for _, (match, one) in sorted(self._left.items()) if not (known and match == "differing")]
+
+    def _alike(self) -> dict[int, JsonObject]:
+        return {number: one for number, (match, one) in self._left.items() if match == "alike"}
 
     async def _send(self, operation: Operation, seconds: float) -> None:
         try:
             self._answer = await self._client.webhooks.call(
-                self._request, operation, seconds + _FIND_SECONDS, self._has_run
+                self._request, operation, seconds + FIND_SECONDS, self._has_run
             )
         except DogubakoError as error:
             self._error = error
@@ -94,7 +100,7 @@ class TriggerCall:
 
     async def _has_run(self) -> bool:
         """Whether there is an execution that may be of this call: then it must not be repeated."""
-        return await self._look() is not None or bool(self._unknown or self._alike)
+        return await self._look() is not None or bool(self._left)
 
     def _nobody_listens(self) -> bool:
         return self._answer is not None and nobody_listens(self._answer)
@@ -109,15 +115,16 @@ class TriggerCall:
 
     async def _found(self) -> JsonObject | None:
         """Look for some seconds: an answer may come before the execution is listed."""
-        with anyio.move_on_after(_FIND_SECONDS):
+        with anyio.move_on_after(FIND_SECONDS):
             before: set[int] | None = None
             while True:
                 if (found := await self._look()) is not None:
                     return found
                 # Nobody else sent the same data meanwhile.
-                if len(self._alike) == 1 and before == set(self._alike):
-                    return next(iter(self._alike.values()))
-                before = set(self._alike)
+                alike = self._alike()
+                if len(alike) == 1 and before == set(alike):
+                    return next(iter(alike.values()))
+                before = set(alike)
                 await anyio.sleep(PAUSE_SECONDS)
         return None
 
@@ -128,13 +135,13 @@ class TriggerCall:
         named = self._named_in_answer()
         for number in sorted(new.keys() - self._others):
             match = "ours" if number == named else await self._match(new[number])
-            self._unknown.pop(number, None)
+            self._left.pop(number, None)
             if match == "ours":
                 return dict(new[number])
             if match == "other":
                 self._others.add(number)
             else:
-                (self._alike if match == "alike" else self._unknown)[number] = new[number]
+                self._left[number] = (match, new[number])
         return None
 
     def _named_in_answer(self) -> int | None:
@@ -174,8 +181,10 @@ class TriggerCall:
     def _same_data(self, item: JsonObject | None) -> Match:
         """Forms and chats show no headers, but the fields that were sent."""
         sent = self._request.shown
-        if item is None or not all(_same(value, item.get(name)) for name, value in sent.items()):
+        if item is None:
             return "unknown"
+        if not all(_same(value, item.get(name)) for name, value in sent.items()):
+            return "differing"
         return "ours" if self._request.unique else "alike"
 
 

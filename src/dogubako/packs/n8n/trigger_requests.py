@@ -1,7 +1,7 @@
 """The request that starts a workflow from outside: what a caller, a form's page or a chat would send."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from mimetypes import guess_type
 from typing import Any, Final
@@ -18,6 +18,8 @@ from dogubako.packs.n8n.triggers import Call, Trigger, TriggerRequest
 
 WITHOUT_BODY: Final = ("GET", "HEAD")
 _JSON: Final = "application/json"
+# Pages have one address and one method.
+_TAKEN_BY_PAGES: Final = ("data", "query", "headers")
 _FORM_ADDRESSES_SINCE: Final = 2
 _BOUNDARY: Final = re.compile(r"(?i)boundary=\"?([0-9a-z'()+_,./:=?-]{1,70})")
 _ENDING: Final = re.compile(r"\.[a-z0-9]{1,10}")
@@ -43,16 +45,26 @@ def request_for(trigger: Trigger, call: Call) -> TriggerRequest:
     """The request to the trigger's production address, or a ValidationError that says what is missing."""
     match trigger.kind:
         case "form":
+            check_taken(trigger, call, _TAKEN_BY_PAGES)
             return _form_request(trigger, call)
         case "chat":
+            check_taken(trigger, call, _TAKEN_BY_PAGES)
             return _chat_request(trigger, call)
         case _:
-            return _webhook_request(trigger, call)
+            return webhook_request(trigger, call, webhook_path(trigger, call.path_parameters))
 
 
-def _webhook_request(trigger: Trigger, call: Call) -> TriggerRequest:
-    method = _method(trigger, call.method)
-    path = _filled(trigger, call.path_parameters)
+def check_taken(trigger: Trigger, call: Call, taken: Collection[str], when: str = "", hint: str | None = None) -> None:
+    """Refuse what the trigger cannot be given: nothing is dropped without a word."""
+    if (surplus := next((name for name in call.given if name not in taken), None)) is not None:
+        takes = f"takes only {', '.join(taken)}" if taken else "takes nothing"
+        told = f"the {trigger.kind} trigger '{trigger.name[:100]}' {takes} {when}".rstrip()
+        raise ValidationError.of(surplus, f"Invalid value for parameter {surplus}: {told}", hint=hint)
+
+
+def webhook_request(trigger: Trigger, call: Call, path: str) -> TriggerRequest:
+    """The request to a webhook at this path."""
+    method = _method(trigger, call)
     twice = [one for one in call.data if one in call.query] if method in WITHOUT_BODY else []
     if twice:
         told = f"a {method} sends it as the query, which has {twice[0][:100]} already"
@@ -82,23 +94,35 @@ def _body(data: Mapping[str, Any], kind: str) -> tuple[bytes, str]:
             return msgspec.json.encode(dict(data)), kind
 
 
-def _method(trigger: Trigger, wanted: str | None) -> str:
-    written = trigger.parameters.get("httpMethod") or ("GET" if not trigger.parameters.get("multipleMethods") else None)
-    methods = [str(one) for one in written] if isinstance(written, list) else [str(written or "GET")]
-    if trigger.parameters.get("multipleMethods") and written is None:
-        methods = ["GET", "POST"]
-    if wanted is not None and wanted not in methods:
-        raise ValidationError.of("method", f"Invalid value for parameter method: it may be {', '.join(methods)}")
-    return wanted or methods[0]
+def methods_of(trigger: Trigger) -> list[str]:
+    """The methods that a webhook takes. Each has an output of its own."""
+    written, several = trigger.parameters.get("httpMethod"), trigger.parameters.get("multipleMethods")
+    if isinstance(written, list):
+        return [str(one) for one in written] or ["GET"]
+    return ["GET", "POST"] if several and not written else [str(written or "GET")]
 
 
-def _filled(trigger: Trigger, given: Mapping[str, str]) -> str:
-    """The path with its `:parameters`. n8n puts the webhook's id before a path that has some."""
-    webhook_id = str(trigger.node.get("webhookId") or "")
+def _method(trigger: Trigger, call: Call) -> str:
+    """The wanted one; of several without a wish, the only one with a body if there are data for it."""
+    methods = methods_of(trigger)
+    listed = ", ".join(methods)
+    if call.method is not None:
+        if call.method not in methods:
+            raise ValidationError.of("method", f"Invalid value for parameter method: it may be {listed}")
+        return call.method
+    with_body = [one for one in methods if one not in WITHOUT_BODY]
+    fitting = with_body if call.data and len(with_body) == 1 else methods
+    if len(fitting) > 1:
+        raise ValidationError.of("method", f"Required parameter missing: method. The webhook takes {listed}")
+    return fitting[0]
+
+
+def webhook_path(trigger: Trigger, given: Mapping[str, str]) -> str:
+    """The path with the values of its `:parameters`."""
     if is_expression(trigger.parameters.get("path")):
         message = f"Invalid value for parameter trigger: the path of '{trigger.name[:100]}' is an expression"
         raise ValidationError.of("trigger", f"{message}, and only n8n knows what it is. Give it a fixed path")
-    parts = str(trigger.parameters.get("path") or webhook_id).strip("/").split("/")
+    parts = webhook_address(trigger).split("/")
     names = [part[1:] for part in parts if part.startswith(":")]
     missing, unknown = [one for one in names if one not in given], [one for one in given if one not in names]
     if missing or unknown:
@@ -110,20 +134,22 @@ def _filled(trigger: Trigger, given: Mapping[str, str]) -> str:
         message = "Invalid value for parameter pathParameters: no value may be empty, have a slash, or be . or .."
         raise ValidationError.of("pathParameters", message)
     filled = [quote(given[part[1:]] if part.startswith(":") else part, safe="") for part in parts]
-    return "/webhook/" + "/".join([webhook_id, *filled] if names else filled)
+    return "/webhook/" + "/".join(filled)
+
+
+def webhook_address(trigger: Trigger) -> str:
+    """The path with the names of its `:parameters`. n8n puts the webhook's id before a path that has some."""
+    webhook_id = str(trigger.node.get("webhookId") or "")
+    path = str(trigger.parameters.get("path") or webhook_id).strip("/")
+    return f"{webhook_id}/{path}" if any(part.startswith(":") for part in path.split("/")) else path
 
 
 def _form_request(trigger: Trigger, call: Call) -> TriggerRequest:
     """What the form's page sends: every field by its number. Callers name fields by label or name."""
-    query, fields = as_query(call.query), fields_of(trigger.parameters, trigger.version)
-    given = given_values(fields, call.data)
-    asked = {name: ",".join(_several(one)) for name, one in query.items()}
+    query = as_query(call.query)
     parts: list[Part] = []
     shown: dict[str, Any] = {}
-    for field in fields:
-        is_given = field.number in given
-        sent = field.filled(given[field.number]) if is_given else field.untouched(asked)
-        field.check_required(sent)
+    for field, sent, is_given in filled_fields(trigger, call):
         parts += _form_parts(field, sent)
         if is_given and field.kind not in ("file", "html"):
             shown[field.identifier] = field.shown(sent)
@@ -134,6 +160,18 @@ def _form_request(trigger: Trigger, call: Call) -> TriggerRequest:
     headers = {**call.headers, "Content-Type": f"multipart/form-data; boundary={boundary}"}
     content, place = multipart(boundary, parts), _form_path(trigger)
     return TriggerRequest(method="POST", path=place, query=query, content=content, headers=headers, shown=shown)
+
+
+def filled_fields(trigger: Trigger, call: Call) -> Iterator[tuple[FormField, str | list[str], bool]]:
+    """Every field of a form, with what its page would send, and whether the caller gave it."""
+    fields = fields_of(trigger.parameters, trigger.version)
+    given = given_values(fields, call.data)
+    asked = {name: ",".join(_several(one)) for name, one in as_query(call.query).items()}
+    for field in fields:
+        is_given = field.number in given
+        sent = field.filled(given[field.number]) if is_given else field.untouched(asked)
+        field.check_required(sent)
+        yield field, sent, is_given
 
 
 def _form_path(trigger: Trigger) -> str:
@@ -159,9 +197,7 @@ def _chat_request(trigger: Trigger, call: Call) -> TriggerRequest:
         message = f"Invalid value for parameter trigger: the chat of '{trigger.name[:100]}' is not public"
         hint = "Set its parameter public, and publish it; or let an operator set N8N_MCP_TOKEN, then any chat runs."
         raise ValidationError.of("trigger", message, hint=hint)
-    if not isinstance(call.data.get("chatInput"), str):
-        raise ValidationError.of("data", "Invalid value for parameter data: a chat needs chatInput, a text")
-    body = {"action": "sendMessage", "sessionId": uuid4().hex, **call.data}
+    body = chat_body(call)
     path = f"/webhook/{quote(str(trigger.node.get('webhookId') or ''), safe='')}/chat"
     shown = {name: body[name] for name in ("sessionId", "chatInput")}
     unique = "sessionId" not in call.data
@@ -170,6 +206,13 @@ def _chat_request(trigger: Trigger, call: Call) -> TriggerRequest:
     return TriggerRequest(
         method="POST", path=path, query=query, content=content, headers=headers, shown=shown, unique=unique
     )
+
+
+def chat_body(call: Call) -> dict[str, Any]:
+    """A message as the page of a chat sends it."""
+    if not isinstance(call.data.get("chatInput"), str):
+        raise ValidationError.of("data", "Invalid value for parameter data: a chat needs chatInput, a text")
+    return {"action": "sendMessage", "sessionId": uuid4().hex, **call.data}
 
 
 def as_query(data: Mapping[str, Any]) -> dict[str, str | list[str]]:

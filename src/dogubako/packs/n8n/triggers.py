@@ -74,6 +74,18 @@ class Call:
     path_parameters: Mapping[str, str] = field(default_factory=dict)
     method: str | None = None
 
+    @property
+    def given(self) -> dict[str, Any]:
+        """What there is to send, by the names that callers use."""
+        every = {
+            "data": self.data,
+            "query": self.query,
+            "headers": self.headers,
+            "pathParameters": self.path_parameters,
+            "method": self.method,
+        }
+        return {name: value for name, value in every.items() if value}
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TriggerRequest:

@@ -317,6 +317,8 @@ class Diagnosis:
             return "n8n holds the data of this execution back, so nothing can be told from it."
         if execution.status == "success":
             return NO_FAULT_FOUND
+        if not execution.tells_what_ran:
+            return f"The execution is {execution.status}; n8n does not tell which of its nodes ran, or failed."
         return f"The execution is {execution.status}; no node of it has failed."
 
 

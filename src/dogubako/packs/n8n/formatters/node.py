@@ -194,6 +194,8 @@ class NodeExecutionFormatter:
             return "It is part of the workflow, but n8n holds the data back: it is too large to be shown."
         if not self._execution.ended:
             return "It is part of the workflow, but the execution has not ended, and nothing of it is known yet."
+        if not self._execution.tells_what_ran:
+            return "It is part of the workflow, but n8n kept no data of it: it may have run, or not."
         return "It is part of the workflow, but did not run."
 
     def _missing(self, what: str, hint: str) -> NotFoundError:

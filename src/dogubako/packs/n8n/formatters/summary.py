@@ -115,9 +115,12 @@ class ExecutionFormatter:
         return {key: value for key, value in every.items() if value or value == 0 or key in _ALWAYS}
 
     def _statistics(self) -> dict[str, int]:
-        nodes = self._facts.nodes
+        nodes, execution = self._facts.nodes, self._facts.execution
+        total = {"totalNodes": len(execution.workflow.nodes)}
+        if not nodes and not execution.tells_what_ran:
+            return total
         return {
-            "totalNodes": len(self._facts.execution.workflow.nodes),
+            **total,
             "executedNodes": len(nodes),
             "successfulNodes": sum(one.status == "success" for one in nodes),
             "failedNodes": sum(bool(one.failed_runs) for one in nodes),
@@ -162,7 +165,11 @@ class ExecutionFormatter:
             notes.append("n8n shows this execution redacted: items are empty.")
         if execution.status == "crashed":
             notes.append("n8n crashed meanwhile; times and items were recovered and may be incomplete.")
-        if not self._facts.nodes and not execution.withheld:
+        if not execution.tells_what_ran and not execution.withheld:
+            which = "other nodes" if self._facts.nodes else "nodes"
+            has = "has no data of it yet" if not execution.ended else "kept no data of it"
+            notes.append(f"n8n {has}: which {which} ran is not known, and they may have done something.")
+        elif not self._facts.nodes and not execution.withheld:
             notes.append("No node has left any data.")
         return notes
 

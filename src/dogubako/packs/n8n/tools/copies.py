@@ -1,6 +1,7 @@
 """Copy workflows from one n8n to another, and name what the copy lacks there."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
@@ -23,8 +24,29 @@ _SUB_WORKFLOW: Final = "workflowId"
 _TABLE: Final = "dataTableId"
 _TABLE_SOURCE: Final = "dataTable"
 _MOST_LOOKED_FOR: Final = 50
+_MOST_SHOWN: Final = 10
+_PER_PAGE: Final = 100
 # Settings that name something of the instance that they come from.
 _OF_ONE_INSTANCE: Final = ("errorWorkflow", "callerIds", "availableInMCP")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Linked:
+    """What of the target the copy uses, each once."""
+
+    credentials: list[JsonObject] = field(default_factory=list)
+    tables: list[JsonObject] = field(default_factory=list)
+
+    def credential(self, kind: str, name: str, credential_id: str) -> None:
+        _add_once(self.credentials, {"type": kind, "name": name, "id": credential_id})
+
+    def table(self, table_id: str, name: str) -> None:
+        _add_once(self.tables, {"name": name, "id": table_id})
+
+
+def _add_once(rows: list[JsonObject], row: JsonObject) -> None:
+    if row not in rows:
+        rows.append(row)
 
 
 class CopyWorkflowArgs(ToolArgs):
@@ -53,8 +75,9 @@ class CopyWorkflow(BaseTool[CopyWorkflowArgs, N8nClient]):
         target: N8nClient = self.context.in_instance(args.target)
         source = await self.client.workflows.get(args.id, "copy workflow")
         existing = await target.lookups.credentials()
-        nodes, lacking = _with_credentials_of(source.get("nodes") or [], existing)
-        nodes, tables = await self._with_tables_of(nodes, target)
+        linked = Linked()
+        nodes, lacking = _with_credentials_of(source.get("nodes") or [], existing, linked)
+        nodes, tables = await self._with_tables_of(nodes, target, linked)
         copy = {
             **{key: source[key] for key in _COPIED if source.get(key) is not None},
             "nodes": nodes,
@@ -65,15 +88,17 @@ class CopyWorkflow(BaseTool[CopyWorkflowArgs, N8nClient]):
         outcome = await WorkflowWriter(target).create(copy, allow_invalid=True)
         facts: JsonObject = {
             "copied": {"from": args.id, "to": args.target, **_short(await offload_if_large(source, outcome.report))},
+            "linked": {"credentials": linked.credentials, "dataTables": linked.tables},
             "missing": {
                 "credentials": lacking,
                 "dataTables": tables,
-                "subWorkflows": await _missing_workflows(nodes, target),
+                "subWorkflows": await self._missing_workflows(nodes, target),
                 "settings": [key for key in _OF_ONE_INSTANCE if (source.get("settings") or {}).get(key)],
                 "tags": await _untagged(source, str(outcome.workflow["id"]), target),
             },
         }
-        facts["missing"] = {key: value for key, value in facts["missing"].items() if value}
+        for part in ("linked", "missing"):
+            facts[part] = {key: value for key, value in facts[part].items() if value}
         if source.get("isArchived"):
             facts["note"] = "The workflow is archived where it comes from; the copy is not."
         example = example_call("get_workflow", id=str(outcome.workflow["id"]), instance=args.target)
@@ -82,28 +107,60 @@ class CopyWorkflow(BaseTool[CopyWorkflowArgs, N8nClient]):
         return Json(data=facts, message=message, guidance=guidance)
 
     async def _with_tables_of(
-        self, nodes: list[JsonObject], target: N8nClient
+        self, nodes: list[JsonObject], target: N8nClient, linked: Linked
     ) -> tuple[list[JsonObject], list[JsonObject]]:
-        """The nodes with the data tables of the same name there, and those that there are none of."""
+        """The nodes with the data tables of the same name there, and those that there are none or several of."""
         if not any(_table_of(node) for node in nodes):
             return nodes, []
         here, there = await _table_names(self.client), await _table_names(target)
         if there is None:
             return nodes, [{"reason": "The key of the target may not list data tables: look yourself."}]
-        ids = {name: table_id for table_id, name in there.items()}
         copied, lacking = [], []
         for node in nodes:
-            mode, value, shown = _table_of(node) or ("", "", "")
-            name = value if mode == "name" else (here or {}).get(value) or shown
-            if mode and mode != "name" and value not in there and name in ids:
-                locator = {"__rl": True, "mode": "list", "value": ids[name], "cachedResultName": name}
-                copied.append({**node, "parameters": {**node["parameters"], _TABLE: locator}})
+            if (used := _table_of(node)) is None:
+                copied.append(node)
                 continue
-            if mode and value not in (ids if mode == "name" else there):
-                known = {"name": name, "id": value if mode != "name" else ""}
-                lacking.append({"node": node.get("name"), **{key: one for key, one in known.items() if one}})
+            mode, value, shown = used
+            name = value if mode == "name" else (here or {}).get(value) or shown
+            is_there = mode != "name" and value in there
+            fitting = [value] if is_there else [one for one, other in there.items() if other == name]
+            if len(fitting) == 1:
+                linked.table(fitting[0], there[fitting[0]])
+                copied.append(node if is_there or mode == "name" else _with_table(node, fitting[0], name))
+                continue
+            known = {"name": name, "id": value if mode != "name" else "", "sameName": fitting[:_MOST_SHOWN]}
+            lacking.append({"node": node.get("name"), **{key: one for key, one in known.items() if one}})
             copied.append(node)
         return copied, lacking
+
+    async def _missing_workflows(self, nodes: Sequence[JsonObject], target: N8nClient) -> list[JsonObject]:
+        """Sub-workflows that the nodes call by an id that the target does not have, and those of the same name."""
+        missing = []
+        for called in islice(_called_workflows(nodes), _MOST_LOOKED_FOR):
+            try:
+                await target.workflows.get(called["id"], "copy workflow")
+            except ApiError:
+                # The copy is made, and is useful also where this cannot be told.
+                missing.append(
+                    {"node": called["node"], "id": called["id"], "reason": "n8n does not tell: look yourself."}
+                )
+            except NotFoundError:
+                name = await self._name_of(called)
+                known = {**called, "name": name, "sameName": await _workflows_named(name, target) if name else []}
+                missing.append({key: one for key, one in known.items() if one})
+        return missing
+
+    async def _name_of(self, called: Mapping[str, Any]) -> str:
+        """The name of a sub-workflow where the copy comes from, else as the editor showed it last."""
+        try:
+            return str((await self.client.workflows.get(called["id"], "copy workflow")).get("name") or called["name"])
+        except (ApiError, NotFoundError):
+            return str(called["name"])
+
+
+def _with_table(node: JsonObject, table_id: str, name: str) -> JsonObject:
+    locator = {"__rl": True, "mode": "list", "value": table_id, "cachedResultName": name}
+    return {**node, "parameters": {**node["parameters"], _TABLE: locator}}
 
 
 def _table_of(node: Mapping[str, Any]) -> tuple[str, str, str] | None:
@@ -146,20 +203,26 @@ async def _untagged(source: Mapping[str, Any], copy_id: str, target: N8nClient) 
 
 
 def _with_credentials_of(
-    nodes: Sequence[Any], existing: Sequence[Mapping[str, Any]]
+    nodes: Sequence[Any], existing: Sequence[Mapping[str, Any]], linked: Linked
 ) -> tuple[list[JsonObject], list[JsonObject]]:
-    """The nodes with credentials of the same type and name there, and those that there are none of."""
-    known = {(str(one.get("type")), str(one.get("name"))): one for one in existing}
+    """The nodes with credentials of the same type and name there, and those that there are none or several of."""
+    known: dict[tuple[str, str], list[str]] = {}
+    for one in existing:
+        known.setdefault((str(one.get("type")), str(one.get("name"))), []).append(str(one.get("id")))
     copied, lacking = [], []
     for node in (node for node in nodes if isinstance(node, Mapping)):
         kept = {}
         for kind, used in (node.get("credentials") or {}).items():
-            name = str(used.get("name")) if isinstance(used, Mapping) else ""
-            there = known.get((kind, name))
-            if there is None:
-                lacking.append({"node": node.get("name"), "type": kind, "name": name})
+            name, own = (str(used.get("name")), str(used.get("id"))) if isinstance(used, Mapping) else ("", "")
+            fitting = known.get((kind, name), [])
+            # Which of several is meant only a person knows, unless it is the very same one.
+            chosen = own if own in fitting else fitting[0] if len(fitting) == 1 else None
+            if chosen is not None:
+                kept[kind] = {"id": chosen, "name": name}
+                linked.credential(kind, name, chosen)
             else:
-                kept[kind] = {"id": there.get("id"), "name": name}
+                several = {"sameName": fitting[:_MOST_SHOWN]} if fitting else {}
+                lacking.append({"node": node.get("name"), "type": kind, "name": name, **several})
         without = {key: value for key, value in node.items() if key not in ("credentials", "webhookId")}
         copied.append({**without, **({"credentials": kept} if kept else {})})
     return copied, lacking
@@ -169,15 +232,13 @@ def _portable(settings: Mapping[str, Any]) -> JsonObject:
     return {key: value for key, value in settings.items() if key not in _OF_ONE_INSTANCE}
 
 
-async def _missing_workflows(nodes: Sequence[JsonObject], target: N8nClient) -> list[JsonObject]:
-    """Sub-workflows that the nodes call by an id that the target does not have."""
-    missing = []
-    for called in islice(_called_workflows(nodes), _MOST_LOOKED_FOR):
-        try:
-            await target.workflows.get(called["id"], "copy workflow")
-        except NotFoundError:
-            missing.append(called)
-    return missing
+async def _workflows_named(name: str, target: N8nClient) -> list[str]:
+    """The ids of the workflows of exactly this name."""
+    try:
+        rows = (await target.workflows.page(name=name, limit=_PER_PAGE, excludePinnedData=True))["data"]
+    except ApiError:
+        return []
+    return [str(one["id"]) for one in rows if one.get("name") == name and not one.get("isArchived")][:_MOST_SHOWN]
 
 
 def _called_workflows(nodes: Sequence[JsonObject]) -> Iterator[JsonObject]:
@@ -186,7 +247,8 @@ def _called_workflows(nodes: Sequence[JsonObject]) -> Iterator[JsonObject]:
         used = parameters.get(_SUB_WORKFLOW) if isinstance(parameters, Mapping) else None
         id_ = used.get("value") if isinstance(used, Mapping) else used
         if isinstance(id_, str) and id_ and not id_.startswith("="):
-            yield {"node": node.get("name"), "id": id_}
+            shown = used.get("cachedResultName") if isinstance(used, Mapping) else None
+            yield {"node": node.get("name"), "id": id_, "name": str(shown or "")}
 
 
 def _short(report: JsonObject) -> JsonObject:
