@@ -80,7 +80,7 @@ def test_everyday_words_find_the_node_that_is_meant(query: str, first: str) -> N
     kinds = (*others, "httpRequest", "scheduleTrigger", "postgres")
     known = [Summary(type=BASE + one, description="An API that one may call every day, at 6") for one in kinds]
 
-    assert ranked(known, query, 3)[0].type == BASE + first
+    assert ranked(known, query, 3)[0].summary.type == BASE + first
 
 
 @pytest.mark.parametrize(

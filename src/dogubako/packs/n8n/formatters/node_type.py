@@ -33,6 +33,7 @@ def row(summary: Summary) -> JsonObject:
         "description": _plain(summary.description, 140),
         "version": summary.version,
         "trigger": summary.trigger or None,
+        "deprecated": summary.hidden or None,
         "asTool": f"{summary.type}Tool" if summary.usable_as_tool else None,
         "resources": _some(summary.resources),
         "operations": _some(summary.operations) if not summary.resources else None,

@@ -8,12 +8,15 @@ import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Final
 
 from dogubako.outbound.http import Operation
 from dogubako.packs.n8n.api.mcp_endpoint import McpEndpoint
-from dogubako.packs.n8n.nodes.descriptions import NodeDescription, Summary
+from dogubako.packs.n8n.nodes.descriptions import Match, NodeDescription, Summary
 from dogubako.packs.n8n.nodes.problems import Problem, parameters_of, quoted
+from dogubako.packs.n8n.nodes.ranking import ranked
+from dogubako.packs.n8n.nodes.wishes import terms_of
 
 JsonObject = dict[str, Any]
 
@@ -46,6 +49,8 @@ _NO_VERSION: Final = re.compile(r"Version '([^']+)' not found for node '([^']+)'
 # n8n checks so many nodes at once.
 _MOST_NODES: Final = 50
 _LONGEST_COMMENT: Final = 100
+_NOT_INSTALLED: Final = "(not installed on this instance)"
+_MOST_QUERIES: Final = 24
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,9 +76,16 @@ class McpNodes:
     def __init__(self, endpoint: McpEndpoint) -> None:
         self._endpoint = endpoint
 
-    async def search(self, query: str, limit: int) -> Sequence[Summary]:
-        found = await self._endpoint.call("search_nodes", {"queries": [query]}, Operation(name="search nodes"))
-        return list(_summaries(str(found.get("results") or found.get("text") or "")))[:limit]
+    async def search(self, query: str, limit: int) -> Sequence[Match]:
+        """n8n finds five for each query by their names; of what it finds for all words, we choose the best."""
+        found = await self._found(_queries(query))
+        return ranked(found, query, limit) or [Match(summary=one, score=0, share=0) for one in found[:limit]]
+
+    async def _found(self, queries: Sequence[str]) -> list[Summary]:
+        """What n8n finds for each of the queries, without what it offers to install."""
+        found = await self._endpoint.call("search_nodes", {"queries": [*queries]}, Operation(name="search nodes"))
+        text, _, _ = str(found.get("results") or found.get("text") or "").partition(_NOT_INSTALLED)
+        return list({one.type: one for one in _summaries(text)}.values())
 
     async def names(self) -> Sequence[str]:
         return ()
@@ -93,7 +105,7 @@ class McpNodes:
         found = {kind: float(version) for kind, version in _NEWEST.findall(text) if kind in types}
         missing = {kind for kind in _NO_TYPE.findall(text) if kind in types}
         left = [kind for kind in types if kind not in found and kind not in missing]
-        for one in [row for kind in left for row in await self.search(kind.rpartition(".")[2], _MOST_NODES)]:
+        for one in await self._found([kind.rpartition(".")[2] for kind in left]) if left else ():
             if one.type in left:
                 found[one.type] = one.version
         return found, missing
@@ -157,6 +169,13 @@ class McpNodes:
             if one.node not in disabled
             and not (one.path and _is_number_as_text(given.get(one.node or "", {}), one.path))
         ]
+
+
+def _queries(wish: str) -> list[str]:
+    """The wish, its words two by two, and each of its words and of the nodes that are meant by them."""
+    said = [(*term.words, *term.meant) for term in terms_of(wish)]
+    pairs = [f"{one[0]} {two[0]}" for one, two in pairwise(said)]
+    return list(dict.fromkeys((wish, *pairs, *(word for words in said for word in words))))[:_MOST_QUERIES]
 
 
 def real_name(written: str) -> str:

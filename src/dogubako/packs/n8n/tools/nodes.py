@@ -20,6 +20,8 @@ from dogubako.packs.n8n.tools.workflows import WorkflowId
 
 JsonObject = dict[str, Any]
 _BASE = "n8n-nodes-base."
+_HALF = 0.5
+_TRY_ENGLISH = "Node types are described in English: use a few English words, such as the name of a service."
 
 
 class SearchNodesArgs(ToolArgs):
@@ -44,21 +46,19 @@ class SearchNodes(BaseTool[SearchNodesArgs, N8nClient]):
     async def execute(self, args: SearchNodesArgs) -> Json:
         if not args.query.strip():
             raise ValidationError.of("query", "Invalid value for parameter query: it has no words")
-        return await self.client.nodes.ask(lambda source: self._searched(source, args))
-
-    async def _searched(self, source: NodeSource, args: SearchNodesArgs) -> Json:
-        found = await source.search(args.query.strip(), args.limit)
+        found = await self.client.nodes.search(args.query.strip(), args.limit)
+        rows = [show.row(one.summary) for one in found.matches]
         guidance = None
-        if found:
-            example = example_call("describe_node", type=found[0].type)
+        if rows:
+            example = example_call("describe_node", type=rows[0]["type"])
             guidance = Guidance(message="See its parameters.", example=example)
-        message = Message(en=f"{len(found)} node types found", ja=f"ノードの種類が{len(found)}件見つかりました")
-        data: JsonObject = {"nodes": [show.row(one) for one in found], "source": source.name}
-        if not source.complete:
+        message = Message(en=f"{len(rows)} node types found", ja=f"ノードの種類が{len(rows)}件見つかりました")
+        data: JsonObject = {"nodes": rows, "source": found.source}
+        if not found.complete:
             data["hint"] = self.client.nodes.better_source
-        if not found and not args.query.isascii():
-            data["hint"] = "Node types are described in English: search with English words."
-        return Json(data=data, message=message, guidance=guidance, count=len(found))
+        elif max((one.share for one in found.matches), default=0) < _HALF:
+            data["hint"] = _TRY_ENGLISH if rows else f"Nothing fits. {_TRY_ENGLISH}"
+        return Json(data=data, message=message, guidance=guidance, count=len(rows))
 
 
 class DescribeNodeArgs(ToolArgs):
@@ -121,7 +121,7 @@ async def _from_instance(source: McpNodes, args: DescribeNodeArgs) -> Json:
     version = {"version": f"{args.version:g}"} if args.version is not None else {}
     definition = await source.definition({key: value for key, value in wanted.items() if value} | version)
     if definition.unknown_type:
-        near = [one.type for one in await source.search(node_type.rpartition(".")[2], 3)]
+        near = [one.summary.type for one in await source.search(node_type.rpartition(".")[2], 3)]
         raise _no_such_type(node_type, near, source)
     if definition.unknown_version:
         raise ValidationError.of("version", "Invalid value for parameter version: the instance has no such version")
