@@ -105,7 +105,7 @@ class DescribeNode(BaseTool[DescribeNodeArgs, N8nClient]):
             data: JsonObject = {
                 "type": description.type,
                 "version": version,
-                **_parameter(formatter, args.parameter, version),
+                **_parameter(formatter, args.parameter),
             }
         else:
             data = formatter.overview(versions)
@@ -217,13 +217,13 @@ def _check_value(name: str, value: str | None, known: Sequence[str]) -> None:
     raise ValidationError.of(name, f"Invalid value for parameter {name}: {listed}{advice}")
 
 
-def _parameter(formatter: show.NodeTypeFormatter, name: str, version: float) -> JsonObject:
+def _parameter(formatter: show.NodeTypeFormatter, name: str) -> JsonObject:
     definitions = formatter.parameter(name)
     if not definitions:
         raise _no_such_parameter(name, formatter.names(), formatter.places_of(name))
     first, *others = definitions
     more = [show.line(one, one.show) for one in others[:10]]
-    return show.details(first, version) | ({"elsewhere": more} if more else {})
+    return show.details(first) | ({"elsewhere": more} if more else {})
 
 
 def _no_such_parameter(name: str, known: Sequence[str], places: Sequence[str] = ()) -> ValidationError:
