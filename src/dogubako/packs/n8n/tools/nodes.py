@@ -287,20 +287,26 @@ class ValidateWorkflow(BaseTool[ValidateWorkflowArgs, N8nClient]):
         return _validated(validation, self.client.nodes.better_source)
 
 
+def _not_checked(kinds: int) -> str:
+    return f"The parameters of {'one node type' if kinds == 1 else f'{kinds} node types'} were not checked"
+
+
 def _validated(validation: Validation, better_source: str) -> Json:
     errors, warnings = validation.errors, validation.warnings
     en = f"{len(errors)} errors and {len(warnings)} warnings" if validation.problems else "No problems found"
     ja = f"エラー{len(errors)}件、警告{len(warnings)}件" if validation.problems else "問題は見つかりませんでした"
-    data = {
-        "valid": not errors,
+    data: JsonObject = {
+        # Not known where parameters were not checked: most mistakes are there.
+        "valid": False if errors else None if validation.unchecked else True,
         "errors": [one.shown() for one in errors],
         "warnings": [one.shown() for one in warnings],
         "nodesChecked": validation.nodes,
         "source": validation.source,
     }
-    if validation.unchecked and not validation.problems:
-        en, ja = f"{en} in what could be checked: see parametersNotChecked", f"{ja}（確認できた範囲で）"
     if validation.unchecked:
+        unknown = "" if errors else ", so whether the workflow is valid is not known"
+        en = f"{en} in links, expressions, code and credentials. {_not_checked(len(validation.unchecked))}{unknown}"
+        ja = f"{ja}（接続・式・コード・認証情報のみ。{len(validation.unchecked)}種類のノードのパラメータは未確認）"
         data["parametersNotChecked"] = list(validation.unchecked)
         data["hint"] = better_source
     return Json(data=data, message=Message(en=en, ja=ja), count=len(validation.problems))
