@@ -200,6 +200,13 @@ async def test_the_sub_nodes_that_a_node_needs_are_named(place: Place, kind: str
     assert described["needsConnected"] == needed
 
 
+@only_where_there_is("all-node-types")
+async def test_the_instance_itself_names_the_sub_nodes_that_a_node_needs(mcp_place: Place) -> None:
+    described = await mcp_place.call("describe_node", type="@n8n/n8n-nodes-langchain.agent")
+
+    assert described["needsConnected"] == ["ai_languageModel"]
+
+
 async def test_a_mistake_is_not_saved_unless_the_caller_insists(place: Place) -> None:
     nodes = [start(), MISTAKES["unknownParameter"][0]]
     new = {"name": "With a mistake", "nodes": nodes, "connections": chained(nodes)}

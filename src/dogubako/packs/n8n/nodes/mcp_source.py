@@ -27,6 +27,11 @@ _COMMENT: Final = re.compile(r"/\*\*((?:[^*]++|\*(?!/))*+)(?:\*/\n?|\Z)")
 _PARAMS: Final = re.compile(
     r"^export (?:interface|type) \w+Params\b[^\n{]*+\{\n(.*?)(?:^\}|\Z)", re.DOTALL | re.MULTILINE
 )
+_SUBNODES: Final = re.compile(r"^export interface \w+SubnodeConfig \{\n(.*?)(?:^\}|\Z)", re.DOTALL | re.MULTILINE)
+_SUBNODE: Final = re.compile(r"(\w+)(\??): (\w+)Instance\b")
+_CONDITION: Final = "* @displayOptions.show"
+# The inputs that are not named as the sub-nodes are for them.
+_INPUT_NAMES: Final = {"DocumentLoader": "document"}
 _MODE: Final = re.compile(r"^// ── mode: (\S++) ──$", re.MULTILINE)
 _RESOURCES: Final = re.compile(r"(?<!\w)(\w++) \(([^()]*+)\)[;.]")
 _AVAILABLE: Final = re.compile(r"\bAvailable: (\w++(?:, \w++)*+)")
@@ -63,6 +68,8 @@ class Definition:
     unknown_version: bool = False
     # The operations of each resource, where one has to be chosen; else what may be chosen.
     resources: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    # The inputs to which a sub-node has to be connected.
+    needs: Sequence[str] = ()
     choices: Sequence[str] = ()
 
 
@@ -115,7 +122,7 @@ class McpNodes:
         text = await self._types([dict(wanted)])
         code = _CODE.search(text)
         if code is not None:
-            return Definition(code=condensed(code[1]))
+            return Definition(code=condensed(code[1]), needs=list(_needed(code[1])))
         refusal = text.partition("# Errors")[2].strip().removeprefix("Error: ")
         resources = {
             real_name(resource): [real_name(one.strip()) for one in operations.split(",")]
@@ -191,6 +198,21 @@ def condensed(code: str) -> str:
     found = [heading + _COMMENT.sub(_one_line, body).rstrip() for heading, body in zip(headings, bodies, strict=True)]
     listed = ", ".join(one.removeprefix("// --- mode: ").strip() for one in modes)
     return "\n".join([f"// The node has {len(modes)} modes: {listed}"] * bool(modes) + found)
+
+
+def _needed(code: str) -> Iterator[str]:
+    """The inputs of a node with a single mode that are not optional, and when they are needed."""
+    configs = _SUBNODES.findall(code)
+    condition = ""
+    for line in configs[0].splitlines() if len(configs) == 1 and not _MODE.search(code) else ():
+        text = line.strip()
+        if text.startswith(_CONDITION):
+            condition = f" [{text.removeprefix(_CONDITION).strip(' {}')}]"
+        elif subnode := _SUBNODE.match(text):
+            _, optional, kind = subnode.groups()
+            if not optional:
+                yield f"ai_{_INPUT_NAMES.get(kind) or kind[0].lower() + kind[1:]}{condition}"
+            condition = ""
 
 
 def _one_line(comment: re.Match[str]) -> str:

@@ -128,6 +128,8 @@ async def _from_instance(source: McpNodes, args: DescribeNodeArgs) -> Json:
     data: JsonObject = {"type": node_type}
     if definition.refusal:
         data |= _choices(definition, args)
+    if definition.needs:
+        data["needsConnected"] = definition.needs
     _check_definition(definition.code, args)
     lines = show.parameter_of(definition.code, args.parameter) if args.parameter else definition.code.splitlines()
     fitting = show.within(lines, show.TOKENS)
