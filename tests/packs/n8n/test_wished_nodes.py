@@ -92,13 +92,20 @@ def test_a_name_that_begins_like_a_foreign_word_stays() -> None:
 
 
 def test_hidden_nodes_and_variants_for_agents_come_last() -> None:
-    known = [node("readPDF", title="Read PDF", hidden=True), node("pdfTool"), node("extractFromFile", aliases=["PDF"])]
+    hidden = [node("readPDF", title="Read PDF", hidden=True), node("pdf", hidden=True)]
+    known = [*hidden, node("pdfTool", title="PDF Tool"), node("extractFromFile", aliases=["PDF"])]
 
-    found = [one.summary.type.removeprefix(BASE) for one in ranked(known, "pdf file", 9)]
-    by_name = ranked(known, "readPDF", 9)
+    def first(wish: str) -> str:
+        return ranked(known, wish, 9)[0].summary.type.removeprefix(BASE)
 
-    assert found[0] == "extractFromFile"
-    assert by_name[0].summary.hidden
+    assert [first(wish) for wish in ("pdf file", "read pdf", "pdf")] == ["extractFromFile"] * 3
+    assert first("readPDF") == "readPDF"
+    assert first("pdfTool") == "pdfTool"
+
+
+def test_a_word_that_begins_longer_expressions_keeps_its_own_meaning() -> None:
+    # `Datei speichern` is an expression, and `datei*` a word of its own.
+    assert [term.words for term in terms_of("Datei")] == [("datei", "file")]
 
 
 async def test_a_search_over_the_instance_asks_for_each_word_and_chooses_itself(tmp_path: Path) -> None:

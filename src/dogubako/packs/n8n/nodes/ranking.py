@@ -16,6 +16,8 @@ _MEANT: Final = 1.05
 _BEGINNING: Final = 0.5
 _SHORTEST_BEGINNING: Final = 4
 _EXACT: Final = 4.0
+# Types of this package that end like tools are variants of others. The other package has tools of its own.
+_BASE: Final = "n8n-nodes-base."
 
 
 def ranked(summaries: Iterable[Summary], query: str, limit: int) -> list[Match]:
@@ -50,8 +52,8 @@ def _match(one: Summary, terms: Sequence[Term]) -> Match | None:
         return None
     exact = "".join(term.written for term in terms) in (short.lower(), "".join(title))
     score = total * matched / asked + (_EXACT if exact else 0.0)
-    # One word that is exactly its name asks for it; words that make up its title do not.
-    last = (one.hidden or short.endswith(TOOL_SUFFIX)) and not (exact and len(terms) == 1)
+    variant = one.type.startswith(_BASE) and short.endswith(TOOL_SUFFIX)
+    last = one.hidden or (variant and not exact)
     return Match(summary=one, score=score, share=matched / asked, last=last)
 
 

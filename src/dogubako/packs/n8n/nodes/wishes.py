@@ -52,9 +52,10 @@ class _Place:
         return self.ends and not self.words and not self.meant
 
     def after(self, part: str) -> "_Place | None":
-        if (found := self.following.get(part)) is not None or not self.beginnings:
-            return found
-        sizes = range(len(part), 1, -1)
+        return self.following.get(part) or self.begun(part)
+
+    def begun(self, part: str) -> "_Place | None":
+        sizes = range(len(part), 1, -1) if self.beginnings else ()
         return next((self.beginnings[part[:size]] for size in sizes if part[:size] in self.beginnings), None)
 
     def means(self, targets: Sequence[str]) -> None:
@@ -138,7 +139,17 @@ def _expressions() -> _Place:
                     branches = place.beginnings if part.endswith(_ANY_ENDING) else place.following
                     place = branches.setdefault(part.removesuffix(_ANY_ENDING), _Place())
             place.means(targets.split())
+    _complete(root)
     return root
+
+
+def _complete(place: _Place) -> None:
+    """A word that only begins longer expressions means what its beginning means."""
+    for word, after in place.following.items():
+        beginning = place.begun(word)
+        if beginning is not None and not after.ends:
+            after.ends, after.words, after.meant = beginning.ends, beginning.words, beginning.meant
+        _complete(after)
 
 
 def _folded(text: str) -> str:
