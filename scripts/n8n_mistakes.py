@@ -23,7 +23,8 @@ the best there is:
 2. **Node types of the same version**: those of your own installation (`N8N_NODE_TYPES=/usr/lib/node_modules/n8n`), or
    those that `dogubako n8n-nodes download` gets from npm (14 MB, once for each version). They are under n8n's
    Sustainable Use License, so Dogubako neither ships them nor downloads them unasked; it keeps an index of its own in
-   the data folder. Where they are, they check workflows, because they find more than the instance's own check.
+   the data folder. Where they are, they answer and check workflows, because they tell more than the instance's own
+   search and check; the instance adds its community nodes.
 3. **What the instance shows**: nodes of its workflows and executions. The parameters that n8n dropped are named
    afterwards, as `n8nIgnored` in `run_workflow`, `get_execution` and `diagnose_execution`: this needs nothing but the
    API key.

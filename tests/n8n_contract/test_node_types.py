@@ -10,6 +10,7 @@ from dogubako.contract.errors import ValidationError
 from dogubako_sandbox.n8n.workflow_parts import JsonObject
 from dogubako_sandbox.n8n.workflows import WORKFLOWS
 from tests.n8n_contract.facts import proves
+from tests.n8n_contract.one_sided import only_where_there_is
 from tests.n8n_contract.place import Place, copied_body
 
 SET = "n8n-nodes-base.set"
@@ -170,6 +171,40 @@ async def test_a_node_type_is_described_in_few_words(place: Place) -> None:
     assert described["parameters"][0].startswith("url*: string")
     assert any(line.startswith("jsonBody: json [sendBody=true") for line in described["parameters"])
     assert HTTP in str(misspelt.hint)
+
+
+@pytest.mark.parametrize(("version", "has_it"), [(2, True), (2.1, False), (2.3, False)])
+async def test_only_options_of_the_version_are_named(place: Place, version: float, has_it: bool) -> None:
+    described = await place.call("describe_node", type="if", version=version)
+    whole = await place.call("describe_node", type="if", version=version, parameter="options")
+
+    options = next(line for line in described["parameters"] if line.startswith("options: "))
+    assert "ignoreCase" in options
+    assert ("looseTypeValidation" in options) is has_it
+    assert ("looseTypeValidation" in str(whole["options"])) is has_it
+
+
+@only_where_there_is("all-node-types")
+@pytest.mark.parametrize(
+    ("kind", "needed"),
+    [
+        ("agent", ["ai_languageModel"]),
+        ("chainRetrievalQa", ["ai_languageModel", "ai_retriever"]),
+        ("memoryManager", ["ai_memory"]),
+        ("chainSummarization", ["ai_languageModel", "ai_document [operationMode=documentLoader]"]),
+    ],
+)
+async def test_the_sub_nodes_that_a_node_needs_are_named(place: Place, kind: str, needed: list[str]) -> None:
+    described = await place.call("describe_node", type=f"@n8n/n8n-nodes-langchain.{kind}")
+
+    assert described["needsConnected"] == needed
+
+
+@only_where_there_is("all-node-types")
+async def test_the_instance_itself_names_the_sub_nodes_that_a_node_needs(mcp_place: Place) -> None:
+    described = await mcp_place.call("describe_node", type="@n8n/n8n-nodes-langchain.agent")
+
+    assert described["needsConnected"] == ["ai_languageModel"]
 
 
 async def test_a_mistake_is_not_saved_unless_the_caller_insists(place: Place) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import dogubako_sandbox
 from dogubako.packs.n8n.api.service import LookupsApi
-from dogubako.packs.n8n.nodes.descriptions import NodeDescription, Summary
+from dogubako.packs.n8n.nodes.descriptions import Match, NodeDescription
 from dogubako.packs.n8n.nodes.index import NodeIndex, index_of, installed_packages
 from dogubako.packs.n8n.nodes.problems import Problem
 from dogubako.packs.n8n.nodes.validation import Validator
@@ -53,7 +53,7 @@ class Source:
     def __init__(self, index: NodeIndex) -> None:
         self._index = index
 
-    async def search(self, query: str, limit: int) -> tuple[Summary, ...]:
+    async def search(self, query: str, limit: int) -> tuple[Match, ...]:
         return ()
 
     async def names(self) -> tuple[str, ...]:

@@ -160,6 +160,37 @@ async def test_all_modes_of_a_node_are_described(tmp_path: Path, parameter: str 
         assert found["definition"].startswith("// The node has 2 modes: expression, allRules")
 
 
+AGENT: Final = """# TypeScript Type Definitions
+
+```typescript
+export interface AgentV3Params {
+  text?: string;
+}
+
+export interface AgentV3SubnodeConfig {
+  model: LanguageModelInstance | LanguageModelInstance[];
+  memory?: MemoryInstance;
+  /**
+   * @displayOptions.show { hasOutputParser: [true] }
+   */
+  outputParser?: OutputParserInstance;
+  /**
+   * @displayOptions.show { mode: ["insert"] }
+   */
+  documentLoader: DocumentLoaderInstance;
+  retriever: RetrieverInstance;
+}
+```
+"""
+
+
+async def test_the_sub_nodes_that_the_instance_requires_are_named(tmp_path: Path) -> None:
+    async with bench(tmp_path, answering(structured(definitions=AGENT)), N8N_MCP_TOKEN=TOKEN) as n8n:
+        found = await n8n.data("describe_node", type="agent")
+
+    assert found["needsConnected"] == ["ai_languageModel", 'ai_document [mode: ["insert"]]', "ai_retriever"]
+
+
 async def test_resources_and_operations_have_the_names_that_a_workflow_needs(tmp_path: Path) -> None:
     async with bench(tmp_path, answering(structured(definitions=CHOICES)), N8N_MCP_TOKEN=TOKEN) as n8n:
         found = await n8n.data("describe_node", type="slack")

@@ -61,6 +61,24 @@ async def test_only_what_n8n_has_taken_is_taught(tmp_path: Path) -> None:
     assert "No workflow here uses" not in str(checked)
 
 
+async def test_a_workflow_whose_parameters_nobody_knows_is_not_called_valid(tmp_path: Path) -> None:
+    start = step("manualTrigger") | {"name": "Start"}
+    nodes = [start, step("slack", 2, txet="x")]
+    links = {"Start": {"main": [[{"node": "slack", "type": "main", "index": 0}]]}}
+    broken = [start, step("slack", 2, text="={{ $json.a")]
+    async with bench(tmp_path, instance()) as n8n:
+        unknown = await n8n.call("validate_workflow", nodes=nodes, connections=links)
+        wrong = await n8n.data("validate_workflow", nodes=broken, connections=links)
+    async with bench(tmp_path, instance(), N8N_NODE_TYPES=str(NODE_TYPES)) as n8n:
+        known = await n8n.data("validate_workflow", nodes=[start, step("noOp")], connections={})
+
+    assert unknown.value["data"]["valid"] is None
+    assert BASE + "slack" in unknown.value["data"]["parametersNotChecked"]
+    assert "whether the workflow is valid is not known" in str(unknown.value)
+    assert wrong["valid"] is False
+    assert known["valid"] is True
+
+
 @pytest.mark.parametrize(
     ("wrong", "first"),
     [("http", "httpRequest"), ("Sort", "sort"), ("htpRequest", "httpRequest"), ("schedule", "scheduleTrigger")],
@@ -80,7 +98,7 @@ def test_everyday_words_find_the_node_that_is_meant(query: str, first: str) -> N
     kinds = (*others, "httpRequest", "scheduleTrigger", "postgres")
     known = [Summary(type=BASE + one, description="An API that one may call every day, at 6") for one in kinds]
 
-    assert ranked(known, query, 3)[0].type == BASE + first
+    assert ranked(known, query, 3)[0].summary.type == BASE + first
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
+from msgspec import structs
 
 from dogubako.packs.n8n.formatters.truncation import shortened, tokens_of
 from dogubako.packs.n8n.nodes.descriptions import Conditions, NodeDescription, Property, Summary
-from dogubako.packs.n8n.nodes.display import Values, displayed, resolve
+from dogubako.packs.n8n.nodes.display import Shown, Values, displayed, resolve
 
 JsonObject = dict[str, Any]
 
@@ -33,6 +34,7 @@ def row(summary: Summary) -> JsonObject:
         "description": _plain(summary.description, 140),
         "version": summary.version,
         "trigger": summary.trigger or None,
+        "deprecated": summary.hidden or None,
         "asTool": f"{summary.type}Tool" if summary.usable_as_tool else None,
         "resources": _some(summary.resources),
         "operations": _some(summary.operations) if not summary.resources else None,
@@ -58,7 +60,7 @@ class NodeTypeFormatter:
             return facts
         parameters = [one for one in self._shown() if one.name not in self._chosen]
         parameters.sort(key=lambda one: (self._unmet(one) is not None, not one.required))
-        lines = [line(one, self._unmet(one)) for one in parameters]
+        lines = [line(self._pruned(one), self._unmet(one)) for one in parameters]
         fitting = within(lines, TOKENS, frame=facts)
         facts["parameters"] = lines[:fitting]
         if fitting < len(lines):
@@ -69,7 +71,8 @@ class NodeTypeFormatter:
     def parameter(self, name: str) -> list[Property]:
         """The definitions of one parameter, those that are shown first."""
         found = [one for one in self._description.properties if one.name == name]
-        return sorted(found, key=lambda one: displayed(one, self._values) is False)
+        found.sort(key=lambda one: displayed(one, self._values) is False)
+        return [self._pruned(one) for one in found]
 
     def places_of(self, name: str) -> list[str]:
         """The parameters that have one of this name, or of this path, inside."""
@@ -91,6 +94,7 @@ class NodeTypeFormatter:
             "versions": [*versions] if len(versions) > 1 else None,
             "trigger": one.trigger or None,
             "inputs": one.inputs if one.inputs not in (None, ["main"]) else None,
+            "needsConnected": list(self._needed()) or None,
             "outputs": one.outputs if one.outputs not in (None, ["main"]) else None,
             "credentials": [use.name for use in one.credentials if displayed(use, self._values) is not False] or None,
             "chosen": dict(self._chosen) or None,
@@ -118,22 +122,51 @@ class NodeTypeFormatter:
     def _shown(self) -> Iterator[Property]:
         """Parameters that can be set with the chosen values, if only under a condition."""
         for one in self._description.properties:
-            if one.type not in _NOT_SET and one.type != "hidden" and self._possible(one):
+            if _can_be_set(one) and self._possible(one):
                 yield one
 
-    def _possible(self, one: Property) -> bool:
-        """Whether no condition on a chosen value, or on the version, rules a parameter out."""
-        fixed = {*self._chosen, "@version", "@tool"}
-        show = {key: value for key, value in (one.show or {}).items() if key.removeprefix("/") in fixed}
-        hide = {key: value for key, value in (one.hide or {}).items() if key.removeprefix("/") in fixed}
-        return displayed(Property(name=one.name, show=show, hide=hide), self._values) is not False
+    def _needed(self) -> Iterator[str]:
+        """The inputs to which a sub-node has to be connected, and when."""
+        for one in self._description.needs:
+            if self._possible(one):
+                sure = displayed(one, self._values) is True
+                yield one.name + _when(None if sure else self._open(one))
 
-    def _unmet(self, one: Property) -> Conditions | None:
+    def _possible(self, one: Shown, *, inside: bool = False) -> bool:
+        """Whether no condition on a chosen value, or on the version, rules something out.
+
+        Inside of a parameter only names that begin with a slash are those of chosen values.
+        """
+        chosen = {f"/{name}" for name in self._chosen}
+        fixed = {*chosen, "@version", "@tool"} if inside else {*chosen, *self._chosen, "@version", "@tool"}
+        show = {key: value for key, value in (one.show or {}).items() if key in fixed}
+        hide = {key: value for key, value in (one.hide or {}).items() if key in fixed}
+        return displayed(Property(name="", show=show, hide=hide), self._values) is not False
+
+    def _pruned(self, one: Property) -> Property:
+        """The parameter without the options, entries and choices that this version does not have."""
+        return structs.replace(
+            one,
+            choices=[choice for choice in one.choices if self._possible(choice)],
+            children=self._existing(one.children),
+            groups={name: self._existing(group) for name, group in one.groups.items()},
+        )
+
+    def _existing(self, inside: Sequence[Property]) -> list[Property]:
+        return [self._pruned(one) for one in inside if _can_be_set(one) and self._possible(one, inside=True)]
+
+    def _unmet(self, one: Shown) -> Conditions | None:
         """The conditions that the other parameters do not meet yet."""
-        if displayed(one, self._values) is not False:
-            return None
+        return None if displayed(one, self._values) is not False else self._open(one)
+
+    def _open(self, one: Shown) -> Conditions | None:
+        """The conditions on what is not chosen."""
         fixed = {*self._chosen, "@version", "@tool"}
         return {key: value for key, value in (one.show or {}).items() if key.removeprefix("/") not in fixed} or None
+
+
+def _can_be_set(one: Property) -> bool:
+    return one.type not in _NOT_SET and one.type != "hidden"
 
 
 def _has_inside(one: Property, name: str) -> bool:
@@ -144,18 +177,22 @@ def _has_inside(one: Property, name: str) -> bool:
 def line(one: Property, conditions: Conditions | None = None) -> str:
     """`url*: string — The URL to make the request to`. A star marks what is required."""
     text = f"{one.name}{'*' if one.required else ''}: {_kind(one)}{_default(one)}"
-    if conditions:
-        text += f" [{', '.join(f'{key}={_values(value)}' for key, value in conditions.items())}]"
+    text += _when(conditions)
     description = _plain(one.description or one.title, _LONGEST_TEXT)
     return f"{text} — {description}" if description and description.lower() != one.name.lower() else text
 
 
-def details(one: Property, version: float) -> JsonObject:
+def _when(conditions: Conditions | None) -> str:
+    """` [sendBody=true]`"""
+    listed = ", ".join(f"{key}={_values(value)}" for key, value in (conditions or {}).items())
+    return f" [{listed}]" if listed else ""
+
+
+def details(one: Property) -> JsonObject:
     """One parameter whole: all its choices, and what is inside of it."""
-    at_version = Values(here={}, version=version)
 
     def lines(children: Sequence[Property]) -> list[str]:
-        return [line(child, _other_conditions(child)) for child in children if _exists(child, at_version)]
+        return [line(child, _other_conditions(child)) for child in children]
 
     facts: JsonObject = {"parameter": line(one), "description": _plain(one.description, 200) or None}
     if one.show or one.hide:
@@ -169,14 +206,6 @@ def details(one: Property, version: float) -> JsonObject:
     if one.groups:
         facts["entries"] = {f"{name}[]" if one.many else name: lines(group) for name, group in one.groups.items()}
     return {key: value for key, value in facts.items() if value is not None}
-
-
-def _exists(one: Property, at_version: Values) -> bool:
-    """Whether a version has a parameter at all, whatever the other values are."""
-    show, hide = (
-        {key: value for key, value in (part or {}).items() if key == "@version"} for part in (one.show, one.hide)
-    )
-    return displayed(Property(name=one.name, show=show, hide=hide), at_version) is not False
 
 
 def _other_conditions(one: Property) -> Conditions:

@@ -61,6 +61,14 @@ class CredentialUse(Struct, omit_defaults=True, gc=False):
     hide: Conditions | None = None
 
 
+class Needed(Struct, omit_defaults=True, gc=False):
+    """An input to which a sub-node has to be connected, such as `ai_languageModel`."""
+
+    name: str
+    show: Conditions | None = None
+    hide: Conditions | None = None
+
+
 class NodeDescription(Struct, omit_defaults=True, gc=False):
     """One node type in some of its versions."""
 
@@ -80,6 +88,8 @@ class NodeDescription(Struct, omit_defaults=True, gc=False):
     complete: bool = True
     # n8n takes any version of a type with a single description. Of a tool, the others may not be described here.
     only_these_versions: bool = False
+    hidden: bool = False
+    needs: list[Needed] = []
 
     @property
     def newest(self) -> float:
@@ -121,6 +131,8 @@ class Summary(Struct, omit_defaults=True, gc=False):
     aliases: list[str] = []
     resources: list[str] = []
     operations: list[str] = []
+    # n8n does not offer it for new workflows.
+    hidden: bool = False
 
     @classmethod
     def of(cls, description: NodeDescription) -> "Summary":
@@ -134,7 +146,19 @@ class Summary(Struct, omit_defaults=True, gc=False):
             aliases=description.aliases,
             resources=description.values_of("resource"),
             operations=description.values_of("operation"),
+            hidden=description.hidden,
         )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Match:
+    """A node type that a search found, and the part of the words that it fits."""
+
+    summary: Summary
+    score: float
+    share: float
+    # It comes after all others.
+    last: bool = False
 
 
 class NodeSource(Protocol):
@@ -152,7 +176,8 @@ class NodeSource(Protocol):
     def certain(self) -> bool:
         """Whether its problems are certain: it describes the version that the instance runs."""
 
-    async def search(self, query: str, limit: int) -> Sequence[Summary]: ...
+    async def search(self, query: str, limit: int) -> Sequence[Match]:
+        """The node types that fit best, best first."""
 
     async def names(self) -> Sequence[str]: ...
 
@@ -179,6 +204,8 @@ def description_of(package: str, written: Mapping[str, Any]) -> NodeDescription:
         aliases=[str(one) for one in (written.get("codex") or {}).get("alias") or ()],
         # The sandbox describes some of its types only in part.
         complete=not written.get("partial"),
+        hidden=bool(written.get("hidden")),
+        needs=_needed(written),
     )
 
 
@@ -230,6 +257,16 @@ def _channels(written: Any) -> list[str] | None:
     if not isinstance(written, list):
         return None
     return [str(one.get("type")) if isinstance(one, Mapping) else str(one) for one in written]
+
+
+def _needed(written: Mapping[str, Any]) -> list[Needed]:
+    """The inputs that n8n requires: by its own list, or by its advice where an expression makes the list."""
+    advised = (written.get("builderHint") or {}).get("inputs")
+    listed = {str(one.get("type")): one for one in _objects(written.get("inputs"))}
+    inputs = {
+        name: one for name, one in (advised or listed).items() if isinstance(one, Mapping) and one.get("required")
+    }
+    return [Needed(name, *_display(one)) for name, one in inputs.items()]
 
 
 def _objects(written: Any) -> list[Mapping[str, Any]]:

@@ -21,7 +21,9 @@ from dogubako.packs.n8n.nodes.descriptions import DECODER, ENCODER, NodeDescript
 
 PACKAGES: Final = ("n8n-nodes-base", "@n8n/n8n-nodes-langchain")
 # Counted up when the form of the index changes: older ones are made again.
-_FORM: Final = 1
+_FORM: Final = 2
+# Forms of downloads that can be read still: they lack hidden nodes and inputs that are needed.
+_READABLE: Final = (_FORM, 1)
 _TYPES: Final = (Path("dist/types/nodes.json"), Path("nodes.json"))
 # Where packages lie, from a folder that an operator names: the installation, its node_modules, or a package.
 # npm puts them below n8n in a global installation, and beside it in a local one.
@@ -92,10 +94,15 @@ def index_of(packages: Sequence[Package], folder: Path) -> "NodeIndex":
     return NodeIndex(path)
 
 
-def downloaded(folder: Path, version: str) -> Path:
+def downloaded(folder: Path, version: str, form: int = _FORM) -> Path:
     """Where the download command puts the index of a version of n8n."""
     safe = re.sub(r"[^0-9A-Za-z.-]", "_", version)[:40]
-    return folder / f"node-types-{safe}-{_FORM}.sqlite"
+    return folder / f"node-types-{safe}-{form}.sqlite"
+
+
+def downloaded_index(folder: Path, version: str) -> Path | None:
+    """The newest download of the node types of a version of n8n, if there is one."""
+    return next((path for form in _READABLE if (path := downloaded(folder, version, form)).is_file()), None)
 
 
 def write_index(path: Path, packages: Sequence[Package]) -> None:

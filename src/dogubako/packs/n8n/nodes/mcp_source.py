@@ -8,12 +8,15 @@ import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Final
 
 from dogubako.outbound.http import Operation
 from dogubako.packs.n8n.api.mcp_endpoint import McpEndpoint
-from dogubako.packs.n8n.nodes.descriptions import NodeDescription, Summary
+from dogubako.packs.n8n.nodes.descriptions import Match, NodeDescription, Summary
 from dogubako.packs.n8n.nodes.problems import Problem, parameters_of, quoted
+from dogubako.packs.n8n.nodes.ranking import ranked
+from dogubako.packs.n8n.nodes.wishes import terms_of
 
 JsonObject = dict[str, Any]
 
@@ -24,6 +27,11 @@ _COMMENT: Final = re.compile(r"/\*\*((?:[^*]++|\*(?!/))*+)(?:\*/\n?|\Z)")
 _PARAMS: Final = re.compile(
     r"^export (?:interface|type) \w+Params\b[^\n{]*+\{\n(.*?)(?:^\}|\Z)", re.DOTALL | re.MULTILINE
 )
+_SUBNODES: Final = re.compile(r"^export interface \w+SubnodeConfig \{\n(.*?)(?:^\}|\Z)", re.DOTALL | re.MULTILINE)
+_SUBNODE: Final = re.compile(r"(\w+)(\??): (\w+)Instance\b")
+_CONDITION: Final = "* @displayOptions.show"
+# The inputs that are not named as the sub-nodes are for them.
+_INPUT_NAMES: Final = {"DocumentLoader": "document"}
 _MODE: Final = re.compile(r"^// ── mode: (\S++) ──$", re.MULTILINE)
 _RESOURCES: Final = re.compile(r"(?<!\w)(\w++) \(([^()]*+)\)[;.]")
 _AVAILABLE: Final = re.compile(r"\bAvailable: (\w++(?:, \w++)*+)")
@@ -46,6 +54,8 @@ _NO_VERSION: Final = re.compile(r"Version '([^']+)' not found for node '([^']+)'
 # n8n checks so many nodes at once.
 _MOST_NODES: Final = 50
 _LONGEST_COMMENT: Final = 100
+_NOT_INSTALLED: Final = "(not installed on this instance)"
+_MOST_QUERIES: Final = 24
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,6 +68,8 @@ class Definition:
     unknown_version: bool = False
     # The operations of each resource, where one has to be chosen; else what may be chosen.
     resources: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    # The inputs to which a sub-node has to be connected.
+    needs: Sequence[str] = ()
     choices: Sequence[str] = ()
 
 
@@ -71,9 +83,16 @@ class McpNodes:
     def __init__(self, endpoint: McpEndpoint) -> None:
         self._endpoint = endpoint
 
-    async def search(self, query: str, limit: int) -> Sequence[Summary]:
-        found = await self._endpoint.call("search_nodes", {"queries": [query]}, Operation(name="search nodes"))
-        return list(_summaries(str(found.get("results") or found.get("text") or "")))[:limit]
+    async def search(self, query: str, limit: int) -> Sequence[Match]:
+        """n8n finds five for each query by their names; of what it finds for all words, we choose the best."""
+        found = await self._found(_queries(query))
+        return ranked(found, query, limit) or [Match(summary=one, score=0, share=0) for one in found[:limit]]
+
+    async def _found(self, queries: Sequence[str]) -> list[Summary]:
+        """What n8n finds for each of the queries, without what it offers to install."""
+        found = await self._endpoint.call("search_nodes", {"queries": [*queries]}, Operation(name="search nodes"))
+        text, _, _ = str(found.get("results") or found.get("text") or "").partition(_NOT_INSTALLED)
+        return list({one.type: one for one in _summaries(text)}.values())
 
     async def names(self) -> Sequence[str]:
         return ()
@@ -93,7 +112,7 @@ class McpNodes:
         found = {kind: float(version) for kind, version in _NEWEST.findall(text) if kind in types}
         missing = {kind for kind in _NO_TYPE.findall(text) if kind in types}
         left = [kind for kind in types if kind not in found and kind not in missing]
-        for one in [row for kind in left for row in await self.search(kind.rpartition(".")[2], _MOST_NODES)]:
+        for one in await self._found([kind.rpartition(".")[2] for kind in left]) if left else ():
             if one.type in left:
                 found[one.type] = one.version
         return found, missing
@@ -103,7 +122,7 @@ class McpNodes:
         text = await self._types([dict(wanted)])
         code = _CODE.search(text)
         if code is not None:
-            return Definition(code=condensed(code[1]))
+            return Definition(code=condensed(code[1]), needs=list(_needed(code[1])))
         refusal = text.partition("# Errors")[2].strip().removeprefix("Error: ")
         resources = {
             real_name(resource): [real_name(one.strip()) for one in operations.split(",")]
@@ -159,6 +178,13 @@ class McpNodes:
         ]
 
 
+def _queries(wish: str) -> list[str]:
+    """The wish, its words two by two, and each of its words and of the nodes that are meant by them."""
+    said = [(*term.words, *term.meant) for term in terms_of(wish)]
+    pairs = [f"{one[0]} {two[0]}" for one, two in pairwise(said)]
+    return list(dict.fromkeys((wish, *pairs, *(word for words in said for word in words))))[:_MOST_QUERIES]
+
+
 def real_name(written: str) -> str:
     """The resource or operation `getAll`, which the instance lists by the name of a file: `get_all`."""
     return _UNDERSCORE.sub(lambda found: found[1].upper(), written)
@@ -172,6 +198,21 @@ def condensed(code: str) -> str:
     found = [heading + _COMMENT.sub(_one_line, body).rstrip() for heading, body in zip(headings, bodies, strict=True)]
     listed = ", ".join(one.removeprefix("// --- mode: ").strip() for one in modes)
     return "\n".join([f"// The node has {len(modes)} modes: {listed}"] * bool(modes) + found)
+
+
+def _needed(code: str) -> Iterator[str]:
+    """The inputs of a node with a single mode that are not optional, and when they are needed."""
+    configs = _SUBNODES.findall(code)
+    condition = ""
+    for line in configs[0].splitlines() if len(configs) == 1 and not _MODE.search(code) else ():
+        text = line.strip()
+        if text.startswith(_CONDITION):
+            condition = f" [{text.removeprefix(_CONDITION).strip(' {}')}]"
+        elif subnode := _SUBNODE.match(text):
+            _, optional, kind = subnode.groups()
+            if not optional:
+                yield f"ai_{_INPUT_NAMES.get(kind) or kind[0].lower() + kind[1:]}{condition}"
+            condition = ""
 
 
 def _one_line(comment: re.Match[str]) -> str:

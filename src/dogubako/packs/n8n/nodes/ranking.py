@@ -1,83 +1,76 @@
 """Find node types by everyday words."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-from dogubako.packs.n8n.nodes.descriptions import Summary
+from dogubako.packs.n8n.nodes.channels import TOOL_SUFFIX
+from dogubako.packs.n8n.nodes.descriptions import Match, Summary
+from dogubako.packs.n8n.nodes.wishes import Term, terms_of, words_of
 
-_WORD: Final = re.compile(r"[a-z0-9]+|[^\x00-\x7f]+")
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_MOST_WORDS: Final = 12
-_COMMON: Final = frozenset(
-    {"a", "an", "the", "to", "of", "in", "on", "at", "for", "and", "or", "with", "node", "n8n", "from"}
-)
-# Words that people use for nodes that have another name.
-_SYNONYMS: Final = {
-    "condition": ("if", "switch", "filter"),
-    "branch": ("if", "switch"),
-    "loop": ("splitinbatches",),
-    "cron": ("schedule",),
-    "timer": ("schedule",),
-    "javascript": ("code",),
-    "python": ("code",),
-    "api": ("http",),
-    "call": ("http", "executeworkflow"),
-    "rest": ("http",),
-    "request": ("http",),
-    "mail": ("email", "gmail"),
-    "spreadsheet": ("sheets", "excel"),
-    "database": ("postgres", "mysql"),
-    "every": ("schedule",),
-    "daily": ("schedule",),
-    "hourly": ("schedule",),
-    "weekly": ("schedule",),
-    "periodically": ("schedule",),
-    "delay": ("wait",),
-    "subworkflow": ("executeworkflow",),
-}
 _TYPE, _TITLE, _ALIAS, _OPERATION, _TEXT = 6.0, 5.0, 3.0, 1.5, 1.0
 # The node that people mean by a word comes before those that only have the word in their name.
-_SYNONYM: Final = 1.05
-# A word that only begins another one counts less.
+_MEANT: Final = 1.05
+# A word that only begins another one counts less, and says nothing if it is short.
 _BEGINNING: Final = 0.5
+_SHORTEST_BEGINNING: Final = 4
+_EXACT: Final = 4.0
+# Types of this package that end like tools are variants of others. The other package has tools of its own.
+_BASE: Final = "n8n-nodes-base."
 
 
-def ranked(summaries: Iterable[Summary], query: str, limit: int) -> list[Summary]:
-    """The best matches, best first. Nodes that match more of the words come first."""
-    words = [word for word in _words(query) if word not in _COMMON][:_MOST_WORDS] or list(_words(query))[:_MOST_WORDS]
-    scored = [(score, one) for one in summaries if (score := _score(one, words)) > 0]
-    scored.sort(key=lambda pair: (-pair[0], len(pair[1].type), pair[1].type))
-    return [one for _, one in scored[:limit]]
+def ranked(summaries: Iterable[Summary], query: str, limit: int) -> list[Match]:
+    """The best matches, best first. What n8n hides, and variants for agents, come after all others."""
+    terms = terms_of(query)
+    return best([one for summary in summaries if (one := _match(summary, terms)) is not None], limit)
 
 
-def _score(one: Summary, words: list[str]) -> float:
+def best(matches: Iterable[Match], limit: int) -> list[Match]:
+    """The best of matches, which may come from several sources."""
+    order = sorted(matches, key=lambda one: (one.last, -one.score, len(one.summary.type), one.summary.type))
+    return order[:limit]
+
+
+def _match(one: Summary, terms: Sequence[Term]) -> Match | None:
     short = one.type.rpartition(".")[2]
+    title = words_of(one.title)
     fields = (
-        ([short.lower(), *_words(_CAMEL.sub(" ", short))], _TYPE),
-        (list(_words(one.title)), _TITLE),
-        ([word for alias in one.aliases for word in _words(alias)], _ALIAS),
-        ([word for name in (*one.resources, *one.operations) for word in _words(_CAMEL.sub(" ", name))], _OPERATION),
-        (list(_words(one.description)), _TEXT),
+        (_parts(short), _TYPE),
+        (title, _TITLE),
+        ([word for alias in one.aliases for word in words_of(alias)], _ALIAS),
+        ([word for name in (*one.resources, *one.operations) for word in _parts(name)], _OPERATION),
+        (words_of(one.description), _TEXT),
     )
-    total, matched = 0.0, 0
-    for word in words:
-        best = max((_match(word, parts) * weight for parts, weight in fields), default=0.0)
-        total += best
-        matched += best > 0
-    exact = 4.0 if "".join(words) in (short.lower(), "".join(_words(one.title))) else 0.0
-    return total * matched / max(len(words), 1) + exact if matched else 0.0
+    total, matched, asked = 0.0, 0, 0
+    for term in terms:
+        best = max(_fits(term, parts) * weight for parts, weight in fields)
+        total += best * term.size
+        asked += term.size
+        matched += term.size if best > 0 else 0
+    if not matched:
+        return None
+    exact = "".join(term.written for term in terms) in (short.lower(), "".join(title))
+    score = total * matched / asked + (_EXACT if exact else 0.0)
+    variant = one.type.startswith(_BASE) and short.endswith(TOOL_SUFFIX)
+    last = one.hidden or (variant and not exact)
+    return Match(summary=one, score=score, share=matched / asked, last=last)
 
 
-def _match(word: str, parts: list[str]) -> float:
+def _parts(name: str) -> list[str]:
+    return [name.lower(), *words_of(_CAMEL.sub(" ", name))]
+
+
+def _fits(term: Term, parts: Sequence[str]) -> float:
+    if any(word in parts for word in term.meant):
+        return _MEANT
+    return max((_word_fits(word, parts, begins=not term.known) for word in term.words), default=0.0)
+
+
+def _word_fits(word: str, parts: Sequence[str], *, begins: bool) -> float:
     if word in parts:
         return 1.0
-    if any(one in parts for one in _SYNONYMS.get(word, ())):
-        return _SYNONYM
     if word.endswith("s") and word[:-1] in parts:
         return 0.9
-    return _BEGINNING if len(word) > 2 and any(part.startswith(word) for part in parts) else 0.0
-
-
-def _words(text: str) -> Iterator[str]:
-    return (found.group() for found in _WORD.finditer(text.lower()))
+    begins = begins and len(word) >= _SHORTEST_BEGINNING
+    return _BEGINNING if begins and any(part.startswith(word) for part in parts) else 0.0

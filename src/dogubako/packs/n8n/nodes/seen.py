@@ -14,7 +14,7 @@ from dogubako.contract.errors import DogubakoError
 from dogubako.packs.n8n.api.executions import ExecutionsApi
 from dogubako.packs.n8n.api.workflows import WorkflowsApi
 from dogubako.packs.n8n.models import Execution
-from dogubako.packs.n8n.nodes.descriptions import NodeDescription, Property, Summary
+from dogubako.packs.n8n.nodes.descriptions import Match, NodeDescription, Property, Summary
 from dogubako.packs.n8n.nodes.ranking import ranked
 from dogubako.packs.n8n.triggers import is_trigger_name
 
@@ -55,7 +55,7 @@ class SeenNodes:
         read = self._read or "published workflows and executions"
         return f"the nodes in this instance's own {read}; other nodes and parameters may exist"
 
-    async def search(self, query: str, limit: int) -> Sequence[Summary]:
+    async def search(self, query: str, limit: int) -> Sequence[Match]:
         summaries = [Summary.of(self._description(name, one)) for name, one in (await self._collected()).items()]
         return ranked(summaries, query, limit)
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -16,17 +17,24 @@ from dogubako.packs.n8n.api.workflows import WorkflowsApi
 from dogubako.packs.n8n.nodes.channels import TOOL, TOOL_SUFFIX
 from dogubako.packs.n8n.nodes.descriptions import (
     Choice,
+    Match,
     NewVersions,
     NodeDescription,
     NodeSource,
     Property,
-    Summary,
     newest_version,
 )
-from dogubako.packs.n8n.nodes.index import PACKAGES, NodeIndex, NoNodeTypes, downloaded, index_of, installed_packages
+from dogubako.packs.n8n.nodes.index import (
+    PACKAGES,
+    NodeIndex,
+    NoNodeTypes,
+    downloaded_index,
+    index_of,
+    installed_packages,
+)
 from dogubako.packs.n8n.nodes.mcp_source import McpNodes
 from dogubako.packs.n8n.nodes.problems import Problem
-from dogubako.packs.n8n.nodes.ranking import ranked
+from dogubako.packs.n8n.nodes.ranking import best, ranked
 from dogubako.packs.n8n.nodes.seen import SeenNodes
 from dogubako.packs.n8n.nodes.subworkflows import called_ids, check_called
 from dogubako.packs.n8n.nodes.tables import check_tables, named_tables
@@ -37,6 +45,8 @@ log = structlog.get_logger("dogubako.n8n")
 _APPROVAL_TOOL: Final = "HitlTool"
 ResultT = TypeVar("ResultT")
 _LOOK_AGAIN_SECONDS: Final = 60.0
+_MOST_COMMUNITY: Final = 50
+_AND_MORE: Final = ", and community nodes from n8n's own MCP endpoint"
 _DOWNLOAD: Final = "the command dogubako n8n-nodes download."
 
 
@@ -52,8 +62,11 @@ class IndexedNodes:
         if not self.certain:
             self.name += f"; the instance runs {instance}, so the findings are only warnings"
 
-    async def search(self, query: str, limit: int) -> Sequence[Summary]:
+    async def search(self, query: str, limit: int) -> Sequence[Match]:
         return await offload(lambda: ranked(self._index.summaries(), query, limit))
+
+    async def packages(self) -> Sequence[str]:
+        return await offload(self._index.packages)
 
     async def names(self) -> Sequence[str]:
         return [one.type for one in await offload(self._index.summaries)]
@@ -116,7 +129,7 @@ class InstalledNodeTypes:
                     index = index_of(packages, self._folder)
                     return IndexedNodes(index, packages[0].origin, index.version(), instance)
                 log.warning("No node types in N8N_NODE_TYPES", advice="Name the folder of an n8n installation.")
-            if instance is not None and (path := downloaded(self._folder, instance)).is_file():
+            if instance is not None and (path := downloaded_index(self._folder, instance)) is not None:
                 index = NodeIndex(path)
                 return IndexedNodes(index, "downloaded", index.version(), index.version())
         except (NoNodeTypes, OSError) as error:
@@ -162,6 +175,22 @@ class NodeKnowledge:
         if indexed is not None and indexed.certain and any([await indexed.describe(one) for one in types]):
             return await work(indexed)
         return await self.ask(work)
+
+    async def search(self, query: str, limit: int) -> "Found":
+        """The node types that fit a wish. Those of the instance's version come with its community nodes."""
+        indexed = await self._installed.get(self._lookups)
+        if indexed is None or not indexed.certain:
+            return await self.ask(lambda source: _found_in(source, query, limit))
+        found = await _found_in(indexed, query, limit)
+        if (mcp := self._mcp_if_well()) is not None:
+            try:
+                known = set(await indexed.packages())
+                more = [one for one in await mcp.search(query, _MOST_COMMUNITY) if _package(one) not in known]
+            except ApiError as error:
+                self._blame(error)
+            else:
+                return replace(found, matches=best([*found.matches, *more], limit), source=f"{found.source}{_AND_MORE}")
+        return found
 
     @property
     def better_source(self) -> str:
@@ -243,6 +272,24 @@ class NodeKnowledge:
         self._mcp_again = time.monotonic() + _LOOK_AGAIN_SECONDS
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
+    """What a search found, and the source of the knowledge."""
+
+    matches: Sequence[Match]
+    source: str
+    complete: bool
+
+
+async def _found_in(source: NodeSource, query: str, limit: int) -> Found:
+    matches = await source.search(query, limit)
+    return Found(matches=matches, source=source.name, complete=source.complete)
+
+
+def _package(match: Match) -> str:
+    return match.summary.type.rpartition(".")[0]
+
+
 async def _newest(source: NodeSource, types: Iterable[str]) -> dict[str, float]:
     found = {kind: newest_version(await source.describe(kind)) for kind in types}
     return {kind: version for kind, version in found.items() if version is not None}
@@ -255,7 +302,7 @@ class _NoSource:
     complete = False
     certain = False
 
-    async def search(self, query: str, limit: int) -> Sequence[Summary]:
+    async def search(self, query: str, limit: int) -> Sequence[Match]:
         return ()
 
     async def names(self) -> Sequence[str]:

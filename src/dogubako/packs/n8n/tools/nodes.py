@@ -20,6 +20,8 @@ from dogubako.packs.n8n.tools.workflows import WorkflowId
 
 JsonObject = dict[str, Any]
 _BASE = "n8n-nodes-base."
+_HALF = 0.5
+_TRY_ENGLISH = "Node types are described in English: use a few English words, such as the name of a service."
 
 
 class SearchNodesArgs(ToolArgs):
@@ -44,21 +46,19 @@ class SearchNodes(BaseTool[SearchNodesArgs, N8nClient]):
     async def execute(self, args: SearchNodesArgs) -> Json:
         if not args.query.strip():
             raise ValidationError.of("query", "Invalid value for parameter query: it has no words")
-        return await self.client.nodes.ask(lambda source: self._searched(source, args))
-
-    async def _searched(self, source: NodeSource, args: SearchNodesArgs) -> Json:
-        found = await source.search(args.query.strip(), args.limit)
+        found = await self.client.nodes.search(args.query.strip(), args.limit)
+        rows = [show.row(one.summary) for one in found.matches]
         guidance = None
-        if found:
-            example = example_call("describe_node", type=found[0].type)
+        if rows:
+            example = example_call("describe_node", type=rows[0]["type"])
             guidance = Guidance(message="See its parameters.", example=example)
-        message = Message(en=f"{len(found)} node types found", ja=f"ノードの種類が{len(found)}件見つかりました")
-        data: JsonObject = {"nodes": [show.row(one) for one in found], "source": source.name}
-        if not source.complete:
+        message = Message(en=f"{len(rows)} node types found", ja=f"ノードの種類が{len(rows)}件見つかりました")
+        data: JsonObject = {"nodes": rows, "source": found.source}
+        if not found.complete:
             data["hint"] = self.client.nodes.better_source
-        if not found and not args.query.isascii():
-            data["hint"] = "Node types are described in English: search with English words."
-        return Json(data=data, message=message, guidance=guidance, count=len(found))
+        elif max((one.share for one in found.matches), default=0) < _HALF:
+            data["hint"] = _TRY_ENGLISH if rows else f"Nothing fits. {_TRY_ENGLISH}"
+        return Json(data=data, message=message, guidance=guidance, count=len(rows))
 
 
 class DescribeNodeArgs(ToolArgs):
@@ -105,7 +105,7 @@ class DescribeNode(BaseTool[DescribeNodeArgs, N8nClient]):
             data: JsonObject = {
                 "type": description.type,
                 "version": version,
-                **_parameter(formatter, args.parameter, version),
+                **_parameter(formatter, args.parameter),
             }
         else:
             data = formatter.overview(versions)
@@ -121,13 +121,15 @@ async def _from_instance(source: McpNodes, args: DescribeNodeArgs) -> Json:
     version = {"version": f"{args.version:g}"} if args.version is not None else {}
     definition = await source.definition({key: value for key, value in wanted.items() if value} | version)
     if definition.unknown_type:
-        near = [one.type for one in await source.search(node_type.rpartition(".")[2], 3)]
+        near = [one.summary.type for one in await source.search(node_type.rpartition(".")[2], 3)]
         raise _no_such_type(node_type, near, source)
     if definition.unknown_version:
         raise ValidationError.of("version", "Invalid value for parameter version: the instance has no such version")
     data: JsonObject = {"type": node_type}
     if definition.refusal:
         data |= _choices(definition, args)
+    if definition.needs:
+        data["needsConnected"] = definition.needs
     _check_definition(definition.code, args)
     lines = show.parameter_of(definition.code, args.parameter) if args.parameter else definition.code.splitlines()
     fitting = show.within(lines, show.TOKENS)
@@ -217,13 +219,13 @@ def _check_value(name: str, value: str | None, known: Sequence[str]) -> None:
     raise ValidationError.of(name, f"Invalid value for parameter {name}: {listed}{advice}")
 
 
-def _parameter(formatter: show.NodeTypeFormatter, name: str, version: float) -> JsonObject:
+def _parameter(formatter: show.NodeTypeFormatter, name: str) -> JsonObject:
     definitions = formatter.parameter(name)
     if not definitions:
         raise _no_such_parameter(name, formatter.names(), formatter.places_of(name))
     first, *others = definitions
     more = [show.line(one, one.show) for one in others[:10]]
-    return show.details(first, version) | ({"elsewhere": more} if more else {})
+    return show.details(first) | ({"elsewhere": more} if more else {})
 
 
 def _no_such_parameter(name: str, known: Sequence[str], places: Sequence[str] = ()) -> ValidationError:
@@ -287,20 +289,26 @@ class ValidateWorkflow(BaseTool[ValidateWorkflowArgs, N8nClient]):
         return _validated(validation, self.client.nodes.better_source)
 
 
+def _not_checked(kinds: int) -> str:
+    return f"The parameters of {'one node type' if kinds == 1 else f'{kinds} node types'} were not checked"
+
+
 def _validated(validation: Validation, better_source: str) -> Json:
     errors, warnings = validation.errors, validation.warnings
     en = f"{len(errors)} errors and {len(warnings)} warnings" if validation.problems else "No problems found"
     ja = f"エラー{len(errors)}件、警告{len(warnings)}件" if validation.problems else "問題は見つかりませんでした"
-    data = {
-        "valid": not errors,
+    data: JsonObject = {
+        # Not known where parameters were not checked: most mistakes are there.
+        "valid": False if errors else None if validation.unchecked else True,
         "errors": [one.shown() for one in errors],
         "warnings": [one.shown() for one in warnings],
         "nodesChecked": validation.nodes,
         "source": validation.source,
     }
-    if validation.unchecked and not validation.problems:
-        en, ja = f"{en} in what could be checked: see parametersNotChecked", f"{ja}（確認できた範囲で）"
     if validation.unchecked:
+        unknown = "" if errors else ", so whether the workflow is valid is not known"
+        en = f"{en} in links, expressions, code and credentials. {_not_checked(len(validation.unchecked))}{unknown}"
+        ja = f"{ja}（接続・式・コード・認証情報のみ。{len(validation.unchecked)}種類のノードのパラメータは未確認）"
         data["parametersNotChecked"] = list(validation.unchecked)
         data["hint"] = better_source
     return Json(data=data, message=Message(en=en, ja=ja), count=len(validation.problems))
