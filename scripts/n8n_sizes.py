@@ -85,7 +85,7 @@ the first were recorded from n8n 2.41.1; that one is built in the same shape, be
   names, other values and other code.
 - **fresh to sixth, eighth**: workflows that were written by hand after the rules: of other kinds, with other nodes,
   innocent ones, and some that were made to mislead.
-- **strange, outside, seventh, ninth to thirty-ninth**: workflows of people who had not seen the rules, in many
+- **strange, outside, seventh, ninth to fortieth**: workflows of people who had not seen the rules, in many
   languages. Each wrote down the truth, ran his workflows on a real n8n, and only then read the answers. Since the
   eleventh set, every false fact beside a right answer counts as misleading. Healthy workflows are among all of them.
 
@@ -170,6 +170,7 @@ _FIRST_CONTACT: Final = {
     "thirtyseventh": (69, 7, 3),
     "thirtyeighth": (137, 8, 12),
     "thirtyninth": (46, 2, 2),
+    "fortieth": (55, 1, 1),
 }
 _KIND_COLUMNS: Final = ("kind of fault", "right (tuning)", "right (checking)", "misleading")
 

@@ -56,6 +56,7 @@ CaseSet = Literal[
     "thirtyseventh",
     "thirtyeighth",
     "thirtyninth",
+    "fortieth",
 ]
 Role = Literal["source", "culprit", "victim", "merge"]
 

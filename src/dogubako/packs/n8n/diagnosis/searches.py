@@ -203,7 +203,8 @@ def _told(failure: Failure, reads: Sequence[Read]) -> str:
     for read in sorted(shown, key=lambda one: any(name.isdecimal() for name in one.path))[:_MOST_SHOWN]:
         maker = trace_value(failure.scene, read.place, read.path, "").node
         told.append(f"{'.'.join(read.path)} is {shown_value(read.value)}, from '{maker}'")
-    return f": {'; '.join(told)}" if told else ""
+    more = "; and more" if len(shown) > _MOST_SHOWN else ""
+    return f": {'; '.join(told)}{more}" if told else ""
 
 
 def reduced_nothing(failure: Failure) -> Cause | None:

@@ -43,6 +43,8 @@ _BEGINS_WITH_VALUE = re.compile(r"=\s*+\{\{")
 _BAD_REQUEST: Final = frozenset({"400", "404", "405", "410", "422", "ENOTFOUND", "ERR_INVALID_URL"})
 # What n8n itself advises is not said by the service.
 _SAYS_WHY: Final = frozenset({"400", "401", "403", "404", "409", "422", "500"})
+# `=Bearer {{ $json.token }}`
+_SCHEME = re.compile(r"=\s*+((?:Bearer|Basic|Token|ApiKey)\s)", re.IGNORECASE)
 _MOST_SHOWN: Final = 3
 _MOST_ANSWERS: Final = 20
 _ADVICE_OF_N8N: Final = "batching settings under"
@@ -171,8 +173,16 @@ def sent_as(failure: Failure) -> str:
                 shown = f" as {held}" if exact and not login else ""
                 made = f", made from {one.written}" if one.written != name else ""
                 made = made if exact or login else f"{made or f', made from {name}'}, which is {_held(value)}"
+                made += _scheme_twice(written, value) if login else ""
                 told.append(f"{name}{shown}{made}, from '{maker_of(failure.scene, place, one.names)}'")
     return f"; it sends {' and '.join(told)}" if told else ""
+
+
+def _scheme_twice(written: str, value: Any) -> str:
+    """That a login has its scheme before it in the request, and in the value as well: `Bearer Bearer …`."""
+    scheme = _SCHEME.match(written)
+    twice = scheme is not None and isinstance(value, str) and value.casefold().startswith(scheme[1].casefold())
+    return f", which begins with {scheme[1].strip()} as well, so that stands there twice" if twice and scheme else ""
 
 
 def _misnamed(failure: Failure) -> str:
