@@ -76,6 +76,12 @@ def test_the_expressions_of_a_workflow_that_is_written_into_a_node_are_its_own()
         pytest.param("={{ $(`a\\\\b`).item.json.x }}", id="backslash in a name"),
         pytest.param("={{ `$('Ghost')` }}", id="name in the text of a template"),
         pytest.param('={{ "\\}}" }}', id="escaped end of an expression"),
+        pytest.param(
+            "={{ (() => { outer: for (const a of [1, 2]) { for (const b of [1, 2]) { if (b === 2) continue outer } } "
+            "return 'ok' })() }}",
+            id="continue with a label",
+        ),
+        pytest.param("={{ (() => { one: { if ($json.a) break one } return 1 })() }}", id="break with a label"),
         pytest.param("={{ {a: {b: 1\\}} }}", id="escaped end in an object"),
         pytest.param(
             "={{ 1. }} {{ 5..toFixed(1) }} {{ [1, 2,].length }} {{ Math.max(1, 2,) }}", id="ends that look odd"

@@ -44,9 +44,11 @@ _ENDS: Final = frozenset({")", "]", "}", ";", ""})
 _STATEMENTS: Final = frozenset(
     "class const debugger do for function if let return switch throw try var while".split()  # noqa: SIM905 - as above
 )
-# Words with which no value ends.
+# Words with which no value ends. Behind `break` and `continue` stands a label.
 _BEFORE_VALUE: Final = (
-    _STATEMENTS | _BEFORE_REGEX | {"async", "await", "yield", "extends", "instanceof", "get", "set", "static", "catch"}
+    _STATEMENTS
+    | _BEFORE_REGEX
+    | {"async", "await", "yield", "extends", "instanceof", "get", "set", "static", "catch", "break", "continue"}
 )
 _BEHIND_VALUE: Final = frozenset({"in", "instanceof", "of"})
 _OPERATORS: Final = {"and": "&&", "or": "||", "not": "!", "AND": "&&", "OR": "||", "NOT": "!"}
