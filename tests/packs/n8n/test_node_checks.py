@@ -155,10 +155,10 @@ def test_a_broken_expression_is_found(text: str, finding: tuple[str, bool]) -> N
     [
         pytest.param("return items; // a (comment", id="comment"),
         pytest.param("/* ( */ return [];", id="long comment"),
-        pytest.param("const a = b / 2 + (c / 3);\nreturn a;", id="divisions"),
+        pytest.param("const { b, c } = $json;\nconst a = b / 2 + (c / 3);\nreturn a;", id="divisions"),
         pytest.param("return /[(']/.test($json.a);", id="regular expression"),
         pytest.param("if (a) /\\(/.exec(b);\nreturn a;", id="regular expression behind a bracket"),
-        pytest.param("return [{ a: `(${a}` }];", id="template"),
+        pytest.param("return [{ a: `(${$json.a}` }];", id="template"),
         pytest.param("return [{ json: { help: `$('Ghost') and {{` } }];", id="name in the text of a template"),
         pytest.param("const { a, ...rest } = $json;\nreturn { json: { a, rest } };", id="rest"),
         pytest.param('return [{ a: "it\'s (" }];', id="texts"),
