@@ -300,6 +300,13 @@ def test_good_nodes_give_no_false_alarm(seed: int) -> None:
         assert wrong == [], (description.type, version, top)
 
 
+def test_an_empty_part_that_n8n_ignores_is_not_told() -> None:
+    (request,) = [one for one in descriptions() if one.type == "n8n-nodes-base.httpRequest" and 4.2 in one.versions]
+
+    assert problems(request, 4.2, {"url": "http://a.test", "bodyParameters": {}}) == []
+    assert problems(request, 4.2, {"url": "http://a.test", "bodyParameters": {"parameters": [{}]}}) != []
+
+
 def strange_values() -> Iterator[Any]:
     yield from (None, True, 0, "", "={{", [], {}, [[]], [None], {"": None}, {"a": {"a": {"a": []}}}, "x" * 10_000)
 

@@ -65,6 +65,17 @@ def _result_fault(mode: str, text: str, script: Script) -> str | None:
     return _wrong_result(_sure_result(tree), mode)
 
 
+def modules_required(tree: Tree) -> Iterator[str]:
+    """The names of `require('name')`. n8n has none of them, unless the instance allows it."""
+    called = tree.parts[0] if tree.kind == "call" else None
+    if called is not None and called.kind == "name" and called.value == "require" and len(tree.parts) == 2:
+        name = tree.parts[1]
+        if name is not None and name.kind == "literal" and isinstance(name.value, str):
+            yield name.value
+    for part in tree.parts:
+        yield from modules_required(part) if part is not None else ()
+
+
 def _returns(tree: Tree) -> Iterator[bool]:
     """One for each `return` of the code itself."""
     if tree.kind == "return":
@@ -89,6 +100,8 @@ def _wrong_result(result: Tree | None, mode: str) -> str | None:
     wanted = "one item, { json: { … } }" if mode == EACH_ITEM else "items, [{ json: { … } }]"
     if (plain := _plain(result)) is not None:
         return f"returns {plain}, and n8n takes {wanted}"
+    if _has_wrong_json(result):
+        return f"returns an item whose 'json' is no object, and n8n takes {wanted}"
     if result.kind != "list":
         return None
     if mode == EACH_ITEM:
@@ -96,7 +109,19 @@ def _wrong_result(result: Tree | None, mode: str) -> str | None:
     parts = [part for part in result.parts if part is not None]
     if parts and all(part.kind == "list" or _plain(part) is not None for part in parts):
         return f"returns a list without objects, and n8n takes {wanted}"
+    if any(map(_has_wrong_json, parts)):
+        return f"returns an item whose 'json' is no object, and n8n takes {wanted}"
     return None
+
+
+def _has_wrong_json(item: Tree) -> bool:
+    """Whether `{ json: … }` holds a list or a plain value."""
+    for entry in item.parts if item.kind == "object" else ():
+        if entry is not None and entry.kind == "entry" and entry.parts[0] is not None and entry.parts[1] is not None:
+            key, value = entry.parts[0], entry.parts[1]
+            if key.kind == "literal" and key.value == "json" and (value.kind == "list" or _plain(value) is not None):
+                return True
+    return False
 
 
 def _plain(tree: Tree) -> str | None:
