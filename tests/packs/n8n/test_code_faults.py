@@ -106,3 +106,50 @@ def test_a_misspelt_variable_in_code_is_told() -> None:
 )
 def test_a_name_of_its_own_is_no_misspelt_variable(code: str) -> None:
     assert told(code) == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        pytest.param("return items; // a (comment", id="comment"),
+        pytest.param("/* ( */ return [];", id="long comment"),
+        pytest.param("const { b, c } = $json;\nconst a = b / 2 + (c / 3);\nreturn a;", id="divisions"),
+        pytest.param("return /[(']/.test($json.a);", id="regular expression"),
+        pytest.param("if (a) /\\(/.exec(b);\nreturn a;", id="regular expression behind a bracket"),
+        pytest.param("return [{ a: `(${$json.a}` }];", id="template"),
+        pytest.param("return [{ json: { help: `$('Ghost') and {{` } }];", id="name in the text of a template"),
+        pytest.param("const { a, ...rest } = $json;\nreturn { json: { a, rest } };", id="rest"),
+        pytest.param('return [{ a: "it\'s (" }];', id="texts"),
+        pytest.param("class A extends Array { static async b() { } get c() { return 1 } }\nreturn [];", id="class"),
+        pytest.param("const a = $json.a /* one\n*/ const b = 2;\nreturn [{ a, b }];", id="line break in a comment"),
+        pytest.param(
+            "outer: for (const a of []) { if (a in {}) continue outer; else break outer }\nreturn [];", id="label"
+        ),
+    ],
+)
+def test_good_code_is_left_alone(code: str) -> None:
+    found = check_expressions({"type": "n8n-nodes-base.code", "parameters": {"jsCode": code}}, ("Webhook",), ())
+
+    assert list(found) == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "return [1, 2;",
+        "if (a { return b; }",
+        "return a; }",
+        "return 'open;",
+        "return $json.;",
+        "return “a”;",
+        "cons x = 1;\nreturn [];",
+        "print 'a'",
+        "return { a:  };",
+        "try { } atch (e) { }\nreturn [];",
+        "return [1, 2].map(x => x;);",
+    ],
+)
+def test_code_that_cannot_be_read_is_found(code: str) -> None:
+    found = check_expressions({"type": "n8n-nodes-base.code", "parameters": {"jsCode": code}}, ("Webhook",), ())
+
+    assert [(one.kind, one.certain) for one in found] == [("brokenCode", False)]
