@@ -76,15 +76,17 @@ def _fixed_number(value: Any) -> int | None:
 
 def _half_merged(workflow: JsonObject, nodes: Sequence[JsonObject]) -> Iterator[Problem]:
     """Merge nodes that combine items of two inputs, of which only one is connected."""
-    links = [link for link in connections(workflow) if link["type"] == MAIN]
+    links = [link for link in connections(workflow) if link["type"] == MAIN and isinstance(link["input"], int)]
     for node in nodes:
         parameters, version = parameters_of(node), node.get("typeVersion", 1)
         if node.get("type") != _MERGE or node.get("disabled") or parameters.get("mode") != "combine":
             continue
         used = {link["input"] for link in links if link["to"] == node.get("name")}
         if len(used) == 1 and isinstance(version, int | float) and version >= 3 and _combines_pairs_only(parameters):
-            message = f"Only input {next(iter(used))} of it is connected: it combines nothing, and gives no items."
-            yield Problem(kind="unconnectedNode", node=str(node.get("name")), message=message, certain=False)
+            (only,) = used
+            message = f"Only input {only} of it is connected: it combines nothing, and gives no items."
+            path = f"input {int(only == 0)}"
+            yield Problem(kind="unconnectedNode", node=str(node.get("name")), path=path, message=message, certain=False)
 
 
 def _combines_pairs_only(parameters: JsonObject) -> bool:
