@@ -37,6 +37,11 @@ def request(url: str, version: float = 4.2, **parameters: Any) -> JsonObject:
     return node("It", "httpRequest", version, url=url, **parameters, options={})
 
 
+def code(text: str, mode: str = "runOnceForAllItems") -> JsonObject:
+    return node("It", "code", 2, jsCode=text, mode=mode)
+
+
+EACH: Final = "runOnceForEachItem"
 BASIC: Final[JsonObject] = {"authentication": "genericCredentialType", "genericAuthType": "httpBasicAuth"}
 CHOSEN: Final[JsonObject] = {"authentication": "predefinedCredentialType", "nodeCredentialType": "slackApi"}
 # The node, and the place of its mistake.
@@ -61,6 +66,16 @@ WRONG: Final[dict[str, tuple[JsonObject, str]]] = {
     "no scheme": (request("example.com/a"), "url"),
     "no scheme before an expression": (request("=example.com/{{ 1 }}"), "url"),
     "other scheme": (request("ftp://127.0.0.1"), "url"),
+    "output that a switch does not have": (
+        node("It", "switch", 3.2, mode="expression", numberOutputs=2, output="={{ 3 }}"),
+        "output",
+    ),
+    "output behind the last": (node("It", "switch", 3, mode="expression", numberOutputs=2, output=2), "output"),
+    "code with a list as json": (code("return [{ json: [1, 2] }];"), "jsCode"),
+    "code with a text as json": (code("return { json: 'text' };"), "jsCode"),
+    "code with a module": (code("const fs = require('fs');\nreturn [];"), "jsCode"),
+    "code with items in each mode": (code("return { json: { n: items.length } };", EACH), "jsCode"),
+    "code with a name that is not there": (code("return [{ json: { a: body.x } }];"), "jsCode"),
     "login without a credential": (request("http://127.0.0.1:9", **BASIC), "credentials"),
     "chosen login without a credential": (request("http://127.0.0.1:9", 4.4, **CHOSEN), "credentials"),
 }
@@ -81,6 +96,9 @@ GOOD: Final[dict[str, JsonObject]] = {
     "list in other quotation marks": field("array", "['a']"),
     "object that is no JSON": field("object", "{a: 1}"),
     "no object": field("object", "null"),
+    "output that a switch has": node("It", "switch", 3.2, mode="expression", numberOutputs=2, output="={{ 0 }}"),
+    "code with an object as json": code("return [{ json: { json: [1] } }];"),
+    "code with its item": code("return { json: { a: item.json } };", EACH),
     "conversion that is not needed": field("number", "abc", ignoreConversionErrors=True),
 }
 

@@ -8,7 +8,7 @@ import pytest
 from dogubako_sandbox.n8n.workflow_parts import JsonObject
 from tests.n8n_contract.one_sided import only_where_there_is
 from tests.n8n_contract.place import Place, eventually
-from tests.n8n_contract.test_beginners_mistakes import condition, field, node, outcome, told
+from tests.n8n_contract.test_beginners_mistakes import condition, field, node, outcome, told, workflow
 
 NOBODY: Final = "http://127.0.0.1:9/"
 
@@ -131,16 +131,35 @@ async def test_what_n8n_takes_is_not(place: Place, kind: str) -> None:
     assert await told(place, GOOD[kind]) == []
 
 
-@pytest.mark.parametrize(
-    "it",
-    [
-        node("It", "merge", 3, mode="combine", combineBy="combineByPosition"),
-        code("const a = 1;", mode="runOnceForEachItem"),
-    ],
-    ids=["merged by position", "code for each item without return"],
-)
-async def test_what_gives_no_items_is_not(place: Place, it: JsonObject) -> None:
-    assert await told(place, it) == []
+async def test_what_may_be_meant_to_give_no_items_is_not(place: Place) -> None:
+    assert await told(place, code("const a = 1;", mode="runOnceForEachItem")) == []
+
+
+HALF_MERGED: Final = {
+    "by fields": node("It", "merge", 3, mode="combine", fieldsToMatchString="id"),
+    "by position": node("It", "merge", 3, mode="combine", combineBy="combineByPosition"),
+    "each with each": node("It", "merge", 3, mode="combine", combineBy="combineAll"),
+}
+
+
+@pytest.mark.parametrize("kind", HALF_MERGED)
+async def test_a_merge_that_combines_one_input_is_told(place: Place, kind: str) -> None:
+    assert await told(place, HALF_MERGED[kind]) == ["input 1"]
+
+
+@only_where_there_is("any-trigger")
+@pytest.mark.parametrize("kind", HALF_MERGED)
+async def test_n8n_gives_no_items_of_it(place: Place, kind: str) -> None:
+    nodes, connections = workflow(HALF_MERGED[kind])
+    made = await place.call("create_workflow", name="Half", nodes=nodes, connections=connections)
+    await place.call("activate_workflow", id=made["id"])
+
+    ran = await place.call("run_workflow", id=made["id"])
+
+    execution = await place.n8n.told("GET", f"executions/{ran['execution']['id']}?includeData=true")
+    (run,) = execution["data"]["resultData"]["runData"]["It"]
+    assert execution["status"] == "success"
+    assert not any(run["data"]["main"])
 
 
 @only_where_there_is("any-trigger")
@@ -229,6 +248,28 @@ async def test_n8n_takes_another_combinator_for_false(place: Place, value: str) 
     found = await place.call("validate_workflow", nodes=nodes)
 
     assert [one["path"] for one in found["errors"]] == ["conditions.combinator"]
+
+
+async def test_two_nodes_with_one_id_are_refused(place: Place) -> None:
+    twins = [{**node(name, "noOp", 1), "id": "twin"} for name in ("A", "B")]
+
+    found = await place.call("validate_workflow", nodes=twins)
+    refused = await place.refused("create_workflow", name="Twins", nodes=twins)
+
+    assert [(one["node"], one["problem"], one["path"]) for one in found["errors"]] == [("B", "notSaved", "id")]
+    assert refused is not None
+
+
+@only_where_there_is("any-trigger")
+async def test_n8n_saves_no_two_nodes_with_one_id(place: Place) -> None:
+    twins = [{**node(name, "noOp", 1), "id": "twin"} for name in ("A", "B")]
+
+    status, answer = await place.n8n.ask(
+        "POST", "workflows", {"name": "Twins", "nodes": twins, "connections": {}, "settings": {}}
+    )
+
+    assert status == 400
+    assert "duplicate_node_id" in str(answer)
 
 
 async def test_an_empty_leftover_does_not_refuse_a_write(place: Place) -> None:

@@ -34,6 +34,9 @@ def told(code: str | None, mode: str = "", kind: str = "code") -> list[tuple[str
         pytest.param("$input.all().map(i => { return i; });", "", "a function inside", id="return of a function"),
         pytest.param("function f() { return []; }\nf();", "", "a function inside", id="return of a named function"),
         pytest.param("const r = await fetch('https://a.test');\nreturn [];", "", "uses fetch", id="fetch"),
+        pytest.param("const fs = require('fs');\nreturn [];", "", "requires 'fs'", id="module"),
+        pytest.param("return [{ json: [1, 2] }];", "", "'json' is no object", id="list as json"),
+        pytest.param("return { json: 'a' };", EACH, "'json' is no object", id="text as json"),
         pytest.param(None, "", "has no 'jsCode'", id="none at all"),
     ],
 )
@@ -51,11 +54,11 @@ def test_code_that_fails_at_every_run_is_told(code: str | None, mode: str, says:
         pytest.param("return [];", "", id="no items"),
         pytest.param("return { a: 1 };", "", id="one object"),
         pytest.param("return [{ a: 1 }];", "", id="objects without json"),
-        pytest.param("return [a, 1].filter(Boolean);", "", id="call on a list"),
-        pytest.param("return [...rows];", "", id="spread"),
+        pytest.param("return [$json.a, 1].filter(Boolean);", "", id="call on a list"),
+        pytest.param("return [...$json.rows];", "", id="spread"),
         pytest.param("return [1, 2].map(n => ({ json: { n } }));", "", id="list that is mapped"),
         pytest.param("if (!$json.a) return 'none';\nreturn [];", "", id="a condition decides"),
-        pytest.param("if (a) { return []; }", "", id="return in a condition"),
+        pytest.param("if ($json.a) { return []; }", "", id="return in a condition"),
         pytest.param("try { return []; } catch (e) { return []; }", "", id="return in a try"),
         pytest.param("for (const a of $input.all()) { return [a]; }", "", id="return in a loop"),
         pytest.param("throw new Error('Stop');", "", id="throws"),
@@ -66,8 +69,10 @@ def test_code_that_fails_at_every_run_is_told(code: str | None, mode: str, says:
         pytest.param("const a = 1;", EACH, id="nothing for each item"),
         pytest.param("return 0;", EACH, id="zero for each item"),
         pytest.param("return null;", "", id="null"),
-        pytest.param("const fetch = require('x');\nreturn await fetch('a');", "", id="own fetch"),
-        pytest.param("return [await client.fetch(1)];", "", id="method fetch"),
+        pytest.param("return [{ json: { json: [1] }, pairedItem: 0 }];", "", id="object as json"),
+        pytest.param("const require = (name) => name;\nreturn [{ a: require('fs') }];", "", id="own require"),
+        pytest.param("const fetch = $json.x;\nreturn await fetch('a');", "", id="own fetch"),
+        pytest.param("const client = $json.client;\nreturn [await client.fetch(1)];", "", id="method fetch"),
         pytest.param("return 'fetch(1)'.length > 1 ? [] : [];", "", id="fetch in a text"),
         pytest.param("label: for (const a of b) { x(); }\nreturn 1 + 1;", "", id="code that is not followed"),
     ],
@@ -101,3 +106,50 @@ def test_a_misspelt_variable_in_code_is_told() -> None:
 )
 def test_a_name_of_its_own_is_no_misspelt_variable(code: str) -> None:
     assert told(code) == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        pytest.param("return items; // a (comment", id="comment"),
+        pytest.param("/* ( */ return [];", id="long comment"),
+        pytest.param("const { b, c } = $json;\nconst a = b / 2 + (c / 3);\nreturn a;", id="divisions"),
+        pytest.param("return /[(']/.test($json.a);", id="regular expression"),
+        pytest.param("if (a) /\\(/.exec(b);\nreturn a;", id="regular expression behind a bracket"),
+        pytest.param("return [{ a: `(${$json.a}` }];", id="template"),
+        pytest.param("return [{ json: { help: `$('Ghost') and {{` } }];", id="name in the text of a template"),
+        pytest.param("const { a, ...rest } = $json;\nreturn { json: { a, rest } };", id="rest"),
+        pytest.param('return [{ a: "it\'s (" }];', id="texts"),
+        pytest.param("class A extends Array { static async b() { } get c() { return 1 } }\nreturn [];", id="class"),
+        pytest.param("const a = $json.a /* one\n*/ const b = 2;\nreturn [{ a, b }];", id="line break in a comment"),
+        pytest.param(
+            "outer: for (const a of []) { if (a in {}) continue outer; else break outer }\nreturn [];", id="label"
+        ),
+    ],
+)
+def test_good_code_is_left_alone(code: str) -> None:
+    found = check_expressions({"type": "n8n-nodes-base.code", "parameters": {"jsCode": code}}, ("Webhook",), ())
+
+    assert list(found) == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "return [1, 2;",
+        "if (a { return b; }",
+        "return a; }",
+        "return 'open;",
+        "return $json.;",
+        "return “a”;",
+        "cons x = 1;\nreturn [];",
+        "print 'a'",
+        "return { a:  };",
+        "try { } atch (e) { }\nreturn [];",
+        "return [1, 2].map(x => x;);",
+    ],
+)
+def test_code_that_cannot_be_read_is_found(code: str) -> None:
+    found = check_expressions({"type": "n8n-nodes-base.code", "parameters": {"jsCode": code}}, ("Webhook",), ())
+
+    assert [(one.kind, one.certain) for one in found] == [("brokenCode", False)]

@@ -17,6 +17,7 @@ DOUBTFUL = [("endlessLoop", False)]
         pytest.param([node("A"), node("B")], ["Hook>A", "A>B", "B>A"], ENDLESS, id="two"),
         pytest.param([node("A")], ["Hook>A", "A>A"], ENDLESS, id="one that leads to itself"),
         pytest.param([node("A"), node("B", "set", 3.4)], ["Hook>A", "A>B", "B>A"], ENDLESS, id="set"),
+        pytest.param([node("A"), node("B", "limit")], ["Hook>A", "A>B", "B>A"], ENDLESS, id="limit"),
         pytest.param([node("A"), node("B"), node("C")], ["Hook>A", "A>B", "B>A", "B>C"], ENDLESS, id="copies go out"),
         pytest.param(
             [node("A"), node("B", "code", 2, disabled=True)], ["Hook>A", "A>B", "B>A"], ENDLESS, id="switched off"
@@ -41,7 +42,8 @@ def test_a_circle_that_never_ends_is_told(nodes: list[Node], links: list[str], f
         pytest.param(node("B", "code", 2), ["B>A"], id="code"),
         pytest.param(node("B", "wait"), ["B>A"], id="wait"),
         pytest.param(node("B", "httpRequest", 4.2), ["B>A"], id="request"),
-        pytest.param(node("B", "limit"), ["B>A"], id="limit"),
+        pytest.param(node("B", "limit", parameters={"maxItems": 0}), ["B>A"], id="limit of nothing"),
+        pytest.param(node("B", "limit", parameters={"maxItems": "={{ 1 }}"}), ["B>A"], id="limit that is not known"),
         pytest.param(node("B", "slack", 2.3), ["B>A"], id="another service"),
         pytest.param(node("B", "set", 3.4, onError="continueErrorOutput"), ["B>A", "B[1]>C"], id="error output"),
         pytest.param(node("B", "splitInBatches", 3), ["B>C", "B[1]>A"], id="loop"),
@@ -54,6 +56,16 @@ def test_a_circle_with_a_way_out_is_left_alone(other: Node, links: list[str]) ->
     found = {one.kind for one in graph_problems(nodes, "Hook>A", "A>B", *links)}
 
     assert found.isdisjoint({"endlessLoop", "unclosedLoop"})
+
+
+def test_a_circle_in_which_an_expression_may_fail_is_not_said_to_run_for_ever() -> None:
+    rows = {"assignments": {"assignments": [{"name": "a", "type": "string", "value": "={{ $('Hook').item.json.a }}"}]}}
+    plain, failing = node("B", "set", 3.4), node("B", "set", 3.4, parameters=rows)
+
+    messages = [graph_problems([HOOK, node("A"), one], "Hook>A", "A>B", "B>A")[0].message for one in (plain, failing)]
+
+    assert ["never ends" in one for one in messages] == [True, False]
+    assert "ends only if one of its nodes fails" in messages[1]
 
 
 def test_a_circle_that_nothing_enters_never_runs() -> None:

@@ -12,7 +12,7 @@ from dogubako.packs.n8n.nodes.problems import parameters_of
 
 CODE_NODE: Final = "n8n-nodes-base.code"
 _ALL_ITEMS: Final = "runOnceForAllItems"
-_EACH_ITEM: Final = "runOnceForEachItem"
+EACH_ITEM: Final = "runOnceForEachItem"
 # A value cannot begin with two braces: behind these signs, or behind the name of a field, no block can stand.
 _BRACES: Final = re.compile(r"(?:[=(,\[+?]|\breturn\b|[{,]\s*+[\w$]++\s*+:)\s*+\{\s*+\{")
 _MODULE: Final = re.compile(r"^[ \t]*+(?P<word>import[ \t]++[\w$*{]|export\b[ \t]++[\w*{])", re.MULTILINE)
@@ -51,10 +51,10 @@ def _result_fault(mode: str, text: str, script: Script) -> str | None:
         return "uses fetch, which the Code node does not have: write await this.helpers.httpRequest({ url })"
     if mode == _ALL_ITEMS and _GIVES_BACK.search(script.code) is None:
         return "returns nothing"
-    found = _OF_ALL_ITEMS.search(script.code) if mode == _EACH_ITEM else None
+    found = _OF_ALL_ITEMS.search(script.code) if mode == EACH_ITEM else None
     if found is not None:
-        return f"uses $input.{found['method']}(), which the mode {_EACH_ITEM} does not have: write $input.item"
-    if mode not in (_ALL_ITEMS, _EACH_ITEM) or len(text) > LONGEST_CODE_FOLLOWED:
+        return f"uses $input.{found['method']}(), which the mode {EACH_ITEM} does not have: write $input.item"
+    if mode not in (_ALL_ITEMS, EACH_ITEM) or len(text) > LONGEST_CODE_FOLLOWED:
         return None
     try:
         tree = parse_script(text)
@@ -63,6 +63,17 @@ def _result_fault(mode: str, text: str, script: Script) -> str | None:
     if mode == _ALL_ITEMS and not any(_returns(tree)) and not _THROWS.search(script.code):
         return "returns nothing: every 'return' of it belongs to a function inside"
     return _wrong_result(_sure_result(tree), mode)
+
+
+def modules_required(tree: Tree) -> Iterator[str]:
+    """The names of `require('name')`. n8n has none of them, unless the instance allows it."""
+    called = tree.parts[0] if tree.kind == "call" else None
+    if called is not None and called.kind == "name" and called.value == "require" and len(tree.parts) == 2:
+        name = tree.parts[1]
+        if name is not None and name.kind == "literal" and isinstance(name.value, str):
+            yield name.value
+    for part in tree.parts:
+        yield from modules_required(part) if part is not None else ()
 
 
 def _returns(tree: Tree) -> Iterator[bool]:
@@ -83,20 +94,34 @@ def _sure_result(tree: Tree) -> Tree | None:
 
 
 def _wrong_result(result: Tree | None, mode: str) -> str | None:
-    if result is None or (mode == _EACH_ITEM and result.kind == "literal" and not result.value):
+    if result is None or (mode == EACH_ITEM and result.kind == "literal" and not result.value):
         # For each item, n8n leaves out what is empty, 0 or false.
         return None
-    wanted = "one item, { json: { … } }" if mode == _EACH_ITEM else "items, [{ json: { … } }]"
+    wanted = "one item, { json: { … } }" if mode == EACH_ITEM else "items, [{ json: { … } }]"
     if (plain := _plain(result)) is not None:
         return f"returns {plain}, and n8n takes {wanted}"
+    if _has_wrong_json(result):
+        return f"returns an item whose 'json' is no object, and n8n takes {wanted}"
     if result.kind != "list":
         return None
-    if mode == _EACH_ITEM:
-        return f"returns a list, and the mode {_EACH_ITEM} takes {wanted}"
+    if mode == EACH_ITEM:
+        return f"returns a list, and the mode {EACH_ITEM} takes {wanted}"
     parts = [part for part in result.parts if part is not None]
     if parts and all(part.kind == "list" or _plain(part) is not None for part in parts):
         return f"returns a list without objects, and n8n takes {wanted}"
+    if any(map(_has_wrong_json, parts)):
+        return f"returns an item whose 'json' is no object, and n8n takes {wanted}"
     return None
+
+
+def _has_wrong_json(item: Tree) -> bool:
+    """Whether `{ json: … }` holds a list or a plain value."""
+    for entry in item.parts if item.kind == "object" else ():
+        if entry is not None and entry.kind == "entry" and entry.parts[0] is not None and entry.parts[1] is not None:
+            key, value = entry.parts[0], entry.parts[1]
+            if key.kind == "literal" and key.value == "json" and (value.kind == "list" or _plain(value) is not None):
+                return True
+    return False
 
 
 def _plain(tree: Tree) -> str | None:

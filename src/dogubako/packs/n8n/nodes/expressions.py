@@ -4,9 +4,12 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from dogubako.packs.n8n.nodes.code_faults import code_fault, has_no_code
+from dogubako.packs.n8n.nodes.code_faults import CODE_NODE, EACH_ITEM, code_fault, has_no_code, modules_required
 from dogubako.packs.n8n.nodes.display import is_expression
+from dogubako.packs.n8n.nodes.free_names import free_names, parsed
 from dogubako.packs.n8n.nodes.javascript import Script, read
+from dogubako.packs.n8n.nodes.known_members import check_members
+from dogubako.packs.n8n.nodes.known_names import check_names, check_names_of_code
 from dogubako.packs.n8n.nodes.problems import Problem, is_likely_typo, near_names, quoted
 
 # n8n takes braces behind a backslash as they are.
@@ -15,6 +18,8 @@ _CLOSE: Final = re.compile(r"(?<!\\)\}\}")
 _NODE_ATTRIBUTE: Final = re.compile(r"\$node\.([A-Za-z_]\w*)")
 # Text that reads like an expression of n8n, and is none because the leading "=" is missing.
 _LOOKS_LIKE: Final = re.compile(r"\{\{\s*(?:\$json\b|\$\(['\"]|\$node\b|\$input\b|\$now\b|\$today\b|\$item)")
+# A half expression: n8n takes one brace for text.
+_HALF: Final = re.compile(r"(?<!\{)\{\s*+\$(?:\(['\"]|(?:json|node|input|now|today)(?:\?\.|[.\[]))")
 _VARIABLE: Final = re.compile(r"(?<![\w$.])\$[A-Za-z]\w{1,30}+")
 # What expressions of n8n 2.41 may use.
 _VARIABLES: Final = frozenset(
@@ -49,10 +54,21 @@ def check_expressions(
         top = re.split(r"[.\[]", path, maxsplit=1)[0]
         if is_expression(text):
             yield from _check_braces(text[1:], path)
-            scripts = [read(body, expression=True) for body in _bodies(text[1:])]
+            if _HALF.search(_outside(text[1:])) is not None:
+                message = f"{quoted(path)} has '{{ $…', which n8n takes for plain text: write {{{{ $… }}}}."
+                yield Problem(kind="brokenExpression", path=path, message=message, certain=False)
+            bodies = list(_bodies(text[1:]))
+            scripts = [read(body, expression=True) for body in bodies]
             # A node that is switched off evaluates nothing.
-            yield from _check_references(scripts, names, path, certain=not node.get("disabled"))
+            evaluated = not node.get("disabled")
+            yield from _check_references(scripts, names, path, certain=evaluated)
             yield from _check_variables(scripts, path)
+            for body, script in zip(bodies, scripts, strict=True):
+                tree = parsed(body, expression=True) if script.fault is None and body.strip() else None
+                if tree is not None:
+                    used = free_names(tree)
+                    yield from check_names(used, path, certain=evaluated)
+                    yield from check_members(tree, used.declared, path, certain=evaluated)
         elif top in _CODE_PARAMETERS:
             script = read(text)
             yield from _check_references([script], names, path, certain=False)
@@ -62,12 +78,26 @@ def check_expressions(
             if fault is not None:
                 message = f"{quoted(path)} {fault}: n8n saves it, and fails when it runs the node."
                 yield Problem(kind="brokenCode", path=path, message=message, certain=False)
+            elif runs and kind == CODE_NODE:
+                yield from _check_names_of_code(text, path, node)
         elif top not in (*written_as_text, _OWN_WORKFLOW) and top != _TEMPLATES.get(kind) and _LOOKS_LIKE.search(text):
             message = f"{quoted(path)} is plain text: an expression has to begin with '='."
             yield Problem(kind="brokenExpression", path=path, message=message, certain=False)
     if has_no_code(node):
         message = "The node has no 'jsCode': n8n saves it, and fails when it runs the node."
         yield Problem(kind="brokenCode", path="jsCode", message=message, certain=False)
+
+
+def _check_names_of_code(text: str, path: str, node: Mapping[str, Any]) -> Iterator[Problem]:
+    parameters = node["parameters"]
+    tree = None if str(parameters.get("language")).startswith("python") else parsed(text, expression=False)
+    if tree is not None:
+        used = free_names(tree)
+        yield from check_names_of_code(used, path, each_item=parameters.get("mode") == EACH_ITEM)
+        yield from check_members(tree, used.declared, path, certain=False)
+        for module in () if "require" in used.declared else dict.fromkeys(modules_required(tree)):
+            message = f"{quoted(path)} requires {quoted(module)}, which n8n refuses unless the instance allows it."
+            yield Problem(kind="brokenCode", path=path, message=message, certain=False)
 
 
 def looked_up(node: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -127,6 +157,15 @@ def _braces(text: str) -> Iterator[tuple[int, int]]:
         end = _CLOSE.search(text, start.end())
         yield start.end(), -1 if end is None else end.start()
         start = None if end is None else _OPEN.search(text, end.end())
+
+
+def _outside(text: str) -> str:
+    """The text around the braces."""
+    left, at = [], 0
+    for start, end in _braces(text):
+        left.append(text[at:start])
+        at = end if end >= 0 else len(text)
+    return " ".join([*left, text[at:]])
 
 
 def _body(text: str, start: int, end: int) -> str:

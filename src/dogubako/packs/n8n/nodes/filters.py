@@ -35,6 +35,8 @@ _RIGHT_TYPES: Final[Mapping[str, str]] = {
 }
 _TYPES: Final = "it has to be string, number, boolean, array or object"
 _FAILS: Final = "n8n saves it, and fails when it runs the node."
+# n8n stops at the first condition that decides.
+_MAY_FAIL: Final = "n8n saves it, and fails when it comes to this condition."
 
 
 def check_filter(value: Any, path: str) -> Iterator[Problem]:
@@ -53,7 +55,7 @@ def check_filter(value: Any, path: str) -> Iterator[Problem]:
         if isinstance(condition, Mapping):
             place = f"{path}.conditions[{index}]"
             problems = list(_check_operator(condition.get("operator"), f"{place}.operator"))
-            yield from problems or _check_sides(condition, place, modes)
+            yield from problems or _check_sides(condition, place, modes, _MAY_FAIL if index else _FAILS)
 
 
 def _check_combinator(value: Any, path: str) -> Iterator[Problem]:
@@ -73,7 +75,9 @@ def _modes(options: Mapping[str, Any]) -> list[tuple[bool, float]]:
     ]
 
 
-def _check_sides(condition: Mapping[str, Any], path: str, modes: Sequence[tuple[bool, float]]) -> Iterator[Problem]:
+def _check_sides(
+    condition: Mapping[str, Any], path: str, modes: Sequence[tuple[bool, float]], then: str
+) -> Iterator[Problem]:
     """Written values that n8n cannot compare. What an expression gives is known only when it runs."""
     operator = condition.get("operator")
     if not isinstance(operator, Mapping) or is_expression(operator.get("type")):
@@ -86,7 +90,7 @@ def _check_sides(condition: Mapping[str, Any], path: str, modes: Sequence[tuple[
         if all(_compares(wanted, value, strict, rules) is False for strict, rules in modes):
             advice = _advice(operation, kind, operator) if side == "rightValue" else ""
             has = f"{quoted(f'{path}.{side}')} is {in_words(value)}, and n8n compares {NAMES.get(wanted, wanted)} here"
-            yield Problem(kind="wrongShape", path=f"{path}.{side}", message=f"{has}: {advice}{_FAILS}", certain=False)
+            yield Problem(kind="wrongShape", path=f"{path}.{side}", message=f"{has}: {advice}{then}", certain=False)
 
 
 def _compares(kind: str, value: Any, strict: bool, rules: float) -> bool | None:

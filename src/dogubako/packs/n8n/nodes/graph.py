@@ -31,6 +31,7 @@ def check_graph(
         if count > 1:
             message = f"{count} nodes have the name {quoted(name)}; connections would reach only one of them."
             yield Problem(kind="duplicateName", node=name, message=message)
+    yield from _same_ids(nodes)
     if not _well_formed(workflow.get("connections")):
         shape = "{'A': {'main': [[{'node': 'B', 'type': 'main', 'index': 0}]]}}"
         yield Problem(kind="wrongShape", path="connections", message=f"'connections' has to be like {shape}.")
@@ -42,6 +43,15 @@ def check_graph(
     yield from check_loops(nodes, links)
     yield from check_running(workflow, nodes)
     yield from check_logins(nodes)
+
+
+def _same_ids(nodes: Sequence[JsonObject]) -> Iterator[Problem]:
+    owners: dict[str, str] = {}
+    for node in nodes:
+        node_id, name = node.get("id"), str(node.get("name"))
+        if isinstance(node_id, str) and node_id and owners.setdefault(node_id, name) != name:
+            message = f"The node has the id of {quoted(owners[node_id])}: n8n saves no two nodes with one id."
+            yield Problem(kind="notSaved", node=name, path="id", message=message)
 
 
 def _well_formed(written: Any) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from dogubako.packs.n8n.nodes.channels import MAIN
-from dogubako.packs.n8n.nodes.problems import Problem, quoted
+from dogubako.packs.n8n.nodes.problems import Problem, parameters_of, quoted
 from dogubako.packs.n8n.nodes.runtime_checks import reached_from
 
 JsonObject = Mapping[str, Any]
@@ -18,6 +18,7 @@ Followers = Mapping[str, Mapping[int, Sequence[str]]]
 _BASE: Final = "n8n-nodes-base."
 # They give out at least one item for what they get, whatever the data is.
 _HAND_ON: Final = frozenset(_BASE + one for one in ("noOp", "set", "renameKeys"))
+_LIMIT: Final = f"{_BASE}limit"
 # They give out items too, and may fail before.
 _MAY_FAIL: Final = frozenset(_BASE + one for one in ("aggregate", "crypto", "dateTime", "html", "markdown", "sort"))
 _IF: Final = f"{_BASE}if"
@@ -45,7 +46,8 @@ def _followers(links: Sequence[JsonObject]) -> Followers:
 def _endless(nodes: Sequence[JsonObject], followers: Followers) -> Iterator[Problem]:
     """Circles that items enter and cannot leave."""
     caught = _caught(nodes, followers)
-    harmful = {str(node.get("name")) for node in nodes if node.get("disabled") or node.get("type") in _HAND_ON}
+    harmful = {str(node.get("name")) for node in nodes if node.get("disabled") or _hands_on(node)}
+    failing = {str(node.get("name")) for node in nodes if not node.get("disabled") and _may_fail(node)}
     told: set[str] = set()
     for name in caught:
         circle = _circle(name, followers, caught)
@@ -59,7 +61,7 @@ def _endless(nodes: Sequence[JsonObject], followers: Followers) -> Iterator[Prob
         if not entered or not told.isdisjoint(circle):
             continue
         told.update(circle)
-        yield _endless_circle(circle, certain=harmful.issuperset(circle))
+        yield _endless_circle(circle, certain=harmful.issuperset(circle), may_fail=not failing.isdisjoint(circle))
 
 
 def _caught(nodes: Sequence[JsonObject], followers: Followers) -> dict[str, Sequence[int]]:
@@ -82,7 +84,20 @@ def _outputs_taken(node: JsonObject) -> Sequence[int]:
     if node.get("onError") == _ERROR_OUTPUT:
         return ()
     kind = str(node.get("type"))
-    return (0, 1) if kind == _IF else (0,) if kind in _HAND_ON | _MAY_FAIL else ()
+    return (0, 1) if kind == _IF else (0,) if _hands_on(node) or kind in _MAY_FAIL else ()
+
+
+def _hands_on(node: JsonObject) -> bool:
+    """Whether a node gives out at least one item for what it gets, if it does not fail."""
+    if node.get("type") == _LIMIT:
+        most = parameters_of(node).get("maxItems", 1)
+        return isinstance(most, int) and most >= 1
+    return node.get("type") in _HAND_ON
+
+
+def _may_fail(node: JsonObject) -> bool:
+    """Whether a node may end the circle with an error: by what it does, or by an expression."""
+    return node.get("type") in _MAY_FAIL or "={{" in str(parameters_of(node)).replace(" ", "")
 
 
 def _circle(start: str, followers: Followers, caught: Mapping[str, Sequence[int]]) -> list[str]:
@@ -95,10 +110,11 @@ def _circle(start: str, followers: Followers, caught: Mapping[str, Sequence[int]
         way.append(following)
 
 
-def _endless_circle(circle: Sequence[str], *, certain: bool) -> Problem:
+def _endless_circle(circle: Sequence[str], *, certain: bool, may_fail: bool) -> Problem:
     shown = " → ".join([*circle[:_MOST_SHOWN], *(["…"] if len(circle) > _MOST_SHOWN else []), circle[0]])
-    message = f"The circle {shown[:300]} never ends, because no node of it lets items out."
-    message += " It blocks n8n, and n8n ends when its memory is full." if certain else ""
+    ends = "ends only if one of its nodes fails" if may_fail else "never ends"
+    message = f"The circle {shown[:300]} {ends}, because no node of it lets items out."
+    message += " Until then it blocks n8n, and n8n ends when its memory is full." if certain else ""
     message += " Add an If node with a way out, or a Loop Over Items node."
     return Problem(kind="endlessLoop", node=circle[0], path="connections", message=message, certain=certain)
 

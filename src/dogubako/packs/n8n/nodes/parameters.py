@@ -65,7 +65,8 @@ class _Level:
                 continue
             shown = [one for one in named[name] if displayed(one, self._values) is not False]
             if not shown:
-                yield _hidden(name, named[name][0], path)
+                # Nothing is lost with an empty part.
+                yield from () if value in ({}, []) else (_hidden(name, named[name][0], path),)
             elif not is_expression(taken := as_taken(shown[0], value)):
                 yield from self._value_of_one(shown, taken, path + name)
         if self._check_required:

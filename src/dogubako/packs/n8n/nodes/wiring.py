@@ -1,16 +1,21 @@
 """Check that connections use outputs and inputs that their nodes have. n8n saves others and never follows them."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
 
 from dogubako.packs.n8n.formatters.workflow import connections
 from dogubako.packs.n8n.nodes.channels import MAIN, TOOL, TOOL_SUFFIX, offered_channel
 from dogubako.packs.n8n.nodes.descriptions import NodeDescription
-from dogubako.packs.n8n.nodes.problems import Problem, quoted
+from dogubako.packs.n8n.nodes.problems import Problem, parameters_of, quoted
 
 JsonObject = Mapping[str, Any]
 
 _BASE: Final = "n8n-nodes-base."
+_SWITCH: Final = f"{_BASE}switch"
+_MERGE: Final = f"{_BASE}merge"
+_SWITCH_NUMBERS_SINCE: Final = 3
+_ONE_NUMBER: Final = re.compile(r"=\{\{\s*+(-?[0-9]{1,9})\s*+\}\}")
 # Inputs and outputs of common nodes, the most of all their versions, for sources that do not tell them.
 _COMMON: Final[Mapping[str, tuple[int, int]]] = {
     **dict.fromkeys(
@@ -28,6 +33,8 @@ def check_wiring(
     workflow: JsonObject, nodes: Sequence[JsonObject], described: Callable[[JsonObject], NodeDescription | None]
 ) -> Iterator[Problem]:
     """Connections from an output, or to an input, that the node does not have."""
+    yield from _outputs_chosen(nodes)
+    yield from _half_merged(workflow, nodes)
     ends = {str(node.get("name")): _ends(node, described(node)) for node in nodes}
     named = {str(node.get("name")): node for node in nodes}
     for link in connections(workflow):
@@ -42,6 +49,53 @@ def check_wiring(
             yield _problem("output", link["output"], str(link["from"]), outputs)
         if inputs is not None and isinstance(link["input"], int) and link["input"] >= inputs:
             yield _problem("input", link["input"], str(link["to"]), inputs)
+
+
+def _outputs_chosen(nodes: Sequence[JsonObject]) -> Iterator[Problem]:
+    """Switch nodes that choose their output by an expression, which is a number that no output has."""
+    for node in nodes:
+        parameters, version = parameters_of(node), node.get("typeVersion", 1)
+        chosen, count = _fixed_number(parameters.get("output")), _cases(parameters)
+        old = not isinstance(version, int | float) or version < _SWITCH_NUMBERS_SINCE
+        if node.get("type") != _SWITCH or node.get("disabled") or parameters.get("mode") != "expression" or old:
+            continue
+        if chosen is not None and count is not None and not 0 <= chosen < count:
+            message = f"'output' is {chosen}, and the node has the outputs 0 to {count - 1}: n8n fails when it runs it."
+            yield Problem(
+                kind="unknownOutput", node=str(node.get("name")), path="output", message=message, certain=False
+            )
+
+
+def _fixed_number(value: Any) -> int | None:
+    """`3` and `={{ 3 }}`, which are the same whatever the data is."""
+    found = _ONE_NUMBER.fullmatch(value) if isinstance(value, str) else None
+    if found is not None:
+        return int(found[1])
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _half_merged(workflow: JsonObject, nodes: Sequence[JsonObject]) -> Iterator[Problem]:
+    """Merge nodes that combine items of two inputs, of which only one is connected."""
+    links = [link for link in connections(workflow) if link["type"] == MAIN and isinstance(link["input"], int)]
+    for node in nodes:
+        parameters, version = parameters_of(node), node.get("typeVersion", 1)
+        if node.get("type") != _MERGE or node.get("disabled") or parameters.get("mode") != "combine":
+            continue
+        used = {link["input"] for link in links if link["to"] == node.get("name")}
+        if len(used) == 1 and isinstance(version, int | float) and version >= 3 and _combines_pairs_only(parameters):
+            (only,) = used
+            message = f"Only input {only} of it is connected: it combines nothing, and gives no items."
+            path = f"input {int(only == 0)}"
+            yield Problem(kind="unconnectedNode", node=str(node.get("name")), path=path, message=message, certain=False)
+
+
+def _combines_pairs_only(parameters: JsonObject) -> bool:
+    """Whether the items of one input alone are dropped."""
+    options = parameters.get("options")
+    unpaired = isinstance(options, Mapping) and options.get("includeUnpaired")
+    how = parameters.get("combineBy", "combineByFields")
+    joined = how == "combineByFields" and parameters.get("joinMode", "keepMatches") == "keepMatches"
+    return joined or how == "combineAll" or (how == "combineByPosition" and not unpaired)
 
 
 def _serving_end(

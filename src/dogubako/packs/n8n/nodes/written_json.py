@@ -1,6 +1,7 @@
 """Check JSON that a person wrote into a node as a text. With an expression in it, only n8n can tell.
 
-The HTTP Request node takes JSON only. The Set node also takes an object of JavaScript: `{a: 1}`, `{'a': 1,}`.
+The nodes for requests, answers and errors take JSON only. The Set node also takes an object of JavaScript: `{a: 1}`,
+`{'a': 1,}`.
 """
 
 import json
@@ -15,7 +16,8 @@ from dogubako.packs.n8n.nodes.problems import Problem, parameters_of, quoted
 JsonObject = Mapping[str, Any]
 
 _SET: Final = "n8n-nodes-base.set"
-_REQUESTS: Final = ("n8n-nodes-base.httpRequest", "n8n-nodes-base.httpRequestTool")
+_STOP: Final = "n8n-nodes-base.stopAndError"
+_ANSWER: Final = "n8n-nodes-base.respondToWebhook"
 # Parameters that hold JSON as a text, and the other parameters by which n8n reads them.
 _OF_REQUESTS: Final[Mapping[str, Mapping[str, Any]]] = {
     "jsonBody": {"sendBody": True, "specifyBody": "json"},
@@ -23,6 +25,17 @@ _OF_REQUESTS: Final[Mapping[str, Mapping[str, Any]]] = {
     "jsonQuery": {"sendQuery": True, "specifyQuery": "json"},
 }
 _OF_SET: Final[Mapping[str, Mapping[str, Any]]] = {"jsonOutput": {"mode": "raw"}}
+_KNOWN: Final[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {
+    _SET: _OF_SET,
+    "n8n-nodes-base.httpRequest": _OF_REQUESTS,
+    "n8n-nodes-base.httpRequestTool": _OF_REQUESTS,
+    _ANSWER: {"responseBody": {"respondWith": "json"}},
+    _STOP: {"errorObject": {"errorType": "errorObject"}},
+}
+_THEN: Final[Mapping[str, str]] = {
+    _SET: "does not publish it",
+    _STOP: "says this in place of the error",
+}
 _COMMENTS: Final = re.compile(r"(?:\s++|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z))*+")
 _NO_VALUE: Final = re.compile(r":\s*+[},\]]")
 # Behind these words, a `:` needs no value.
@@ -31,16 +44,15 @@ _CASES: Final = re.compile(r"\b(?:case|default)\b")
 
 def check_written_json(nodes: Sequence[JsonObject]) -> Iterator[Problem]:
     for node in nodes:
-        parameters, kind = parameters_of(node), node.get("type")
-        known = _OF_SET if kind == _SET else _OF_REQUESTS if kind in _REQUESTS else {}
-        for name, chosen in known.items():
+        parameters, kind = parameters_of(node), str(node.get("type"))
+        for name, chosen in _KNOWN.get(kind, {}).items():
             text = parameters.get(name)
             meant = all(parameters.get(key) == value for key, value in chosen.items())
-            if not isinstance(text, str) or not meant or is_expression(text):
+            if not isinstance(text, str) or not meant or is_expression(text) or (kind == _ANSWER and not text):
                 continue
             fault = _no_object(text) if kind == _SET else _no_json(text)
             if fault is not None:
-                then = "does not publish it" if kind == _SET else "fails when it runs the node"
+                then = _THEN.get(kind, "fails when it runs the node")
                 message = f"{quoted(name)} {fault}: n8n saves it, and {then}."
                 yield Problem(kind="brokenJson", node=str(node.get("name")), path=name, message=message, certain=False)
 
