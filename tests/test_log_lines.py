@@ -78,10 +78,12 @@ def test_a_redactor_for_one_call_learns_with_its_parent() -> None:
     assert child.generation > before
 
 
+# No time is minus zero, which equals zero and is written otherwise.
+_MS = st.floats().map(lambda ms: ms + 0.0)
+
+
 @settings(max_examples=examples(300))
-@given(
-    st.tuples(_WORDS, _WORDS, _WORDS, st.floats(), st.integers(0, 2**40), _WORDS, st.one_of(st.none(), st.integers(0)))
-)
+@given(st.tuples(_WORDS, _WORDS, _WORDS, _MS, st.integers(0, 2**40), _WORDS, st.one_of(st.none(), st.integers(0))))
 def test_the_line_of_a_call_that_ended_well_equals_the_line_of_its_event(fields: tuple[Any, ...]) -> None:
     lines, moment = Lines(Redactor([SECRET]), colour=False), 1_789_000_000.25
     tool, door, caller, ms, tokens, call_id, count = fields

@@ -28,7 +28,12 @@ def nfc(text: str) -> str:
     return _normalized("NFC", text)
 
 
-def _normalized(form: Literal["NFC", "NFKC"], text: str) -> str:
+def nfkd(text: str) -> str:
+    """The text in normalisation form KD, with every mark apart from its letter, in the same way."""
+    return _normalized("NFKD", text)
+
+
+def _normalized(form: Literal["NFC", "NFKC", "NFKD"], text: str) -> str:
     if text.isascii():
         return text
     if len(text) <= _PIECE:

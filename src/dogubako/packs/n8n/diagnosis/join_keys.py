@@ -4,8 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
-from unicodedata import combining, name, normalize
+from unicodedata import combining, name
 
+from dogubako.contract.normalization import nfkd
 from dogubako.packs.n8n.diagnosis.scene import RunPlace, Scene
 from dogubako.packs.n8n.diagnosis.shown import shown_value
 from dogubako.packs.n8n.formatters.flow import Input, Place
@@ -59,7 +60,7 @@ def other_letter(value: str, right: str) -> str | None:
 
 def _bare(text: str) -> str:
     """The text without accents, spaces and characters that do not show."""
-    signs = normalize("NFKD", text)
+    signs = nfkd(text)
     return "".join(sign for sign in signs if not combining(sign) and sign.isprintable() and not sign.isspace())
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice, pairwise, takewhile
 from typing import Any, Final
-from unicodedata import normalize
 
+from dogubako.contract.normalization import nfc
 from dogubako.contract.redaction import visible
 from dogubako.packs.n8n.diagnosis.absence import absence_told, all_lack, is_plain
 from dogubako.packs.n8n.diagnosis.assignments import assigned, elsewhere_set
@@ -270,7 +270,7 @@ def _misnamed(scene: Scene, reader: str, path: Path, near: str, walk: list[Place
         return Cause(node=writer.node, problem=problem, place=writer, walk=tuple(having), own=meant)
     has = visible(".".join(other))
     unseen = ", whose name has characters that do not show" if has != ".".join(other) else ""
-    if normalize("NFC", near) == normalize("NFC", path[-1]):
+    if nfc(near) == nfc(path[-1]):
         unseen = ", which looks the same but is composed of other characters (Unicode)"
     unseen = unseen or (", whose name begins or ends with a space" if near != near.strip() else "")
     unset = absence_told(scene, reader, path[-1])

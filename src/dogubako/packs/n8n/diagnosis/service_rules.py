@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Any, Final
-from unicodedata import combining, normalize
+from unicodedata import combining
 
+from dogubako.contract.normalization import nfkd
 from dogubako.packs.n8n.diagnosis.absence import is_plain
 from dogubako.packs.n8n.diagnosis.complaints import (
     is_whole,
@@ -143,7 +144,7 @@ def _named_in_answer(failure: Failure) -> list[tuple[str, str]]:
 
 def _plain(name: str) -> str:
     """A name without case and accents: a service says échéances of the field echeances."""
-    return "".join(sign for sign in normalize("NFKD", name) if not combining(sign)).casefold()
+    return "".join(sign for sign in nfkd(name) if not combining(sign)).casefold()
 
 
 def sent_as(failure: Failure) -> str:

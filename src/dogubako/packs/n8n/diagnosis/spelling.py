@@ -5,7 +5,9 @@ from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import takewhile
 from typing import Any, Final
-from unicodedata import combining, normalize
+from unicodedata import combining
+
+from dogubako.contract.normalization import nfkd
 
 _NEAR: Final = 0.7
 _NEAR_OTHER_SCRIPTS: Final = 0.6
@@ -70,7 +72,7 @@ def _letters(name: str) -> str:
 
 
 def _without_accents(text: str) -> str:
-    return "".join(sign for sign in normalize("NFKD", text) if not combining(sign))
+    return "".join(sign for sign in nfkd(text) if not combining(sign))
 
 
 def _nearness(one: str, other: str) -> float:

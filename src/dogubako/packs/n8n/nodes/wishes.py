@@ -4,14 +4,13 @@
 """
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Final
 
-from dogubako.contract.normalization import nfkc
+from dogubako.contract.normalization import nfc, nfkc, nfkd
 
 _FILE: Final = Path(__file__).parents[1] / "node_words.tsv"
 _WORD: Final = re.compile(r"[a-z0-9]+|[^\x00-\x7f]+")
@@ -154,5 +153,5 @@ def _complete(place: _Place) -> None:
 
 def _folded(text: str) -> str:
     """Small letters without accents; those of Japanese stay, where they make another letter."""
-    letters = (unicodedata.normalize("NFD", letter) for letter in nfkc(text).casefold())
-    return "".join(one[0] if one[0].isascii() else unicodedata.normalize("NFC", one) for one in letters)
+    letters = map(nfkd, nfkc(text).casefold())
+    return "".join(one[0] if one[0].isascii() else nfc(one) for one in letters)

@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
-from unicodedata import normalize
 
+from dogubako.contract.normalization import nfkd
 from dogubako.packs.n8n.diagnosis.javascript_values import ABSENT, UNKNOWN, is_true
 from dogubako.packs.n8n.formatters.flow import Place
 from dogubako.packs.n8n.formatters.truncation import is_absent
@@ -261,7 +261,7 @@ def nearest(wanted: Any, keys: Iterable[Any]) -> tuple[Any, ...]:
 
 
 def _bare(key: Any) -> str:
-    return "".join(sign for sign in normalize("NFKD", str(key)).casefold() if sign.isalnum())
+    return "".join(sign for sign in nfkd(str(key)).casefold() if sign.isalnum())
 
 
 def short_text(text: str) -> Any:
