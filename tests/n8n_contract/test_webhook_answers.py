@@ -78,4 +78,4 @@ async def test_a_draft_gets_the_query_too(mcp_place: Place, place: Place) -> Non
 
     ran = await mcp_place.call("run_workflow", id=workflow_id, query={"a": [1, 2], "b": None, "c": {"d": 1}, "e": "x"})
 
-    assert (await got(place, ran))["query"] == {"a": "1,2", "c": '{"d":1}', "e": "x"}
+    assert (await got(place, ran))["query"] == {"a": ["1", "2"], "c": '{"d":1}', "e": "x"}
