@@ -171,6 +171,27 @@ SENTENCES: Final = (
     ("sf-s13_respond", "takes 先頭 as it is", "Look at what '在庫一覧'"),
     ("sf-s21_dateadd", "it reads body.注文日時, which is in no item", "and it reads body.注文日時"),
     ("se-v03", "'Consultar tarifa' asked with this: tipo", "\ntipo is"),
+    ("tb-f35-nested-sub", "it is made from account.name", "Look at what 'Expenses'"),
+    ("tb-f45-long-tax-lookup", "item 2 of it has no 税率", "ways are swapped"),
+    ("tb-f25-sjis-csv", "they were read in another encoding", "empty item"),
+    ("tb-g03-lookup-if", "(배송비 is not there", '"origin"'),
+    ("tb-f02-paging-undefined", "its code sets page to undefined", "page is lost here"),
+    ("tb-s04-paging-stops", "it reads paging.nextCursor", "does not ask for more"),
+    ("tb-f31-loop-first-duplicate", "'Build body' gave out the same item in the round before", "item 0 before it"),
+    ("tb-f29-missing-await", "its code does not await this.helpers.httpRequest", "which the item does not have"),
+    ("tb-f09-sub-empty", "look at 'IDで絞り込み'", '"origin"'),
+    ("ta-pl-grupy", "of ocena of 1 item: null", "of 4 items"),
+    ("ta-de-sub-leer", "and geb is", "geb.slice is"),
+    ("ta-tr-doluluk", "it divides by toplam, which is 0", "No rule found"),
+    ("ta-tr-sayfa-kod", "yeni is 'A2025/0NaN'", 'seri is "A" (string), no number'),
+    ("ta-pl-fallback", "the message of an error in code", '"origin"'),
+    ("ta-de-wege-vertauscht", "look whether its ways are swapped", "No earlier cause"),
+    ("tc-nl-bsn", "the same number, but one of them is a text", '"origin"'),
+    ("tc-id-baris", "of a part of isi", "cannot calculate with isi"),
+    ("tc-id-duplikat", "'Hapus Duplikat' on the way compares nama, and not sku", '"origin"'),
+    ("tc-es-alta", "as seconds it is 2024-04-03", "No rule found"),
+    ("td-double-bearer", "which begins with Bearer as well", '"origin"'),
+    ("td-page-one", "; and more", '"origin"'),
 )
 SETS_BY_PREFIX: Final[dict[str, CaseSet]] = {
     "rc": "thirtieth",
@@ -184,6 +205,10 @@ SETS_BY_PREFIX: Final[dict[str, CaseSet]] = {
     "qc": "twentysixth",
     "ra": "twentyeighth",
     "rb": "twentyninth",
+    "tb": "thirtyseventh",
+    "ta": "thirtyeighth",
+    "tc": "thirtyninth",
+    "td": "fortieth",
 }
 
 
