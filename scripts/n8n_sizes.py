@@ -44,7 +44,8 @@ first. A repair of one node costs less than 500 tokens each way, also in a workf
   data, and takes the name with every write: a name of the same milliseconds may be lost, and nobody can tell; a setting
   that n8n put back is told (`settingsPutBack`). A version that somebody publishes while a tool is about to
   publish stays published, and the call is a `CONFLICT`; one that is published right after is named (`publishedSince`),
-  and so is one that may have gone live in the moment that n8n takes to publish ours (`mayHaveBeenLive`).
+  and `edit_workflow` and `update_workflow` name one that may have gone live in the moment that n8n takes to publish
+  ours (`mayHaveBeenLive`).
 - **Only what you name changes.** Parameters are merged by path, and removal is asked for (`removeParameters`,
   `unsetParameter`). Nodes that are sent anew keep credentials, error handling, notes and `disabled` unless they say
   otherwise; the answer lists what was `kept` and what was `removed`.
