@@ -3,6 +3,10 @@
 from typing import Any
 from uuid import uuid4
 
+import pytest
+
+from dogubako.contract.errors import ApiError, ApiErrorContext
+from dogubako.packs.n8n.api.workflows import WorkflowsApi
 from dogubako_sandbox.n8n.workflow_parts import JsonObject
 from tests.n8n_contract.place import Place
 
@@ -141,6 +145,28 @@ async def test_a_missing_sub_workflow_is_named_with_those_of_its_name(two_instan
         {"node": "Call", "id": "elsewhere0000001", "name": name, "sameName": [there["id"]]},
         {"node": "Lost", "id": "elsewhere0000001", "name": f"{name} none"},
     ]
+
+
+async def test_a_copy_is_told_although_its_sub_workflows_cannot_be_looked_up(
+    two_instances: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, get, called = two_instances, WorkflowsApi.get, "elsewhere0000002"
+    node = {"name": "Call", "type": "n8n-nodes-base.executeWorkflow", "typeVersion": 1.2, "position": [0, 0]}
+    parameters = {"workflowId": {"mode": "id", "__rl": True, "value": called}}
+    body = {"name": "P", "nodes": [{**node, "parameters": parameters}], "connections": {}, "settings": {}}
+    made = await place.n8n.told("POST", "workflows", body)
+
+    async def refused(self: WorkflowsApi, workflow_id: str, *args: Any) -> JsonObject:
+        if workflow_id == called:
+            raise ApiError("Failed to get workflow: no", status_code=403, context=ApiErrorContext(operation="get"))
+        return await get(self, workflow_id, *args)
+
+    monkeypatch.setattr(WorkflowsApi, "get", refused)
+    copied = await place.call("copy_workflow", instance="dev", target="prod", id=made["id"])
+
+    (missing,) = copied["missing"]["subWorkflows"]
+    assert (missing["id"], missing["reason"]) == (called, "n8n does not tell: look yourself.")
+    assert (await place.workflow(copied["copied"]["id"]))["name"] == "P"
 
 
 async def test_a_copy_has_the_tags_that_are_there_and_says_what_is_archived(two_instances: Place) -> None:
