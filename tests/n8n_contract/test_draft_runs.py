@@ -181,3 +181,12 @@ async def test_which_trigger_ran_and_which_did_not_is_in_the_answer(mcp_place: P
 
     assert (chosen["trigger"], chosen["otherTriggers"]) == ("Hook", ["Daily", "Go"])
     assert (named["trigger"], "otherTriggers" in named) == ("Go", False)
+
+
+@only_where_there_is("any-trigger")
+async def test_data_that_are_pinned_in_the_workflow_are_named(mcp_place: Place, place: Place) -> None:
+    workflow_id = await drafted(mcp_place, hook(), pinData={"Echo": [{"json": {"saved": 1}}]})
+
+    ran = await mcp_place.call("run_workflow", id=workflow_id)
+
+    assert ran["pinned"] == ["Echo"]

@@ -47,7 +47,7 @@ async def workflow_of(place: Place, *triggers: JsonObject, published: bool = Tru
     links = {one["name"]: {"main": [[{"node": last["name"], "type": "main", "index": 0}]]} for one in triggers}
     settings = more.pop("settings", {})
     body = {"name": f"Triggers {uuid4().hex[:8]}", "nodes": [*triggers, last], "connections": links}
-    made = await place.n8n.told("POST", "workflows", body | {"settings": settings})
+    made = await place.n8n.told("POST", "workflows", body | {"settings": settings} | more)
     if published:
         await place.n8n.told("POST", f"workflows/{made['id']}/publish", {})
     return str(made["id"])

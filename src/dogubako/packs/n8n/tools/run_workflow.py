@@ -216,8 +216,11 @@ class RunWorkflow(BaseTool[RunWorkflowArgs, N8nClient]):
         if execution is not None and args.wait:
             execution = await self._ended(str(execution["id"]), max(until - anyio.current_time(), 0))
         facts: JsonObject = {"trigger": trigger.name, "ran": "draft"}
-        if args.pinData is not None:
-            facts["pinned"] = [trigger.name, *pinned]
+        # Data that are saved with the workflow stand for their nodes as well, which did not run then.
+        stood_in = (
+            [trigger.name, *pinned] if args.pinData is not None else [one for one in pinned if one != trigger.name]
+        )
+        facts |= {"pinned": stood_in} if stood_in else {}
         return await self._report(workflow, args, execution, facts)
 
     async def _ended(self, execution_id: str, seconds: float) -> JsonObject | None:
